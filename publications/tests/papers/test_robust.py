@@ -11,6 +11,7 @@ from anabranch import Scenario
 from anabranch.routing.robust.budget import Budget
 from anabranch.routing.robust.covers import cover_bound
 from anabranch.routing.robust.optimal import even_split_loss_mbps
+from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.setup import resolve
 from anabranch.topology import load
@@ -73,7 +74,7 @@ def test_some_pairs_need_several_paths_below_the_least_load_of_single_ones(level
     routers = RouterNetwork.of(resolve(Scenario.from_data(nsfnet(scheme, spaced=False))))
     four = routers.candidates(4, "hops")
     cost = even_split_loss_mbps(routers.network, four)
-    found = cover_bound(routers.network, routers.bounds, four, level, cost, Budget(12.0 / 2))
+    found = cover_bound(RoutingProblem(routers.network, routers.bounds, four), level, cost, Budget(12.0 / 2))
     assert found >= cost.min() > 6
 
 

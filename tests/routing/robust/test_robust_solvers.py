@@ -34,6 +34,7 @@ from anabranch.routing.robust import (
     worst_case,
 )
 from anabranch.routing.robust.alike import Alike
+from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.trees import Trees
 
 AGREEMENT = 1e-6
@@ -250,7 +251,7 @@ def test_nodes_that_are_alike_change_no_optimum(sizes: dict[int, float], count: 
     """Over K paths: as the whole program, which groups nothing."""
     net, bounds = tufted(sizes)
     candidates = shortest_candidates(net, bounds, count)
-    alike = Alike.find(net, bounds, candidates)
+    alike = Alike.find(RoutingProblem(net, bounds, candidates))
     assert (alike is None) == (count == 1)
     found = single_lp(net, bounds, candidates)
     plain = single_lp(net, bounds, candidates, rows="all")

@@ -13,6 +13,7 @@ from anabranch.routing.robust import optimal as of_optimal
 from anabranch.routing.robust.budget import Budget
 from anabranch.routing.robust.covers import cover_bound
 from anabranch.routing.robust.optimal import even_split_loss_mbps, robust_optimal
+from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.selection import hybrid
 from anabranch.routing.robust.single_lp import single_lp
 
@@ -28,7 +29,10 @@ def test_never_above_the_least_cost(small, shortest, seed, part):
     level = low + part * (high - low)
     weight = np.array([1.0, 2.5, 3.0, 0.7])
     found = robust_optimal(network, bounds, candidates, level, weight_mbps=weight, steps=0)
-    assert cover_bound(network, bounds, candidates, level, weight, Budget(20.0)) <= found.lost_mbps + 1e-5
+    assert (
+        cover_bound(RoutingProblem(network, bounds, candidates), level, weight, Budget(20.0))
+        <= found.lost_mbps + 1e-5
+    )
 
 
 def test_above_zero_on_nsfnet_and_below_a_routing(nsfnet, shortest):
@@ -36,7 +40,7 @@ def test_above_zero_on_nsfnet_and_below_a_routing(nsfnet, shortest):
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, "hops")
     weight = np.ones(two.pair_count)
-    found = cover_bound(network, bounds, two, 0.71, weight, Budget(20.0))
+    found = cover_bound(RoutingProblem(network, bounds, two), 0.71, weight, Budget(20.0))
     assert (
         0
         < found
@@ -48,7 +52,12 @@ def test_nothing_where_single_paths_are_enough(nsfnet, shortest):
     """A shortest path for each pair has 0.92, or 1.24 by delay."""
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, "hops")
-    assert cover_bound(network, bounds, two, 1.25, even_split_loss_mbps(network, two), Budget(20.0)) == 0.0
+    assert (
+        cover_bound(
+            RoutingProblem(network, bounds, two), 1.25, even_split_loss_mbps(network, two), Budget(20.0)
+        )
+        == 0.0
+    )
 
 
 NODES = 8
@@ -109,7 +118,7 @@ def test_as_many_pairs_as_when_all_sets_are_tried(seed):
     """Two links and six pairs: the count is the largest that there is, and the cost of no routing is less."""
     network, bounds, candidates, level, least = least_of(seed)
     weight = np.ones(candidates.pair_count)
-    assert cover_bound(network, bounds, candidates, level, weight, Budget(20.0)) == least
+    assert cover_bound(RoutingProblem(network, bounds, candidates), level, weight, Budget(20.0)) == least
     assert least <= robust_optimal(network, bounds, candidates, level, weight_mbps=weight).lost_mbps
 
 
@@ -118,7 +127,7 @@ def test_as_many_pairs_cost_what_the_cheapest_do():
         case for case in map(least_of, range(8)) if case[-1] >= 2
     )
     weight = np.array([5.0, 3.0, 1.0, 4.0, 2.0, 6.0])
-    found = cover_bound(network, bounds, candidates, level, weight, Budget(20.0))
+    found = cover_bound(RoutingProblem(network, bounds, candidates), level, weight, Budget(20.0))
     assert found == sum(sorted(weight)[:least])
 
 
@@ -126,7 +135,10 @@ def test_more_work_is_not_less(nsfnet, shortest):
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, "hops")
     weight = even_split_loss_mbps(network, two)
-    found = [cover_bound(network, bounds, two, 0.71, weight, Budget(limit)) for limit in (0.01, 0.2, 0.6)]
+    found = [
+        cover_bound(RoutingProblem(network, bounds, two), 0.71, weight, Budget(limit))
+        for limit in (0.01, 0.2, 0.6)
+    ]
     assert found == sorted(found)
     assert found[0] == 0 < found[-1]
 

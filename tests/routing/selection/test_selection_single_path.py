@@ -14,6 +14,7 @@ from anabranch.routing.robust import DemandBounds, FlowNetwork
 from anabranch.routing.robust.link_traffic import LinkTraffic, finite_bounds
 from anabranch.routing.robust.local_search import SinglePathSearch
 from anabranch.routing.robust.master import Budget
+from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.selection import SelectionError
 from anabranch.routing.robust.single_path import least_single_path, single_path_routing
 from anabranch.routing.robust.single_path_bounds import (
@@ -171,7 +172,10 @@ def test_the_time_limit(nsfnet, shortest):
 def test_the_same_seed_the_same_paths(nsfnet, shortest):
     network, bounds = nsfnet
     six = shortest(network, bounds, 6, "hops")
-    runs = [SinglePathSearch(network, bounds, six, seed).run(0.6, 60, Budget(60)) for seed in (1, 1, 2)]
+    runs = [
+        SinglePathSearch(RoutingProblem(network, bounds, six), seed).run(0.6, 60, Budget(60))
+        for seed in (1, 1, 2)
+    ]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
     routing = single_path_routing(network, six, runs[0].path)

@@ -17,26 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
-from .worst_case import load_of_shares
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit
+from .problem import RoutingProblem
 
 
 @dataclass(frozen=True)
 class Alike:
     """The program of the groups, and the way back."""
 
-    bounds: DemandBounds
-    """Of all nodes: a group's are its first member's, and the others have nothing."""
-    candidates: Candidates
-    """Parts of paths on the links where fractions count, for pairs of first members; no whole paths."""
+    problem: RoutingProblem
+    """The bounds are of all nodes: a group's are at its first member, and the others have nothing. The
+    candidates are parts of paths on the links where fractions count, for pairs of first members."""
     constant_load: float
     """The highest load of the other links."""
     path: Ints
     """For each path of the whole program the one here with its fraction, -1 where a pair has no choice."""
 
     @classmethod
-    def find(cls, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> Alike | None:
+    def find(cls, problem: RoutingProblem) -> Alike | None:
         """The groups of a program, or None where no two nodes are alike."""
+        network, bounds, candidates = problem.network, problem.bounds, problem.candidates
         chosen = _links_of_choice(network, candidates)
         parts, kind = _parts(candidates, chosen, len(network.nodes), bounds)
         if not parts:
@@ -51,8 +51,9 @@ class Alike:
         count = np.zeros(len(network.nodes))
         count[first] = members
         made = _first_members(parts, kind, first)
-        load = _constant_load(network, bounds, candidates, chosen)
-        return cls(bounds.of_groups(count), made, load, _way_back(candidates, kind, group, made))
+        smaller = RoutingProblem(network, bounds.of_groups(count), made)
+        way_back = _way_back(candidates, kind, group, made)
+        return cls(smaller, _constant_load(problem, chosen), way_back)
 
     def fractions(self, fraction: Floats) -> Floats:
         """Fractions of all paths from those of the groups."""
@@ -105,16 +106,12 @@ def _first_members(parts: dict[int, list[list[int]]], kind: Ints, first: Ints) -
     return Candidates.of_parts(pairs, (parts[int(kind[pair])] for pair in pairs))
 
 
-def _constant_load(
-    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, chosen: NDArray[np.bool_]
-) -> float:
+def _constant_load(problem: RoutingProblem, chosen: NDArray[np.bool_]) -> float:
     """The highest load of the links that each pair uses with all of its candidates or with none."""
-    first = candidates.path_start[:-1]
-    share = sparse.csr_array(
-        candidates.incidence(network.arc_count)[first] * np.where(chosen, 0.0, 1.0)[None, :]
-    )
-    worst = load_of_shares(network, bounds, candidates.source, candidates.target, share)
-    return worst.max_load
+    candidates = problem.candidates
+    of_first = candidates.incidence(problem.network.arc_count)[candidates.path_start[:-1]]
+    share = sparse.csr_array(of_first * np.where(chosen, 0.0, 1.0)[None, :])
+    return problem.worst(TrafficSplit(candidates.source, candidates.target, share)).max_load
 
 
 def _way_back(candidates: Candidates, kind: Ints, group: Ints, of_groups: Candidates) -> Ints:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +28,7 @@ from .link_flow import check_connected
 from .master import SMALL, Incumbent, start, step
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution
 from .partition import Partition
+from .problem import RoutingProblem
 from .trees import Trees
 from .two_phase import two_phase
 from .worst_case import load_of_shares
@@ -81,35 +83,35 @@ def _solved(
     opposite = mirror_of_arcs(network, bounds)
     cheapest = AllPaths(network)
     pool = _first_paths(network, bounds, cheapest, opposite)
-    candidates = _candidates(network, pool)
-    best, links = start(network, bounds, candidates, budget)
+    problem = RoutingProblem(network, bounds, _candidates(network, pool))
+    best, links = start(problem, budget)
     programs = 0
-    if part or len(candidates.arcs) <= SMALL:
-        links = np.unique(candidates.arcs)
+    if part or len(problem.candidates.arcs) <= SMALL:
+        links = np.unique(problem.candidates.arcs)
     else:
         with suppress(SolverError):  # Columns go on without it.
-            programs = _through_intermediates(network, bounds, best, budget, tolerance)
+            programs = _through_intermediates(problem, best, budget, tolerance)
     if not best.within(tolerance):
         best.lower_bound = max(best.lower_bound, cut_bound(network, bounds))
     status: Status = "optimal"
     while not best.within(tolerance):
-        mirror = None if opposite is None else Mirror.find(network, bounds, candidates)
-        done = step(network, bounds, candidates, links, best, budget, mirror=mirror, fill=True)
+        candidates = problem.candidates
+        mirror = None if opposite is None else Mirror.find(problem)
+        done = step(problem, links, best, budget, mirror=mirror, fill=True)
         programs += 1
-        known = candidates.path_count
         if done.prices is not None:
             tie = _TIE * best.worst_case.max_load / candidates.pair_count
             cost, paths = cheapest.cheapest(done.prices, tie)
             budget.spend(SEARCH_S * len(paths))
             best.lower_bound = max(best.lower_bound, float(cost.sum()))
             _add_cheaper(pool, candidates, done.prices, cost, paths, opposite)
-            candidates = _candidates(network, pool)
+            problem = replace(problem, candidates=_candidates(network, pool))
         if best.within(tolerance):
             break
         if budget.left_s <= 0 or done.ending == "time-limit":
             status = budget.stopped
             break
-        if candidates.path_count == known and len(done.links) == len(links):
+        if problem.candidates.path_count == candidates.path_count and len(done.links) == len(links):
             raise SolverError(
                 "all-paths", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
             )
@@ -117,15 +119,12 @@ def _solved(
     return best.solution(status, "all-paths", programs, budget)
 
 
-def _through_intermediates(
-    network: FlowNetwork, bounds: DemandBounds, best: Incumbent, budget: Budget, tolerance: float
-) -> int:
+def _through_intermediates(problem: RoutingProblem, best: Incumbent, budget: Budget, tolerance: float) -> int:
     """Offer the best routing through intermediates, and bound by the parts that it shows; the programs."""
+    network, bounds = problem.network, problem.bounds
     found = two_phase(network, bounds, budget, tolerance)
     if found.routing is not None:
-        routing = found.routing
-        best.offer(routing, load_of_shares(network, bounds, routing.source, routing.target, routing.share))
-        budget.spend_evaluation(network.arc_count, routing.share.nnz)
+        best.offer(found.routing, problem.worst(found.routing, budget))
     smaller = Partition.find(network, bounds, found.weight, _MOST_PARTS)
     if smaller is None or best.within(tolerance):
         return found.programs

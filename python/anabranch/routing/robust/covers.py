@@ -30,7 +30,8 @@ from .budget import Budget
 from .dual_program import DualProgram
 from .highs import solve_interior
 from .mixed import HoseProgram, MixedAnswer, MixedSolver
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
+from .model import Candidates, Floats, Ints
+from .problem import RoutingProblem
 from .single_path_bounds import attainable_loads, next_below
 
 _SIZES = (5, 9)
@@ -45,20 +46,11 @@ _ABOVE = 3e-6
 """By which part a load may be above the level and count as within it, for rounding."""
 
 
-def cover_bound(
-    network: FlowNetwork,
-    bounds: DemandBounds,
-    candidates: Candidates,
-    level: float,
-    weight: Floats,
-    budget: Budget,
-) -> float:
+def cover_bound(problem: RoutingProblem, level: float, weight: Floats, budget: Budget) -> float:
     """A cost that no choice of pairs with several paths is below, if the load is to be at most this level.
 
     Args:
-        network: the network.
-        bounds: the demand bounds.
-        candidates: paths of every pair that may have traffic.
+        problem: with candidates of every pair that may have traffic.
         level: the highest worst-case load allowed.
         weight: cost of each pair that is not on one path, shape (pairs,).
         budget: what work may be done; is spent.
@@ -66,11 +58,11 @@ def cover_bound(
     Raises:
         SolverError: the solver failed.
     """
-    attainable = attainable_loads(network, bounds)
+    attainable = attainable_loads(problem.network, problem.bounds)
     above = level * (1 + _ABOVE)
     most = above if attainable is None else next_below(above, attainable) * (1 + _ABOVE)
-    used = _used(network, candidates)
-    sets = _dear_links(network, bounds, candidates, used, budget)
+    used = _used(problem)
+    sets = _dear_links(problem, used, budget)
     forth, back = (used[:, links].sum(axis=1) for links in sets)
     groups = (forth >= back, back > forth)
     found, proved = [0.0, 0.0], [False, False]
@@ -79,7 +71,7 @@ def cover_bound(
         links = sets[side][:size]
         if budget.left_s <= 0 or not len(links):
             continue
-        program = _Covers(network, bounds, candidates, links, groups[side])
+        program = _Covers(problem, links, groups[side])
         largest[side] = program
         if program.needs_several(most, budget):
             proved[side] = True
@@ -90,26 +82,22 @@ def cover_bound(
     return sum(found)
 
 
-def _used(network: FlowNetwork, candidates: Candidates) -> NDArray[np.bool_]:
+def _used(problem: RoutingProblem) -> NDArray[np.bool_]:
     """Whether some candidate of a pair crosses an arc, shape (pairs, arcs)."""
-    used = np.zeros((candidates.pair_count, network.arc_count), np.bool_)
+    candidates = problem.candidates
+    used = np.zeros((candidates.pair_count, problem.network.arc_count), np.bool_)
     pair = np.repeat(candidates.pair_of_path(), np.diff(candidates.arc_start))
     used[pair, candidates.arcs] = True
     return used
 
 
-def _dear_links(
-    network: FlowNetwork,
-    bounds: DemandBounds,
-    candidates: Candidates,
-    used: NDArray[np.bool_],
-    budget: Budget,
-) -> tuple[Ints, Ints]:
+def _dear_links(problem: RoutingProblem, used: NDArray[np.bool_], budget: Budget) -> tuple[Ints, Ints]:
     """Arcs that matter most for the least load, dearest first, and those of the other direction.
 
     Of two directions the one is taken that most pairs cross which cross those before it.
     """
-    program = DualProgram(network, bounds, candidates, np.unique(candidates.arcs))
+    network, candidates = problem.network, problem.candidates
+    program = DualProgram(problem, np.unique(candidates.arcs))
     dual = program.duals(solve_interior(program.program, budget))
     if dual is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
@@ -132,16 +120,9 @@ def _dear_links(
 class _Covers:
     """The integer program of some links and pairs: `HoseProgram` with paths and lines zero or one."""
 
-    def __init__(
-        self,
-        network: FlowNetwork,
-        bounds: DemandBounds,
-        candidates: Candidates,
-        links: Ints,
-        counts: NDArray[np.bool_],
-    ) -> None:
-        self._network, self._bounds = network, bounds
-        self._pairs, self._parts = _parts(network, candidates, links, counts)
+    def __init__(self, problem: RoutingProblem, links: Ints, counts: NDArray[np.bool_]) -> None:
+        self._network, self._bounds = problem.network, problem.bounds
+        self._pairs, self._parts = _parts(problem, links, counts)
 
     def cost_of(self, several: int, weight: Floats) -> float:
         """What so many of these pairs cost at least, by the costs of all pairs, shape (pairs,)."""
@@ -176,7 +157,7 @@ class _Covers:
         Single pairs q need not be whole: that makes the bound no less valid, and the search is as fast.
         """
         pairs = parts.pair_count
-        program = HoseProgram.of(self._network, self._bounds, parts, extra=pairs)
+        program = HoseProgram.of(RoutingProblem(self._network, self._bounds, parts), extra=pairs)
         width = len(program.upper)
         spread = program.load + 1 + np.arange(pairs)
         lines = program.load - (program.matrix.shape[0] - pairs - self._network.arc_count)
@@ -239,14 +220,13 @@ def _facets(allowed: float, line: float, pair: float) -> list[tuple[float, float
     return sorted(facets)
 
 
-def _parts(
-    network: FlowNetwork, candidates: Candidates, links: Ints, counts: NDArray[np.bool_]
-) -> tuple[Ints, Candidates | None]:
+def _parts(problem: RoutingProblem, links: Ints, counts: NDArray[np.bool_]) -> tuple[Ints, Candidates | None]:
     """The pairs that cannot avoid the links, and what their candidates are on them; no whole paths.
 
     A part that has another one within it is left out: that one loads less.
     """
-    inside = np.zeros(network.arc_count, np.bool_)
+    candidates = problem.candidates
+    inside = np.zeros(problem.network.arc_count, np.bool_)
     inside[links] = True
     pairs, of_pairs = list[int](), list[list[list[int]]]()
     for pair in np.flatnonzero(counts).tolist():

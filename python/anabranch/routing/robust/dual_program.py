@@ -21,7 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from .highs import Answer, Entries, Program
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
+from .model import DemandBounds, Floats, FlowNetwork, Ints
+from .problem import RoutingProblem
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,10 @@ class Mirror:
     pair: Ints
 
     @classmethod
-    def find(cls, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> Mirror | None:
+    def find(cls, problem: RoutingProblem) -> Mirror | None:
         """The mirror image of all, or None if anything differs in the two directions."""
-        arc = mirror_of_arcs(network, bounds)
+        network, candidates = problem.network, problem.candidates
+        arc = mirror_of_arcs(network, problem.bounds)
         if arc is None:
             return None
         nodes = len(network.nodes)
@@ -89,15 +91,9 @@ class DualProgram:
     Columns: x of the paths, r, y, q, and t. Rows: (9), (10), (11).
     """
 
-    def __init__(
-        self,
-        network: FlowNetwork,
-        bounds: DemandBounds,
-        candidates: Candidates,
-        links: Ints,
-        mirror: Mirror | None = None,
-    ) -> None:
-        self._network = network
+    def __init__(self, problem: RoutingProblem, links: Ints, mirror: Mirror | None = None) -> None:
+        self._network = network = problem.network
+        bounds, candidates = problem.bounds, problem.candidates
         self._candidates = candidates
         self._mirror = mirror
         self._links = links if mirror is None else np.unique(np.minimum(links, mirror.arc[links]))

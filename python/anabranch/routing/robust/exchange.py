@@ -20,7 +20,7 @@ from .errors import SolverError
 from .highs import Answer, Entries, Program, solve_interior
 from .master import start
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, WorstCase
-from .worst_case import check_covered, load_of_shares
+from .problem import RoutingProblem
 
 _TOWARDS_BEST = 0.8
 """Weight of the best routing in the one that is looked at."""
@@ -53,11 +53,10 @@ def exchange(
     orders of magnitude; it is here because it shares nothing with the program with duals but the evaluator.
     """
     budget = Budget.of(time_limit_s)
-    candidates.check(network)
-    check_covered(network, bounds, candidates.source, candidates.target)
-    best, _ = start(network, bounds, candidates, budget)
+    problem = RoutingProblem.checked(network, bounds, candidates)
+    best, _ = start(problem, budget)
     best_fraction = candidates.even()
-    master = _Master(network, bounds, candidates)
+    master = _Master(problem)
     master.add(master.cuts(best.worst_case))
     rounds = 0
     status: Status = "optimal"
@@ -75,9 +74,8 @@ def exchange(
         # First between the two; where that finds nothing new, at the master's own routing.
         for weight in (_TOWARDS_BEST, 0.0):
             trial = weight * best_fraction + (1 - weight) * fraction
-            routing = candidates.routing(network.arc_count, trial)
-            worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
-            budget.spend_evaluation(network.arc_count, routing.share.nnz)
+            routing = problem.routing(trial)
+            worst = problem.worst(routing, budget)
             if worst.max_load < best.worst_case.max_load:
                 best_fraction = trial
             best.offer(routing, worst)
@@ -99,12 +97,10 @@ class _Master:
     far more of the matrices yet unknown than a vertex does.
     """
 
-    def __init__(self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> None:
-        self._network = network
-        self._bounds = bounds
-        self._candidates = candidates
-        self._by_arc = sparse.csc_array(candidates.incidence(network.arc_count))
-        self._pair_of_path = candidates.pair_of_path()
+    def __init__(self, problem: RoutingProblem) -> None:
+        self._network, self._bounds, self._candidates = problem.network, problem.bounds, problem.candidates
+        self._by_arc = sparse.csc_array(self._candidates.incidence(self._network.arc_count))
+        self._pair_of_path = self._candidates.pair_of_path()
         self._cuts = list[_Cut]()
 
     def _cut(self, worst: WorstCase, arc: int) -> _Cut:

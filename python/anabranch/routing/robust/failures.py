@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
 
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
-from .worst_case import check_covered, load_of_shares
+from .problem import RoutingProblem
+from .worst_case import check_covered
 
 FailureUnit = Literal["edge", "arc"]
 """What fails at once: both directions of an edge, or a single arc."""
@@ -89,26 +89,15 @@ def worst_case_under_failures(
     candidates, fraction = routing.by_paths
     routing.check(network)
     check_covered(network, bounds, routing.source, routing.target)
-    return under_failures(network, bounds, candidates, fraction, single_failures(network, unit))
+    problem = RoutingProblem(network, bounds, candidates)
+    return under_failures(problem, fraction, single_failures(network, unit))
 
 
-def under_failures(
-    network: FlowNetwork,
-    bounds: DemandBounds,
-    candidates: Candidates,
-    fraction: Floats,
-    failures: tuple[Ints, ...],
-) -> FailureWorstCase:
+def under_failures(problem: RoutingProblem, fraction: Floats, failures: tuple[Ints, ...]) -> FailureWorstCase:
     """`worst_case_under_failures` of fractions that are known to fit."""
-
-    def worst(x: Floats) -> WorstCase:
-        share: sparse.csr_array = candidates.routing(network.arc_count, x).share
-        return load_of_shares(network, bounds, candidates.source, candidates.target, share)
-
     cases = []
     for arcs in failures:
-        after, stranded = fractions_after(
-            candidates, fraction, hit_paths(candidates, arcs, network.arc_count)
-        )
-        cases.append(FailureCase(arcs, worst(after), stranded))
-    return FailureWorstCase(worst(fraction), tuple(cases))
+        hit = hit_paths(problem.candidates, arcs, problem.network.arc_count)
+        after, stranded = fractions_after(problem.candidates, fraction, hit)
+        cases.append(FailureCase(arcs, problem.worst(problem.routing(after)), stranded))
+    return FailureWorstCase(problem.worst(problem.routing(fraction)), tuple(cases))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .budget import Budget
 from .link_traffic import LinkTraffic, finite_bounds
-from .model import Candidates, DemandBounds, FlowNetwork
+from .problem import RoutingProblem
 
 _ROUND = 8000
 """Steps from one heating to the next."""
@@ -44,10 +44,10 @@ class SinglePaths:
 class SinglePathSearch:
     """A routing with one path for each pair that is changed step by step. The same seed, the same steps."""
 
-    def __init__(self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, seed: int) -> None:
-        finite = finite_bounds(bounds)
+    def __init__(self, problem: RoutingProblem, seed: int) -> None:
+        finite, candidates = finite_bounds(problem.bounds), problem.candidates
         self._random = random.Random(seed)  # noqa: S311 - a search, no secret.
-        self._capacity = network.capacity_mbps.tolist()
+        self._capacity = problem.network.capacity_mbps.tolist()
         self._source = candidates.source.tolist()
         self._target = candidates.target.tolist()
         self._most = finite.ceiling_mbps(candidates.source, candidates.target).tolist()

@@ -16,8 +16,8 @@ from .bound import Prices, prices
 from .budget import Budget, Status
 from .dual_program import DualProgram, Mirror
 from .highs import solve_interior
-from .model import Candidates, DemandBounds, FlowNetwork, Ints, Solution, TrafficSplit, WorstCase
-from .worst_case import load_of_shares
+from .model import Ints, Solution, TrafficSplit, WorstCase
+from .problem import RoutingProblem
 
 _START = 0.7
 """Links with this part of the highest load of evenly spread traffic have their rows from the start."""
@@ -51,13 +51,10 @@ class Incumbent:
         )
 
 
-def start(
-    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, budget: Budget
-) -> tuple[Incumbent, Ints]:
+def start(problem: RoutingProblem, budget: Budget) -> tuple[Incumbent, Ints]:
     """Evenly spread traffic, its worst case, and the links to begin with."""
-    routing = candidates.routing(network.arc_count, candidates.even())
-    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
-    budget.spend_evaluation(network.arc_count, routing.share.nnz)
+    routing = problem.routing(problem.candidates.even())
+    worst = problem.worst(routing, budget)
     return Incumbent(routing, worst), np.flatnonzero(worst.load >= _START * worst.max_load)
 
 
@@ -72,27 +69,33 @@ class Step:
 
 
 def step(
-    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, links: Ints, best: Incumbent,
-    budget: Budget, *, mirror: Mirror | None, fill: bool = False,
-) -> Step:  # fmt: skip
+    problem: RoutingProblem,
+    links: Ints,
+    best: Incumbent,
+    budget: Budget,
+    *,
+    mirror: Mirror | None,
+    fill: bool = False,
+) -> Step:
     """Solve for these links, offer the routing, and find the links that it overloads.
 
     Without `fill` the bound of `best` is raised to what the prices prove for these candidates.
     """
-    program = DualProgram(network, bounds, candidates, links, mirror)
+    candidates = problem.candidates
+    program = DualProgram(problem, links, mirror)
     answer = solve_interior(program.program, budget)
     dual = program.duals(answer)
     proved = None
     if dual is not None:
-        proved = prices(network, bounds, candidates.source, candidates.target, *dual, fill=fill)
+        ends = (candidates.source, candidates.target)
+        proved = prices(problem.network, problem.bounds, *ends, *dual, fill=fill)
         if not fill:
             best.lower_bound = max(best.lower_bound, proved.bound(candidates))
     fraction = program.fractions(answer)
     if fraction is None:
         return Step(answer.ending, proved, links)
-    routing = candidates.routing(network.arc_count, fraction)
-    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
-    budget.spend_evaluation(network.arc_count, routing.share.nnz)
+    routing = problem.routing(fraction)
+    worst = problem.worst(routing, budget)
     best.offer(routing, worst)
     # The solver's own optimum, not the proved bound: that one may be much lower before the end.
     above = np.flatnonzero(worst.load > answer.objective * (1 + 1e-7))

@@ -16,7 +16,8 @@ from scipy import sparse
 from .budget import CHECK_S, ROOT_CHECK_S, SIMPLEX_S, Budget
 from .errors import SolverError
 from .highs import Program, iterations, load, new_solver, run_to_end
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
+from .model import Floats, Ints
+from .problem import RoutingProblem
 
 MixedEnding = Literal["optimal", "infeasible", "time-limit", "unknown"]
 """`unknown`: the solver gave up, mostly for numerical reasons; what it has is no proof of anything."""
@@ -62,10 +63,9 @@ class HoseProgram:
     """The column of the worst-case load."""
 
     @classmethod
-    def of(
-        cls, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, extra: int = 0
-    ) -> HoseProgram:
+    def of(cls, problem: RoutingProblem, extra: int = 0) -> HoseProgram:
         """The program of these candidates."""
+        network, bounds, candidates = problem.network, problem.bounds, problem.candidates
         arcs = network.arc_count
         path_of_use = np.repeat(np.arange(candidates.path_count), np.diff(candidates.arc_start))
         pair_of_path = candidates.pair_of_path()

@@ -20,11 +20,12 @@ from .errors import RoutingError, SolverError
 from .local_search import SinglePathSearch
 from .mixed import HoseProgram, MixedSolver
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
+from .problem import RoutingProblem
 from .selection import SelectionError, path_delay_ms
 from .single_lp import single_lp
 from .single_path import single_path_routing
 from .throughput import PAPER_CONNECTION, Connection, pair_throughput_mbps, throughput_mbps
-from .worst_case import check_covered, worst_case
+from .worst_case import worst_case
 
 _WHOLE = 1 - 1e-6
 """Fractions from here on count as all of a pair's traffic."""
@@ -159,8 +160,7 @@ def robust_optimal(
     allowed_s = budget.left_s
     if not level > 0:
         raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
-    candidates.check(network)
-    check_covered(network, bounds, candidates.source, candidates.target)
+    asked = RoutingProblem.checked(network, bounds, candidates)
     costs = even_split_loss_mbps(network, candidates, connection) if weight_mbps is None else weight_mbps
     weight = _checked(np.asarray(costs, np.float64), candidates.pair_count)
     spread = single_lp(network, bounds, candidates, time_limit_s=budget)
@@ -169,11 +169,11 @@ def robust_optimal(
             "level", f"no fractions over the candidates have a worst-case load up to {level}",
             f"the least possible is {spread.load:.6g}; allow it, or give more candidates",
         )  # fmt: skip
-    problem = _Problem(network, bounds, candidates, level, weight, budget, allowed_s)
+    problem = _Problem(asked, level, weight, budget, allowed_s)
     problem.offer(spread.routing)
     if begin is not None:
         problem.offer(over(network, candidates, begin))
-    search = SinglePathSearch(network, bounds, candidates, seed)
+    search = SinglePathSearch(asked, seed)
     found = search.run(level * (1 + 1e-9), steps, budget)
     alone = single_path_routing(network, candidates, found.path)
     problem.offer(alone)
@@ -232,28 +232,21 @@ class _Problem:
     """The mixed program of one level, and the best routing found for it."""
 
     def __init__(
-        self,
-        network: FlowNetwork,
-        bounds: DemandBounds,
-        candidates: Candidates,
-        level: float,
-        weight: Floats,
-        budget: Budget,
-        time_limit_s: float,
+        self, asked: RoutingProblem, level: float, weight: Floats, budget: Budget, time_limit_s: float
     ) -> None:
-        self._network, self._bounds, self._candidates = network, bounds, candidates
+        self._asked, self._candidates = asked, asked.candidates
         self._level, self._weight, self._budget = level, weight, budget
         self._for_bound_s = _FOR_BOUND * time_limit_s
         self._best: tuple[TrafficSplit, WorstCase] | None = None
-        self._paths = np.arange(candidates.path_count)
-        self._path_weight = weight[candidates.pair_of_path()]
+        self._paths = np.arange(self._candidates.path_count)
+        self._path_weight = weight[self._candidates.pair_of_path()]
         self.lost = np.inf
         """Cost of the best routing."""
 
     def offer(self, routing: TrafficSplit) -> None:
         """Take a routing that the evaluator finds within the level, if it costs less."""
-        worst = worst_case(self._network, self._bounds, routing)
-        self._budget.spend_evaluation(self._network.arc_count, routing.share.nnz)
+        routing.check(self._asked.network)
+        worst = self._asked.worst(routing, self._budget)
         single = _singles(self._candidates, np.asarray(routing.fraction))
         lost = float(self._weight[~single].sum())
         if worst.max_load <= self._level * (1 + 1e-6) and lost < self.lost:
@@ -290,7 +283,7 @@ class _Problem:
         if self._budget.is_late:
             return 0.0
         part = Budget(self._for_bound_s)
-        bound = cover_bound(self._network, self._bounds, self._candidates, self._level, self._weight, part)
+        bound = cover_bound(self._asked, self._level, self._weight, part)
         if part.is_late:
             self._budget.late()
         return bound
@@ -298,7 +291,7 @@ class _Problem:
     def _around(self, alone: TrafficSplit) -> int:
         """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""
         candidates = self._candidates
-        loads = worst_case(self._network, self._bounds, alone).load
+        loads = self._asked.worst(alone).load
         fraction = np.asarray(alone.fraction)
         solver = self._solver()
         solver.set_bounds(self._paths, fraction, fraction)
@@ -310,7 +303,7 @@ class _Problem:
             answer = solver.run(self._budget)
             if answer.ending == "optimal":
                 fraction = self._fractions(answer.primal)
-                self.offer(self._routing(fraction))
+                self.offer(self._asked.routing(fraction))
                 return done + 1 + self._fix(solver, fraction)
             if answer.ending == "time-limit":
                 break
@@ -318,7 +311,7 @@ class _Problem:
 
     def _solver(self) -> MixedSolver:
         """The program at the level, with fractions."""
-        program = HoseProgram.of(self._network, self._bounds, self._candidates)
+        program = HoseProgram.of(self._asked)
         solver = MixedSolver(program, np.zeros(len(program.upper)), solver="simplex")
         solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
         return solver
@@ -337,7 +330,7 @@ class _Problem:
             if answer.ending != "optimal":
                 return done + 1
             before, fraction = fraction, self._fractions(answer.primal)
-            self.offer(self._routing(fraction))
+            self.offer(self._asked.routing(fraction))
             if np.abs(before - fraction).max() < 1e-6:
                 break
         return done + 1 + self._fix(solver, fraction)
@@ -359,7 +352,7 @@ class _Problem:
                 programs += 1
                 if answer.ending == "optimal":
                     fraction = self._fractions(answer.primal)
-                    self.offer(self._routing(fraction))
+                    self.offer(self._asked.routing(fraction))
                     single = single | _singles(self._candidates, fraction)
                     break
                 if answer.ending != "infeasible":
@@ -370,9 +363,8 @@ class _Problem:
 
     def _exact(self, tolerance: float) -> float:
         """The mixed program, begun at the best routing; its bound of the cost."""
-        candidates = self._candidates
-        paths = candidates.path_count
-        program = HoseProgram.of(self._network, self._bounds, candidates, extra=paths)
+        paths = self._candidates.path_count
+        program = HoseProgram.of(self._asked, extra=paths)
         whole = program.load + 1 + self._paths
         # x_p >= y_p, and y_p = 1 says that the pair is on path p alone.
         both = np.concatenate([self._paths, self._paths])
@@ -395,13 +387,10 @@ class _Problem:
             fraction = answer.primal[:paths].copy()
             alone = answer.primal[whole] > 0.5
             fraction[alone] = 1.0
-            self.offer(self._routing(self._fractions(fraction)))
+            self.offer(self._asked.routing(self._fractions(fraction)))
         return max(float(self._weight.sum()) + answer.bound, 0.0)
 
     def _fractions(self, primal: Floats) -> Floats:
         """Fractions of the paths from a point of the program, without dust and with sum 1."""
         fraction = np.where(primal[: len(self._paths)] < 1e-7, 0.0, primal[: len(self._paths)])
         return self._candidates.whole(fraction)
-
-    def _routing(self, fraction: Floats) -> TrafficSplit:
-        return self._candidates.routing(self._network.arc_count, fraction)

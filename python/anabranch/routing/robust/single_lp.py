@@ -13,7 +13,7 @@ from .dual_program import Mirror
 from .errors import SolverError
 from .master import SMALL, start, step
 from .model import Candidates, DemandBounds, FlowNetwork, Solution
-from .worst_case import check_covered, load_of_shares
+from .problem import RoutingProblem
 
 
 def single_lp(
@@ -46,34 +46,25 @@ def single_lp(
         SolverError: the solver failed, or stalled above the tolerance.
     """
     budget = Budget.of(time_limit_s)
-    candidates.check(network)
-    check_covered(network, bounds, candidates.source, candidates.target)
-    alike = Alike.find(network, bounds, candidates) if rows == "binding" else None
+    problem = RoutingProblem.checked(network, bounds, candidates)
+    alike = Alike.find(problem) if rows == "binding" else None
     if alike is None:
-        return _solved(network, bounds, candidates, budget, tolerance, rows, 0.0)
+        return _solved(problem, budget, tolerance, rows, 0.0)
     # Half of the tolerance is left for the way back, where fractions are made one in total once more.
-    part = _solved(
-        network, alike.bounds, alike.candidates, budget, tolerance / 2, rows, alike.constant_load
-    )  # fmt: skip
+    part = _solved(alike.problem, budget, tolerance / 2, rows, alike.constant_load)
     _, fraction = part.routing.by_paths
-    routing = candidates.routing(network.arc_count, alike.fractions(fraction))
-    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    routing = problem.routing(alike.fractions(fraction))
+    worst = problem.worst(routing)
     lower = max(part.lower_bound, alike.constant_load)
     return Solution(routing, worst, lower, part.status, "single-lp", part.iterations, budget.cpu_s)
 
 
 def _solved(
-    network: FlowNetwork,
-    bounds: DemandBounds,
-    candidates: Candidates,
-    budget: Budget,
-    tolerance: float,
-    rows: Literal["binding", "all"],
-    floor: float,
+    problem: RoutingProblem, budget: Budget, tolerance: float, rows: Literal["binding", "all"], floor: float
 ) -> Solution:
     """The program as it is; a load up to ``floor``, which other links have in any case, is good enough."""
-    mirror = Mirror.find(network, bounds, candidates)
-    best, links = start(network, bounds, candidates, budget)
+    mirror, candidates = Mirror.find(problem), problem.candidates
+    best, links = start(problem, budget)
     best.lower_bound = floor
     if rows == "all" or len(candidates.arcs) <= SMALL:
         links = np.unique(candidates.arcs)
@@ -83,7 +74,7 @@ def _solved(
         if budget.left_s <= 0:
             status = budget.stopped
             break
-        done = step(network, bounds, candidates, links, best, budget, mirror=mirror)
+        done = step(problem, links, best, budget, mirror=mirror)
         programs += 1
         if done.ending == "time-limit" and not best.within(tolerance):
             status = budget.stopped

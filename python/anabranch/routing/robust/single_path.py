@@ -10,10 +10,11 @@ from .budget import Budget, Status
 from .local_search import SinglePaths, SinglePathSearch
 from .mixed import HoseProgram, MixedSolver
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Solution, TrafficSplit
+from .problem import RoutingProblem
 from .selection import SelectionError
 from .single_lp import single_lp
 from .single_path_bounds import attainable_loads, next_below, pair_count_bound, round_up
-from .worst_case import check_covered, worst_case
+from .worst_case import worst_case
 
 
 def least_single_path(
@@ -38,17 +39,16 @@ def least_single_path(
     if steps < 0:
         raise SelectionError("steps", f"{steps} steps of local search", "give 0 or more")
     budget = Budget.of(time_limit_s)
-    candidates.check(network)
-    check_covered(network, bounds, candidates.source, candidates.target)
+    problem = RoutingProblem.checked(network, bounds, candidates)
     attainable = attainable_loads(network, bounds)
     spread = single_lp(network, bounds, candidates, time_limit_s=budget)
     lower = max(round_up(spread.lower_bound, attainable), pair_count_bound(network, bounds, attainable))
-    search = SinglePathSearch(network, bounds, candidates, seed)
+    search = SinglePathSearch(problem, seed)
     best = _search(search, lower, attainable, steps, budget, tolerance)
     path, programs = best.path, spread.iterations
     if best.load > lower * (1 + tolerance) and budget.left_s > 0:
         ceiling = next_below(best.load, attainable)
-        better, proven = _improve(network, bounds, candidates, ceiling, budget)
+        better, proven = _improve(problem, ceiling, budget)
         programs += 1
         lower = max(lower, best.load if np.isinf(proven) else round_up(proven, attainable))
         path = path if better is None else better
@@ -86,11 +86,9 @@ def _search(
     return best
 
 
-def _improve(
-    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, ceiling: float, budget: Budget
-) -> tuple[tuple[int, ...] | None, float]:
+def _improve(problem: RoutingProblem, ceiling: float, budget: Budget) -> tuple[tuple[int, ...] | None, float]:
     """The best single paths up to a load, if any are found, and the load proven: infinite if none are."""
-    program = HoseProgram.of(network, bounds, candidates)
+    program, candidates = HoseProgram.of(problem), problem.candidates
     cost = np.zeros(len(program.upper))
     cost[program.load] = 1.0
     solver = MixedSolver(program, cost, mip_rel_gap=1e-6)

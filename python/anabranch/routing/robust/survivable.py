@@ -31,8 +31,8 @@ from .failures import (
 )
 from .highs import Entries, Program, solve_simplex
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
+from .problem import RoutingProblem
 from .single_lp import single_lp
-from .worst_case import check_covered
 
 _FIRST_BOX = 0.25
 _LAST_BOX = 1e-3
@@ -86,9 +86,8 @@ def survivable(
     When time is over before every failure has been bounded, the bound is that of those that were.
     """
     budget = Budget.of(time_limit_s)
-    candidates.check(network)
-    check_covered(network, bounds, candidates.source, candidates.target)
-    search = _Search(network, bounds, candidates, single_failures(network, unit))
+    problem = RoutingProblem.checked(network, bounds, candidates)
+    search = _Search(problem, single_failures(network, unit))
     lower, programs, starts = search.state_dependent(budget, tolerance)
     best, worst = search.first(starts, budget)
     box = _FIRST_BOX
@@ -107,20 +106,18 @@ def survivable(
         status: Status | Literal["local-optimum"] = "optimal"
     else:
         status = budget.stopped if budget.left_s <= 0 else "local-optimum"
-    routing = candidates.routing(network.arc_count, best)
+    routing = problem.routing(best)
     return SurvivableSolution(routing, worst, lower, status, programs, budget.cpu_s)
 
 
 class _Search:
     """Bound, first fractions and steps of the search."""
 
-    def __init__(
-        self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, failures: tuple[Ints, ...]
-    ) -> None:
-        self._network = network
-        self._bounds = bounds
-        self._candidates = candidates
-        self._failures = failures
+    def __init__(self, problem: RoutingProblem, failures: tuple[Ints, ...]) -> None:
+        self._problem, self._failures = problem, failures
+        self._bounds, self._candidates = problem.bounds, problem.candidates
+        self._network = network = problem.network
+        candidates = problem.candidates
         self._hit = [hit_paths(candidates, arcs, network.arc_count) for arcs in failures]
         self._incidence = sparse.csc_array(candidates.incidence(network.arc_count))
         self._pair_of_path = candidates.pair_of_path()
@@ -130,7 +127,7 @@ class _Search:
 
     def evaluate(self, fraction: Floats) -> FailureWorstCase:
         """The exact worst case of these fractions."""
-        return under_failures(self._network, self._bounds, self._candidates, fraction, self._failures)
+        return under_failures(self._problem, fraction, self._failures)
 
     def state_dependent(self, budget: Budget, tolerance: float) -> tuple[float, int, list[Floats]]:
         """The bound, the programs it took, and the optimal fractions without and under each failure."""
@@ -140,13 +137,8 @@ class _Search:
             if budget.left_s <= 0:
                 break
             part = self._candidates.kept(~hit)
-            solution = single_lp(
-                self._network,
-                self._without_stranded(part),
-                part,
-                tolerance=tolerance,
-                time_limit_s=budget,
-            )
+            bounds = self._without_stranded(part)
+            solution = single_lp(self._network, bounds, part, tolerance=tolerance, time_limit_s=budget)
             lower = max(lower, solution.lower_bound)
             programs += solution.iterations
             fraction = np.zeros(self._candidates.path_count)
