@@ -82,7 +82,9 @@ class Addresses:
             place = f"event[{number}]"
             for link in _links(event, place, self._network):
                 host = self._network.links[link].origin
-                here = up.setdefault(host, self._links_of(host))
+                if host not in up:
+                    up[host] = {n for n, each in enumerate(self._network.links) if each.origin == host}
+                here = up[host]
                 (here.add if event.state == "up" else here.discard)(link)
                 if not here and not self._comes_up(host, int(event.at), events):
                     name = quoted(self._network.nodes[host].name)
@@ -100,9 +102,6 @@ class Addresses:
             if event.address is not None and event.state == "up" and int(event.at) >= after
             for link in _links(event, f"event[{number}]", self._network)
         )
-
-    def _links_of(self, host: int) -> set[int]:
-        return {number for number, link in enumerate(self._network.links) if link.origin == host}
 
     def _looks(self, node: int) -> bool:
         return any(_manager(self._transports[used]) == "fullmesh" for used in self._used[node])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.setup.model import Setup, Tagged
 
@@ -16,16 +14,16 @@ _DRAWING_CONTROLS = ("bbr", "bbr3", PYTHON)
 def is_noisy(setup: Setup) -> bool:
     """Whether packets meet chance under way: in a link, a queue, an application or BBR's phase."""
     changes = [event.change for event in setup.events]
-    losses = [*(link.loss for link in setup.links), *_of(changes, "loss")]
+    losses = [link.loss for link in setup.links]
+    losses += [change["loss"] for change in changes if "loss" in change]
     disciplines = [link.queue.discipline for link in setup.links]
-    disciplines += [queue["discipline"] for queue in _of(changes, "queue")]
+    disciplines += [change["queue"]["discipline"] for change in changes if "queue" in change]
     sources = [entry.source for entry in setup.flows.entries]
-    drawn = (source[part] for source in sources for part in ("size", "gap") if part in source)
-    drawn_delays = [host.processing_delay for host in setup.hosts if host.processing_delay]
-    drawn_delays += [router.processing_delay for router in setup.routers]
+    drawn = [source[part] for source in sources for part in ("size", "gap") if part in source]
+    drawn += [host.processing_delay for host in setup.hosts if host.processing_delay]
+    drawn += [router.processing_delay for router in setup.routers]
     return (
         any(link.jitter is not None for link in setup.links)
-        or any(variate["distribution"] != "constant" for variate in drawn_delays)
         or any(loss["algorithm"] != "none" for loss in losses)
         or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
         or any(variate["distribution"] != "constant" for variate in drawn)
@@ -49,14 +47,7 @@ def may_differ(setup: Setup) -> bool:
     )
 
 
-def _of(changes: list[Tagged], kind: str) -> Iterator[Tagged]:
-    for change in changes:
-        if isinstance(found := change.get(kind), dict):
-            yield found
-
-
-def _control(config: dict[str, object]) -> object:
+def _control(config: Tagged) -> str | None:
     """Name of a transport's congestion control; that of its subflows where it has some."""
-    tcp = config.get("tcp", config)
-    control = tcp.get("congestion_control") if isinstance(tcp, dict) else None
-    return control.get("algorithm") if isinstance(control, dict) else None
+    control: Tagged = config.get("tcp", config).get("congestion_control", {})
+    return control.get("algorithm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.algorithm import Own, core_value, resolved
@@ -16,6 +17,9 @@ from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 from anabranch.topology import TopologyLink
+
+_UNLIMITED: Tagged = {"queue": "unlimited"}
+"""A control link loses nothing unless somebody says so."""
 
 
 class ResolvedController:
@@ -147,7 +151,7 @@ class ResolvedController:
 
     def _lay_apart(self, table: Controller, switches: list[int]) -> None:
         """A control link to each switch."""
-        settings = {switch: _defaults() | set_fields(table.links) for switch in switches}
+        settings = {switch: _UNLIMITED | set_fields(table.links) for switch in switches}
         for index, entry in enumerate(table.link):
             switch = self._switch(entry.switch, f"controller.link[{index}].switch", switches)
             if switch is not None:
@@ -161,7 +165,7 @@ class ResolvedController:
             at = self._switch(table.at, "controller.at", switches)
             if at is None:
                 return
-            settings = _defaults() | set_fields(table.links)
+            settings = _UNLIMITED | set_fields(table.links)
             self._network.lay([_wire(self._network.nodes[at].name, settings)], "the controller")
         reach = Reach(self._network.links, switches)
         attached = [link.to for link in self._network.links if link.origin == controller]
@@ -199,12 +203,7 @@ def require_known_paths(scenario: Scenario) -> None:
         raise ScenarioError([Problem("controller.application", message)], scenario.origin)
 
 
-def _defaults() -> dict[str, object]:
-    """A control link loses nothing unless somebody says so."""
-    return {"queue": "unlimited"}
-
-
-def _wire(switch: str, settings: dict[str, object]) -> Wire:
+def _wire(switch: str, settings: dict[str, Any]) -> Wire:
     return Wire(TopologyLink(CONTROLLER_NAME, switch), settings, dict(settings), "controller.links")
 
 

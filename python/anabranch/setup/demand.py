@@ -9,7 +9,7 @@ from anabranch.scenario.demand import PairRates
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import RouteChoice
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.model import DemandSetup, LinkSetup, Tagged
+from anabranch.setup.model import DemandSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own import OwnCode
 from anabranch.setup.pair_rates import PairRateReader
@@ -92,7 +92,9 @@ class _Bounds:
             if isinstance(common, list)
             else ((a, b, common) for a in self._routers for b in self._routers if a != b)
         )
-        names, reach = self._network.nodes, Reach(self._router_links())
+        routers = frozenset(self._routers)
+        links = [link for link in self._network.links if {link.origin, link.to} <= routers]
+        names, reach = self._network.nodes, Reach(links)
         total, free, cut = 0, list[str](), list[str]()
         for a, b, most in pairs:
             known = [limit for limit in (ingress[a], egress[b], most) if limit is not None]
@@ -121,10 +123,6 @@ class _Bounds:
                 f"there may be traffic from {cut[0]}, and no path over routers in {self._network.label}"
                 f"{_others(cut)}; connect them, or bound that traffic to zero",
             )
-
-    def _router_links(self) -> list[LinkSetup]:
-        routers = frozenset(self._routers)
-        return [link for link in self._network.links if link.origin in routers and link.to in routers]
 
     def _router(self, name: str, place: str) -> int | None:
         """Id of a router by its name; no such node, or a host, is noted."""

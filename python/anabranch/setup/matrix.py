@@ -57,7 +57,7 @@ class Matrices:
         """The rates of an entry with a name, whose matrix stands at a place."""
         made: dict[str, Callable[[], MatrixRates | None]] = {
             "gravity": lambda: self._gravity(matrix, name),
-            "uniform": lambda: self._uniform(matrix),
+            "uniform": lambda: self._shared(matrix, np.ones((len(self._network.hosts),) * 2)),
             "bounds": lambda: self._sampled(matrix, name, place),
         }
         before = len(self._problems)
@@ -77,10 +77,6 @@ class Matrices:
         if matrix.total is not None and bps.sum() > 0:
             bps *= float(matrix.total) / bps.sum()
         return MatrixRates(origin, to, bps)
-
-    def _uniform(self, matrix: Matrix) -> MatrixRates | None:
-        count = len(self._network.hosts)
-        return self._shared(matrix, np.ones((count, count)))
 
     def _gravity(self, matrix: Matrix, name: str) -> MatrixRates | None:
         hosts = self._network.hosts

@@ -89,9 +89,9 @@ class Wire:
     """A link of the topology, or one that the scenario adds, with all its settings."""
 
     link: TopologyLink
-    settings: dict[str, object]
+    settings: dict[str, Any]
     """Values by field of :class:`LinkSettings`; what nobody set is absent."""
-    backward: dict[str, object]
+    backward: dict[str, Any]
     """The same for the direction from ``b`` to ``a``."""
     place: str = _LINKS
     """Where its settings stand, for messages."""
@@ -269,7 +269,7 @@ class ResolvedNetwork:
     def _at_host(self, link: TopologyLink) -> bool:
         return any(self.is_host(self._ids[end]) for end in (link.a, link.b))
 
-    def _common(self, network: Network, link: TopologyLink) -> dict[str, object]:
+    def _common(self, network: Network, link: TopologyLink) -> dict[str, Any]:
         """What a link has by its kind: that of all links, and that of links at hosts or between others."""
         common = set_fields(network.links)
         if self._at_host(link):
@@ -328,7 +328,7 @@ class ResolvedNetwork:
         name = f"{self.nodes[origin].name}->{self.nodes[to].name}"
         return f"{name}#{parallel + 1}" if parallel else name
 
-    def _add(self, origin: int, to: int, wire: Wire, settings: dict[str, object], stream: str) -> None:
+    def _add(self, origin: int, to: int, wire: Wire, settings: dict[str, Any], stream: str) -> None:
         capacity = self._capacity(settings, wire)
         queue = settings.get("queue")
         if products_of(queue):
@@ -339,7 +339,7 @@ class ResolvedNetwork:
             name=self._free_name(origin, to),
             capacity=capacity,
             delay=self._delay(settings, wire, stream),
-            jitter=_jitter(settings),
+            jitter=None if settings.get("jitter") is None else as_core(settings["jitter"]),
             loss=self._loss(settings, wire.link),
             queue=queue_setup(queue, capacity),
             weight=self._weight(settings, wire),
@@ -348,13 +348,12 @@ class ResolvedNetwork:
         self._between[origin, to].append(len(self.links))
         self.links.append(setup)
 
-    def _capacity(self, settings: dict[str, object], wire: Wire) -> int:
+    def _capacity(self, settings: dict[str, Any], wire: Wire) -> int:
         capacity = settings.get("capacity")
         ends = f"{wire.link.a} - {wire.link.b}"
         if capacity is None:
             self._missing[wire.place, "capacity"].append(ends)
             return 1
-        assert isinstance(capacity, int)  # noqa: S101 - by the types of LinkSettings and TopologyLink
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
             self.problems.add(
                 f"{wire.place}.capacity",
@@ -363,7 +362,7 @@ class ResolvedNetwork:
             return 1
         return int(capacity)
 
-    def _delay(self, settings: dict[str, object], wire: Wire, stream: str) -> int:
+    def _delay(self, settings: dict[str, Any], wire: Wire, stream: str) -> int:
         """Propagation delay in picoseconds; a distribution's is drawn from the stream of that name."""
         delay = settings.get("delay", DEFAULT_DELAY)
         if isinstance(delay, int):
@@ -374,9 +373,9 @@ class ResolvedNetwork:
                 return 0
             # km and m/s: one km at one m/s takes 1e15 ps.
             return round(wire.link.length_km * 1e15 / delay.speed) + delay.plus
-        return self._draws.one(delay, stream, "delay")  # type: ignore[arg-type]
+        return self._draws.one(delay, stream, "delay")
 
-    def _loss(self, settings: dict[str, object], link: TopologyLink) -> Tagged:
+    def _loss(self, settings: dict[str, Any], link: TopologyLink) -> Tagged:
         loss = settings.get("loss", 0.0)
         if isinstance(loss, float) and not 0 <= loss < 1:
             # Only a topology gets here: what the scenario says has been checked.
@@ -386,7 +385,7 @@ class ResolvedNetwork:
             loss = 0.0
         return loss_setup(loss)
 
-    def _weight(self, settings: dict[str, object], wire: Wire) -> int | None:
+    def _weight(self, settings: dict[str, Any], wire: Wire) -> int | None:
         """The weight of a link; one that is missing, or cannot be, is noted where routes go by weights."""
         weight, ends = settings.get("weight"), f"{wire.link.a} - {wire.link.b}"
         if isinstance(weight, int | float) and weight == int(weight) and 1 <= weight <= MOST_WEIGHT:
@@ -421,11 +420,10 @@ class ResolvedNetwork:
         self._missing.clear()
 
 
-def loss_setup(loss: object) -> Tagged:
+def loss_setup(loss: float | str | Algorithm) -> Tagged:
     """Random loss as the core reads it."""
     if isinstance(loss, str | Algorithm):
         return resolved("loss", loss)
-    assert isinstance(loss, int | float)  # noqa: S101 - by the type of LinkSettings.loss
     return {"algorithm": "bernoulli", "probability": float(loss)} if loss > 0 else {"algorithm": "none"}
 
 
@@ -435,7 +433,7 @@ def _node_setup(node: TopologyNode) -> NodeSetup:
     return NodeSetup(node.name, {"latitude": node.place.latitude, "longitude": node.place.longitude})
 
 
-def _of_topology(link: TopologyLink) -> dict[str, object]:
+def _of_topology(link: TopologyLink) -> dict[str, Any]:
     """What the topology itself says about a link."""
     said = {
         "capacity": link.capacity_bps,
@@ -446,15 +444,10 @@ def _of_topology(link: TopologyLink) -> dict[str, object]:
     return {field: value for field, value in said.items() if value is not None}
 
 
-def set_fields(settings: LinkSettings) -> dict[str, object]:
+def set_fields(settings: LinkSettings) -> dict[str, Any]:
     """The settings that somebody gave, by field."""
     values = {field: getattr(settings, field) for field in _FIELDS}
     return {field: value for field, value in values.items() if value is not None}
-
-
-def _jitter(settings: dict[str, object]) -> Tagged | None:
-    jitter = settings.get("jitter")
-    return as_core(jitter) if jitter is not None else None  # type: ignore[arg-type]
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

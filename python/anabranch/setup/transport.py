@@ -23,6 +23,10 @@ from anabranch.setup.model import TransportSetup
 from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 
+# The runs of a study have the same transports over and over.
+_preset = lru_cache(maxsize=1024)(_core.transport_preset)
+_complete = lru_cache(maxsize=1024)(_core.resolve_transport)
+
 
 class Transports:
     """The transports of a run, made when a flow first names them."""
@@ -113,14 +117,3 @@ class Transports:
                 f"{place}.{field}",
                 f"is a field of {' and '.join(owners)}; the protocol of {quoted(preset)} is {protocol}{has}",
             )
-
-
-# The runs of a study have the same transports over and over.
-@lru_cache(maxsize=1024)
-def _preset(name: str) -> str:
-    return _core.transport_preset(name)
-
-
-@lru_cache(maxsize=1024)
-def _complete(config_json: str) -> str:
-    return _core.resolve_transport(config_json)

@@ -28,7 +28,9 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
     links = _without_self_loops(draft.links, notes)
     places = _places(draft.nodes, links, notes)
     nodes = tuple(
-        TopologyNode(names[node.id], places.get(node.id), node.kind, _aliases(node, names))
+        TopologyNode(
+            names[node.id], places.get(node.id), node.kind, () if names[node.id] == node.id else (node.id,)
+        )
         for node in draft.nodes
     )
     finished = _finish_links(links, names, places, notes)
@@ -91,10 +93,6 @@ def _note_shape(topology: Topology, notes: list[str]) -> None:
             f"The graph has {len(components)} components, all kept, the largest with {len(components[0])} "
             f"of {len(topology.nodes)} nodes: traffic needs both ends in the same one."
         )
-
-
-def _aliases(node: DraftNode, names: dict[str, str]) -> tuple[str, ...]:
-    return (node.id,) if node.id != names[node.id] else ()
 
 
 def _check_ends(where: str, draft: Draft, names: dict[str, str]) -> None:

@@ -50,7 +50,9 @@ class Alike:
         members = np.bincount(group).astype(np.float64)
         count = np.zeros(len(network.nodes))
         count[first] = members
-        made = _first_members(parts, kind, first)
+        leaders = sorted(first.tolist())
+        pairs = [(a, b) for a in leaders for b in leaders if kind[a, b]]
+        made = Candidates.of_parts(pairs, (parts[int(kind[pair])] for pair in pairs))
         smaller = RoutingProblem(network, bounds.of_groups(count), made)
         way_back = _way_back(candidates, kind, group, made)
         return cls(smaller, _constant_load(problem, chosen), way_back)
@@ -97,13 +99,6 @@ def _parts(
             kind[source, target] = number
             parts[number] = [list(part) for part in own]
     return parts, kind
-
-
-def _first_members(parts: dict[int, list[list[int]]], kind: Ints, first: Ints) -> Candidates:
-    """The candidates of the pairs of first members."""
-    nodes = sorted(first.tolist())
-    pairs = [(a, b) for a in nodes for b in nodes if kind[a, b]]
-    return Candidates.of_parts(pairs, (parts[int(kind[pair])] for pair in pairs))
 
 
 def _constant_load(problem: RoutingProblem, chosen: NDArray[np.bool_]) -> float:

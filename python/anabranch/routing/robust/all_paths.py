@@ -26,7 +26,7 @@ from .dual_program import Mirror, mirror_of_arcs
 from .errors import SolverError
 from .link_flow import check_connected
 from .master import SMALL, Incumbent, start, step
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution
+from .model import Candidates, DemandBounds, FlowNetwork, Ints, Solution
 from .partition import Partition
 from .problem import RoutingProblem
 from .trees import Trees
@@ -104,7 +104,11 @@ def _solved(
             cost, paths = cheapest.cheapest(done.prices, tie)
             budget.spend(SEARCH_S * len(paths))
             best.lower_bound = max(best.lower_bound, float(cost.sum()))
-            _add_cheaper(pool, candidates, done.prices, cost, paths, opposite)
+            # Those that are cheaper than all the known ones of their pair.
+            known = np.minimum.reduceat(done.prices.of_paths(candidates), candidates.path_start[:-1])
+            pairs = candidates.pairs()
+            for pair in np.flatnonzero(cost < known - 1e-9 * known.mean()).tolist():
+                _add(pool, pairs[pair], paths[pair], opposite)
             problem = replace(problem, candidates=_candidates(network, pool))
         if best.within(tolerance):
             break
@@ -153,20 +157,6 @@ def _add(pool: Pool, pair: tuple[int, int], path: list[int], opposite: Ints | No
     pool[pair][tuple(path)] = None
     if opposite is not None:
         pool[pair[1], pair[0]][tuple(opposite[path[::-1]].tolist())] = None
-
-
-def _add_cheaper(
-    pool: Pool,
-    candidates: Candidates,
-    prices: Prices,
-    cost: Floats,
-    paths: list[list[int]],
-    opposite: Ints | None,
-) -> None:
-    """Add the cheapest paths that are cheaper than all the known ones of their pair."""
-    known = np.minimum.reduceat(prices.of_paths(candidates), candidates.path_start[:-1])
-    for pair in np.flatnonzero(cost < known - 1e-9 * known.mean()).tolist():
-        _add(pool, (int(candidates.source[pair]), int(candidates.target[pair])), paths[pair], opposite)
 
 
 def _candidates(network: FlowNetwork, pool: Pool) -> Candidates:
