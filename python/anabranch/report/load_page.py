@@ -44,35 +44,24 @@ def save_load_page(
 
 def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings: Sequence[str] = ()) -> str:
     """The page as HTML; arguments as of :func:`save_load_page`."""
-    tables = {named.name: named.table for named in load_tables(loads, loads.worst.link, changes)}
-    sections = []
-    if changes is not None:
-        sections.append(_before_and_after(changes, tables))
-    sections.append(
-        Section(
-            "worst",
-            "Worst case with all links up",
-            [
-                "For each link, the highest load that any traffic within the bounds can give it. The map "
-                "shows both directions of a link side by side, and beside it the traffic that loads the "
-                "worst link most."
-            ],
-            [tables["links"]],
-            [
-                PageFigure.of(
-                    f"Worst case of every link, and the traffic behind {loads.worst.link}", load_map(loads)
-                )
-            ],
-            figures_first=True,
-        )
+    link = loads.worst.link
+    tables = {named.name: named.table for named in load_tables(loads, link, changes)}
+    shown = (
+        "For each link, the highest load that any traffic within the bounds can give it. The map shows both "
+        "directions of a link side by side, and beside it the traffic that loads the worst link most."
     )
-    if loads.failures:
-        sections.append(_failures(loads, tables))
-    sections.append(
-        Section("matrix", f"Traffic behind {loads.worst.link}", ["One matrix within the bounds that gives "
-            "the worst link its load. Others may do so, too."], [tables["matrix"]])
-    )  # fmt: skip
-    sections.append(_method(loads, changes))
+    behind = "One matrix within the bounds that gives the worst link its load. Others may do so, too."
+    drawn_map = PageFigure.of(f"Worst case of every link, and the traffic behind {link}", load_map(loads))
+    worst = Section(
+        "worst", "Worst case with all links up", [shown], [tables["links"]], [drawn_map], figures_first=True
+    )
+    sections = [
+        *([] if changes is None else [_before_and_after(changes, tables)]),
+        worst,
+        *([_failures(loads, tables)] if loads.failures else []),
+        Section("matrix", f"Traffic behind {link}", [behind], [tables["matrix"]]),
+        _method(loads, changes),
+    ]
     return page(
         f"{loads.title or 'Worst-case loads'}: worst-case loads",
         [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)],
@@ -97,8 +86,7 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
-        bad = sum(case.load > FULL for case in loads.failures)
-        cut = sum(bool(case.stranded) for case in loads.failures)
+        bad, cut = _overloading(loads), _cutting(loads)
         told = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
         cuts = " None of them cuts a pair off."
         if cut:
@@ -116,6 +104,16 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     return lead
 
 
+def _overloading(loads: WorstLoads) -> int:
+    """How many failures can overload a link."""
+    return sum(case.load > FULL for case in loads.failures or ())
+
+
+def _cutting(loads: WorstLoads) -> int:
+    """How many failures cut pairs off."""
+    return sum(bool(case.stranded) for case in loads.failures or ())
+
+
 def _changed(changes: LoadChanges) -> str:
     before, after = changes.before, changes.after
     more = sum(one.change > 5e-4 for one in changes.links)
@@ -129,9 +127,7 @@ def _changed(changes: LoadChanges) -> str:
 
 def _cut_off(changes: LoadChanges) -> str:
     """How many failures cut pairs off, where that changes: a load without their traffic is no better one."""
-    before, after = (
-        sum(bool(case.stranded) for case in loads.failures or ()) for loads in (changes.before, changes.after)
-    )
+    before, after = _cutting(changes.before), _cutting(changes.after)
     if before == after:
         return ""
     return (
@@ -158,12 +154,11 @@ def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[PageCard]:
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
-        bad = sum(case.load > FULL for case in loads.failures)
-        cut = sum(bool(case.stranded) for case in loads.failures)
+        of_all = f"of {len(loads.failures)}"
         cards += [
             PageCard("worst failure", percent(failure.load), f"{failure.links[0]} down"),
-            PageCard("failures that overload", f"{bad} of {len(loads.failures)}", "single links"),
-            PageCard("failures that cut pairs off", f"{cut} of {len(loads.failures)}", "single links"),
+            PageCard("failures that overload", f"{_overloading(loads)} {of_all}", "single links"),
+            PageCard("failures that cut pairs off", f"{_cutting(loads)} {of_all}", "single links"),
         ]
     if changes is not None:
         note = f"{changes.before.scheme}, then {changes.after.scheme}"
@@ -175,16 +170,11 @@ def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[PageCard]:
 def _before_and_after(changes: LoadChanges, tables: dict) -> Section:  # type: ignore[type-arg]
     """Which links and failures become worse or better."""
     shown = [tables[name] for name in ("change_of_links", "change_of_failures") if name in tables]
-    figures = [
-        PageFigure.of("The links that change most", _pairs(changes.links, "all links up"),
-            note="Grey: before; coloured: after, orange above the capacity.")
-    ]  # fmt: skip
+    note = "Grey: before; coloured: after, orange above the capacity."
+    figures = [PageFigure.of("The links that change most", _pairs(changes.links, "all links up"), note=note)]
     if changes.failures:
-        figures.append(
-            PageFigure.of(
-                "The failures that change most", _pairs(changes.failures, "highest load of any link")
-            )
-        )
+        drawn_failures = _pairs(changes.failures, "highest load of any link")
+        figures.append(PageFigure.of("The failures that change most", drawn_failures))
     words = (
         f"Before: {changes.before.title or 'the other scenario'}, {changes.before.scheme}. After: "
         f"{changes.after.title or 'this scenario'}, {changes.after.scheme}. Each load is the worst case of "

@@ -20,7 +20,13 @@ FULL = 1 + 1e-9
 NEAR = 0.9
 """Load from which a link counts as nearly full."""
 _MOST_NAMED = 5
-_LOAD = PageColumn("load", "%", numeric=True)
+
+
+def _number(heading: str, unit: str = "") -> PageColumn:
+    return PageColumn(heading, unit, numeric=True)
+
+
+_LOAD = _number("load", "%")
 
 
 def route_tables(routes: Routes) -> list[NamedTable]:
@@ -44,10 +50,10 @@ def _tables_of(routes: Routes) -> list[NamedTable]:
             by_length[path.hops].append(path)
     metric = [] if routes.metric_column in ("hops", "delay_ms", "bottleneck_mbps") else [routes.metric_column]
     columns = [
-        PageColumn("from"), PageColumn("to"), PageColumn("carries"), PageColumn("path number", numeric=True),
-        PageColumn("path"), PageColumn("weight", numeric=True), PageColumn("hops", numeric=True),
-        PageColumn("delay", "ms", numeric=True), PageColumn("bottleneck", "Mbps", numeric=True),
-        PageColumn("loss", numeric=True), *(PageColumn(name, numeric=True) for name in metric),
+        PageColumn("from"), PageColumn("to"), PageColumn("carries"), _number("path number"),
+        PageColumn("path"), _number("weight"), _number("hops"),
+        _number("delay", "ms"), _number("bottleneck", "Mbps"),
+        _number("loss"), *(_number(name) for name in metric),
     ]  # fmt: skip
     caption = routes.caption
     tables = []
@@ -57,25 +63,11 @@ def _tables_of(routes: Routes) -> list[NamedTable]:
             (str(count), len(found), fmean(path.delay_ms for path in found))
             for count, found in sorted(by_length.items())
         ]
-        heads = [
-            PageColumn("hops"), PageColumn("paths", numeric=True),
-            PageColumn("mean delay", "ms", numeric=True),
-        ]  # fmt: skip
-        chart = TableChart(0, (1,))
-        tables.append(
-            NamedTable(
-                "lengths",
-                PageTable(
-                    "How long the paths are" + (f", {caption}" if routes.traffic else ""), heads, lengths
-                ),
-                chart,
-            )
-        )
+        heads = [PageColumn("hops"), _number("paths"), _number("mean delay", "ms")]
+        title = "How long the paths are" + (f", {caption}" if routes.traffic else "")
+        tables.append(NamedTable("lengths", PageTable(title, heads, lengths), TableChart(0, (1,))))
     if hops:
-        heads = [
-            PageColumn("from"), PageColumn("to"), PageColumn("at"), PageColumn("next"),
-            PageColumn("share", numeric=True),
-        ]  # fmt: skip
+        heads = [*map(PageColumn, ("from", "to", "at", "next")), _number("share")]
         tables.append(NamedTable("next_hops", PageTable(f"{caption}, hop by hop", heads, hops)))
     return tables
 
@@ -108,7 +100,7 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
 def _links(loads: WorstLoads) -> NamedTable:
     columns = [
         PageColumn("link"), PageColumn("from"), PageColumn("to"),
-        PageColumn("capacity", "Mbps", numeric=True), _LOAD, PageColumn("state", choices=True),
+        _number("capacity", "Mbps"), _LOAD, PageColumn("state", choices=True),
     ]  # fmt: skip
     rows = [
         (one.link, one.source, one.destination, one.capacity_mbps, 100 * one.load, state(one.load))
@@ -121,7 +113,7 @@ def _links(loads: WorstLoads) -> NamedTable:
 def _failures(loads: WorstLoads) -> NamedTable:
     columns = [
         PageColumn("down"), _LOAD, PageColumn("state", choices=True), PageColumn("worst link"),
-        PageColumn("pairs cut off", numeric=True), PageColumn("which"),
+        _number("pairs cut off"), PageColumn("which"),
     ]  # fmt: skip
     rows = []
     for case in sorted(loads.failures or (), key=lambda case: -case.load):
@@ -139,9 +131,10 @@ def _failures(loads: WorstLoads) -> NamedTable:
 
 def _matrix(loads: WorstLoads, link: str) -> NamedTable:
     columns = [
-        PageColumn("from"), PageColumn("to"), PageColumn("traffic", "Mbps", numeric=True),
-        PageColumn("share over the link", "%", numeric=True),
-    ]  # fmt: skip
+        *map(PageColumn, ("from", "to")),
+        _number("traffic", "Mbps"),
+        _number("share over the link", "%"),
+    ]
     rows = [(one.source, one.destination, one.mbps, 100 * one.share) for one in loads.matrix(link)]
     return NamedTable(
         "matrix", PageTable(f"Traffic that loads {link} most", columns, rows, searchable=True, boxed=True)
@@ -149,19 +142,14 @@ def _matrix(loads: WorstLoads, link: str) -> NamedTable:
 
 
 def _changes(name: str, what: str, changes: Sequence[LoadChange]) -> NamedTable:
-    columns = [
-        PageColumn(what), PageColumn("before", "%", numeric=True), PageColumn("after", "%", numeric=True),
-        PageColumn("change", "points", numeric=True), PageColumn("verdict", choices=True),
-    ]  # fmt: skip
+    columns = [PageColumn(what), _number("before", "%"), _number("after", "%"), _number("change", "points"),
+               PageColumn("verdict", choices=True)]  # fmt: skip
     ranked = sorted(changes, key=lambda one: (-abs(one.cut_after - one.cut_before), -abs(one.change)))
     rows: list[tuple[Cell, ...]] = [
         (one.name, 100 * one.before, 100 * one.after, 100 * one.change, verdict(one)) for one in ranked
     ]
     if what == "down":
-        columns += [
-            PageColumn("cut off before", "pairs", numeric=True),
-            PageColumn("cut off after", "pairs", numeric=True),
-        ]
+        columns += [_number("cut off before", "pairs"), _number("cut off after", "pairs")]
         rows = [(*row, one.cut_before, one.cut_after) for row, one in zip(rows, ranked, strict=True)]
     title = "Before and after, by link" if what == "link" else "Before and after, while a link is down"
     table = PageTable(title, columns, rows, searchable=True, boxed=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -51,22 +51,19 @@ def save_spreadsheet(result: StudyOutcome, path: Path) -> Path:
     Raises:
         ResultError: if it cannot be written.
     """
+    return write_whole(path, workbook_bytes(result.title, lambda book: _Sheets(book, result).write()))
+
+
+def workbook_bytes(title: str, fill: Callable[[xlsxwriter.Workbook], None]) -> bytes:
+    """A workbook; not when it was written: the same content has the same bytes."""
     content = BytesIO()
     # In memory, because only then xlsxwriter gives every part of the archive the same date.
     book = xlsxwriter.Workbook(content, {"in_memory": True})
-    book.set_properties(document_properties(result.title))
-    _Sheets(book, result).write()
+    comments = f"Written by Anabranch {_core.version()}"
+    book.set_properties({"title": printable(title), "comments": comments, "created": datetime(2000, 1, 1)})
+    fill(book)
     book.close()
-    return write_whole(path, content.getvalue())
-
-
-def document_properties(title: str) -> dict[str, Any]:
-    """What a spreadsheet says of itself; not when it was written: the same content has the same bytes."""
-    return {
-        "title": printable(title),
-        "comments": f"Written by Anabranch {_core.version()}",
-        "created": datetime(2000, 1, 1),
-    }
+    return content.getvalue()
 
 
 def sheet_names(labels: Iterable[tuple[str, str]], taken: Iterable[str]) -> list[str]:
@@ -166,32 +163,25 @@ class _Sheets:
             put(sheet, row, 0, name, self.bold)
             put(sheet, row, 1, value, self.left)
         row = 2 + len(facts) + 1
-        for column, head in enumerate(("Factor", "Unit", "Kind", "Column", "Levels")):
-            put(sheet, row, column, head, self.header_left)
+        put_row(sheet, row, ("Factor", "Unit", "Kind", "Column", "Levels"), self.header_left)
         for factor in result.factors:
             row += 1
             levels = ", ".join(_level(level) for level in factor.levels)
-            entries = (factor.label, factor.unit, factor.kind, factor.name, levels)
-            for column, entry in enumerate(entries):
-                put(sheet, row, column, entry, self.wrapped)
+            put_row(sheet, row, (factor.label, factor.unit, factor.kind, factor.name, levels), self.wrapped)
         if not result.factors:
             row += 1
             put(sheet, row, 0, "none", self.quiet)
         row += 2
-        for column, head in enumerate(("Metric", "Sheet", "", "Column")):
-            put(sheet, row, column, head, self.header_left)
+        put_row(sheet, row, ("Metric", "Sheet", "", "Column"), self.header_left)
         for metric, name in zip(result.metrics, names, strict=True):
             row += 1
             put(sheet, row, 0, metric.label, self.wrapped)
             quoted = name.replace("'", "''")
             sheet.write_url(row, 1, f"internal:'{quoted}'!A1", string=name)
             put(sheet, row, 3, metric.name, self.left)
-        sheet.set_column(0, 0, 38)
-        sheet.set_column(1, 1, 30)
-        sheet.set_column(2, 2, 13)
-        sheet.set_column(3, 3, 22)
-        sheet.set_column(4, 4, 70)
-        _page(sheet)
+        for column, width in enumerate((38, 30, 13, 22, 70)):
+            sheet.set_column(column, column, width)
+        one_page_wide(sheet)
 
     def _metric(self, metric: MetricInfo, name: str) -> None:
         """The tables and charts of one metric."""
@@ -217,21 +207,19 @@ class _Sheets:
             row = self._block(sheet, layout, block, row, form)
         sheet.freeze_panes(_FIRST_ROW, 1)
         sheet.repeat_rows(_SECOND, _HEADER)
-        _page(sheet)
+        one_page_wide(sheet)
 
     def _block(self, sheet: Worksheet, layout: _Layout, block: Block, row: int, form: Format) -> int:
         """One table and its chart; returns the row where the next block begins."""
         heading = (_STUDY, 0)
         if block.title:
             heading = (row, 0)
-            for column in range(len(layout.heads)):
-                put(sheet, row, column, block.title if column == 0 else "", self.block)
+            put_row(sheet, row, (block.title, *[""] * (len(layout.heads) - 1)), self.block)
             row += 1
         top = row
         for level, values in zip(block.rows, layout.rows(block), strict=True):
             put(sheet, row, 0, _category(level) if layout.table.first else "all runs", self.left)
-            for column, value in enumerate(values, start=1):
-                put(sheet, row, column, value, form)
+            put_row(sheet, row, values, form, first=1)
             row += 1
         if layout.table.first is None:
             return row + 2
@@ -272,7 +260,7 @@ class _Sheets:
         sheet.repeat_rows(0)
         if frame.width:
             sheet.autofilter(0, 0, max(1, len(there)), frame.width - 1)
-        _page(sheet)
+        one_page_wide(sheet)
 
     def _form(self, column: pl.Series) -> Format | None:
         """The format of a column of measurements; levels and numbers of runs are shown as they are."""
@@ -332,6 +320,14 @@ def put(sheet: Worksheet, row: int, column: int, value: Any, form: Format | None
         sheet.write_blank(row, column, None, form)
 
 
+def put_row(
+    sheet: Worksheet, row: int, values: Iterable[Any], form: Format | None = None, first: int = 0
+) -> None:
+    """Writes cells side by side, from the column ``first`` on."""
+    for column, value in enumerate(values, start=first):
+        put(sheet, row, column, value, form)
+
+
 def _category(level: float | str) -> float | str:
     """A level as a cell that charts refer to."""
     if isinstance(level, str):
@@ -366,7 +362,7 @@ def _note(result: StudyOutcome, table: MetricTable) -> str:
     return f"{words}. An empty cell was not measured."
 
 
-def _page(sheet: Worksheet) -> None:
+def one_page_wide(sheet: Worksheet) -> None:
     """Prints on as many A4 pages as are needed, one page wide."""
     sheet.set_landscape()
     sheet.set_paper(9)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 
 import xlsxwriter
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch.report.sections import PageColumn, PageTable
-from anabranch.report.spreadsheet import document_properties, number_format, put, sheet_names
+from anabranch.report.spreadsheet import number_format, one_page_wide, put, sheet_names, workbook_bytes
 from anabranch.report.table_files import NamedTable, TableChart, plain_cell
 
 _TITLE, _HEADER, _FIRST_ROW = 0, 2, 3
@@ -20,15 +19,13 @@ _COLORS = ("#0072B2", "#E69F00", "#009E73")
 
 def workbook(title: str, tables: Sequence[NamedTable]) -> bytes:
     """The bytes of the spreadsheet of these tables."""
-    content = BytesIO()
-    # In memory, because only then xlsxwriter gives every part of the archive the same date.
-    book = xlsxwriter.Workbook(content, {"in_memory": True})
-    book.set_properties(document_properties(title))
     names = sheet_names([(named.name, named.name) for named in tables], ())
-    for named, name in zip(tables, names, strict=True):
-        _sheet(book, name, title, named)
-    book.close()
-    return content.getvalue()
+
+    def fill(book: xlsxwriter.Workbook) -> None:
+        for named, name in zip(tables, names, strict=True):
+            _sheet(book, name, title, named)
+
+    return workbook_bytes(title, fill)
 
 
 def _sheet(book: xlsxwriter.Workbook, name: str, title: str, named: NamedTable) -> None:
@@ -39,17 +36,11 @@ def _sheet(book: xlsxwriter.Workbook, name: str, title: str, named: NamedTable) 
     for column, about in enumerate(table.columns):
         _column(book, sheet, column, about, [row[column] for row in rows])
     if len(table.rows) > len(rows):
-        put(
-            sheet,
-            _FIRST_ROW + len(rows),
-            0,
-            f"{len(table.rows) - len(rows)} more rows do not fit into a sheet",
-        )
+        left_out = f"{len(table.rows) - len(rows)} more rows do not fit into a sheet"
+        put(sheet, _FIRST_ROW + len(rows), 0, left_out)
     sheet.freeze_panes(_FIRST_ROW, 1)
     sheet.autofilter(_HEADER, 0, _HEADER + max(1, len(rows)), max(0, len(table.columns) - 1))
-    sheet.set_landscape()
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)
+    one_page_wide(sheet)
     if named.chart is not None and rows:
         _chart(book, sheet, table, named.chart)
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.report.html.cards import Card, index_text
+from anabranch.report.html.cards import Card, card, index_text, known, share_text
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.result import Result
-from anabranch.units import NOTHING, measure, plain, quantity
+from anabranch.units import measure, quantity
 
 MOST_LINES = 20
 """Subflows with lines of their own."""
@@ -91,11 +91,15 @@ def capture_document(result: Result) -> dict[str, Any]:
         "warnings": [str(warning) for warning in summary.get("warnings", [])],
         "facts": _facts(result),
         "ended_s": float(summary["ended_s"]),
-        "marks": _marks(result),
+        # Where the measuring window begins and ends.
+        "marks": [{"time_s": float(summary[key])} for key in ("window_start_s", "window_end_s")],
         "connections": {
             "number": column(connections["connection"], "i4"),
             "kind": words(connections["kind"].to_list()),
-            "ends": [_end(*row) for row in connections.select("client", "server", "server_port").iter_rows()],
+            "ends": [
+                f"{client} to {_socket(server, port)}"
+                for client, server, port in connections.select("client", "server", "server_port").iter_rows()
+            ],
             "columns": table_columns(connections, CONNECTION_COLUMNS),
         },
         "subflows": {
@@ -107,10 +111,6 @@ def capture_document(result: Result) -> dict[str, Any]:
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
         "notes": notes,
     }
-
-
-def _end(client: str, server: str, port: int) -> str:
-    return f"{client} to {_socket(server, port)}"
 
 
 def _socket(address: str, port: int) -> str:
@@ -137,25 +137,19 @@ def _cards(result: Result) -> list[Card]:
     )
     jain = summary.get("jain_index") if connections.height > 1 else None
     window_s = float(summary["window_end_s"]) - float(summary["window_start_s"])
-    found = [
-        ("Captured", measure(float(summary["ended_s"]), "s"), f"{quantity(summary['packets'])} packets"),
-        ("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
-        (
-            "Throughput",
-            measure(summary["throughput_mbps"], "Mbps"),
-            f"in the window of {measure(window_s, 's')}",
-        ),
-        ("Jain index", index_text(jain), "of the throughputs"),
-        ("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
-    ]
-    if sent:
-        found += [
-            ("Retransmitted", f"{plain(100 * again / sent, 3)} %", f"{quantity(again)} segments"),
-            ("Reordered", f"{plain(100 * late / sent, 3)} %", f"{quantity(late)} segments"),
+    captured = measure(float(summary["ended_s"]), "s")
+    window = f"in the window of {measure(window_s, 's')}"
+    return known(
+        [
+            card("Captured", captured, f"{quantity(summary['packets'])} packets"),
+            card("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
+            card("Throughput", measure(summary["throughput_mbps"], "Mbps"), window),
+            card("Jain index", index_text(jain), "of the throughputs"),
+            card("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
+            card("Retransmitted", share_text(again, sent), f"{quantity(again)} segments"),
+            card("Reordered", share_text(late, sent), f"{quantity(late)} segments"),
         ]
-    return [
-        {"label": label, "value": value, "note": note} for label, value, note in found if value != NOTHING
-    ]
+    )
 
 
 def _facts(result: Result) -> list[list[str]]:
@@ -166,11 +160,6 @@ def _facts(result: Result) -> list[list[str]]:
     found.append(["interval", measure(float(summary["interval_s"]), "s")])
     found.append(["first packet", f"{float(summary['began_unix_s']):.6f} s since 1970"])
     return found
-
-
-def _marks(result: Result) -> list[dict[str, Any]]:
-    """Where the measuring window begins and ends."""
-    return [{"time_s": float(result.summary[key])} for key in ("window_start_s", "window_end_s")]
 
 
 def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -17,14 +18,16 @@ Card = dict[str, str]
 
 def cards(result: Result) -> list[Card]:
     """What is asked first about a run, as far as it has an answer."""
-    return [
-        card
-        for card in (*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result))
-        if card["value"] != NOTHING
-    ]
+    return known([*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result)])
 
 
-def _card(label: str, value: str, note: str = "") -> Card:
+def known(found: Sequence[Card]) -> list[Card]:
+    """Those that have a value."""
+    return [each for each in found if each["value"] != NOTHING]
+
+
+def card(label: str, value: str, note: str = "") -> Card:
+    """A number with its name, and what else is to be said of it."""
     return {"label": label, "value": value, "note": note}
 
 
@@ -35,42 +38,39 @@ def _of_flows(result: Result) -> list[Card]:
     goodput = _sum(flows, "delivered_bytes") * 8e-6 / ended_s if ended_s else None
     segments, again = _sum(flows, "segments_sent"), _sum(flows, "retransmissions")
     received, reordered = _sum(flows, "packets_received"), _sum(flows, "reordered_packets")
+    latest = measure(_number(done.quantile(0.99, "linear")), "s")
     share = [f"{quantity(done.len())} done"]
     if failed:
         share.append(f"{quantity(failed)} given up")
     if waiting := _without_connection(flows):
         share.append(f"{quantity(waiting)} without a connection")
     found = [
-        _card(
+        card(
             "Live" if "live" in result.summary else "Simulated",
             measure(ended_s, "s"),
             "stopped before its end" if result.interrupted else "",
         ),
-        _card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
-        _card(
+        card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
+        card(
             "Goodput",
             measure(goodput if flows.height else None, "Mbps"),
             "of all flows, over the whole run",
         ),
-        _card("Completion time", measure(_number(done.median()), "s"), f"median; p99 {_percentile(done)}"),
+        card("Completion time", measure(_number(done.median()), "s"), f"median; p99 {latest}"),
         # One flow is fair to itself.
-        _card(
+        card(
             "Jain index",
             index_text(result.summary.get("jain_index") if flows.height > 1 else None),
             "of the goodputs",
         ),
-        _card("Mean RTT", _milliseconds(flows), "mean of the flows' means"),
+        card("Mean RTT", measure(_number(flows["rtt_mean_ms"].mean()), "ms"), "mean of the flows' means"),
     ]
-    if segments:
-        found.append(
-            _card("Retransmitted", f"{plain(100 * again / segments, 3)} %", f"{quantity(again)} segments; "
-                  f"{quantity(_sum(flows, 'timeouts'))} timeouts")
-        )  # fmt: skip
-    if received:
-        found.append(
-            _card("Reordered", f"{plain(100 * reordered / received, 3)} %", f"{quantity(reordered)} packets")
-        )
-    return found
+    resent = f"{quantity(again)} segments; {quantity(_sum(flows, 'timeouts'))} timeouts"
+    return [
+        *found,
+        card("Retransmitted", share_text(again, segments), resent),
+        card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
+    ]
 
 
 def _of_live(result: Result) -> list[Card]:
@@ -80,14 +80,14 @@ def _of_live(result: Result) -> list[Card]:
         return []
     latest = measure(live["check"]["lateness_p99_us"], "us")
     found = [
-        _card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
-        _card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
+        card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
+        card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
     ]
     against = live.get("against", {})
     if (difference := against.get("median_difference_percent")) is not None:
         note = f"median of {quantity(against['flows'])} real flows' goodputs; largest "
         note += f"{plain(against['largest_difference_percent'], 3)} %"
-        found.append(_card("Simulation differs by", f"{plain(difference, 3)} %", note))
+        found.append(card("Simulation differs by", f"{plain(difference, 3)} %", note))
     return found
 
 
@@ -99,7 +99,7 @@ def _of_datagrams(result: Result) -> list[Card]:
         return []
     row = worst.sort("latency_p99_ms", descending=True, maintain_order=True).row(0, named=True)
     note = f"p99 of {row['name']}; median {measure(row['latency_p50_ms'], 'ms')}"
-    return [_card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
+    return [card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
 
 
 def _of_links(result: Result) -> list[Card]:
@@ -114,9 +114,9 @@ def _of_links(result: Result) -> list[Card]:
     note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
     busy = busiest["utilization"]
     return [
-        _card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
-        _card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
-        _card("Dropped", quantity(sum(drops.values()), "packets"), note),
+        card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
+        card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
+        card("Dropped", quantity(sum(drops.values()), "packets"), note),
     ]
 
 
@@ -136,14 +136,11 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _percentile(values: pl.Series) -> str:
-    return measure(_number(values.quantile(0.99, "linear")), "s")
+def share_text(part: int, whole: int) -> str:
+    """A share as a percentage; a dash where there is nothing to have a share in."""
+    return f"{plain(100 * part / whole, 3)} %" if whole else NOTHING
 
 
 def index_text(value: Any) -> str:
     """An index between 0 and 1; where there is none, also as NaN, that is said."""
     return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"
-
-
-def _milliseconds(flows: pl.DataFrame) -> str:
-    return measure(_number(flows["rtt_mean_ms"].mean()), "ms")

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.report.html.cards import card
 from anabranch.report.html.encode import column, words
 from anabranch.report.html.study_svg import metric_figure
 from anabranch.report.study_table import StudyOutcome, axis_title, failed_runs, interval_words, is_continuous
@@ -23,12 +24,12 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "kind": "study",
         "title": result.title or "A study",
         "cards": [
-            _card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed.height)} failed"),
-            _card(
+            card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed.height)} failed"),
+            card(
                 "Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"
             ),
             *(
-                _card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
+                card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
                 for factor in result.factors
             ),
         ],
@@ -48,10 +49,6 @@ def _live(result: StudyOutcome) -> str:
     beside = "hosts" in result.runs.columns
     count = result.runs.filter(pl.col("hosts") == "live").height if beside else result.runs.height
     return f"{quantity(count)} live, "
-
-
-def _card(label: str, value: str, note: str) -> dict[str, str]:
-    return {"label": label, "value": value, "note": note}
 
 
 def _cell_columns(result: StudyOutcome) -> list[dict[str, Any]]:
