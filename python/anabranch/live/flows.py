@@ -99,20 +99,12 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
         scheduler = config["scheduler"]["algorithm"]
         place = f"transport.{transport.name}"
         if control in _COUPLED:
-            found.append(
-                Problem(
-                    f"{place}.congestion_control",
-                    f"{control} couples the subflows, and Linux has no coupled control; for a live run take "
-                    "mptcp-cubic or linux-mptcp, or congestion_control linux-cubic, linux-reno or bbr",
-                )
-            )
+            why = f"{control} couples the subflows, and Linux has no coupled control; for a live run take "
+            why += "mptcp-cubic or linux-mptcp, or congestion_control linux-cubic, linux-reno or bbr"
+            found.append(Problem(f"{place}.congestion_control", why))
         if scheduler not in _SCHEDULERS:
-            found.append(
-                Problem(
-                    f"{place}.scheduler",
-                    f"Linux has only its default scheduler, and not {scheduler}; for a live run take linux",
-                )
-            )
+            why = f"Linux has only its default scheduler, and not {scheduler}; for a live run take linux"
+            found.append(Problem(f"{place}.scheduler", why))
     if found:
         raise ScenarioError(found, scenario.origin)
 

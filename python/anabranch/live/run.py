@@ -47,15 +47,7 @@ class Live(runner.Simulated):
         kernel_receivers: bool = False,
         simulated_receivers: bool = False,
     ) -> None:
-        """With programs in its hosts, if any are asked for.
-
-        Args:
-            asked: what is to run in hosts besides the flows of the scenario.
-            latest_us: later packets than this, at the 99th percentile, make a run not valid.
-            against_simulation: simulate the same scenario afterwards, and compare.
-            kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
-            simulated_receivers: simulate the receivers of the flows of TCP that the kernel sends.
-        """
+        """With programs in its hosts, if any are asked for; arguments as of :func:`run`."""
         self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
         self._latest_us = latest_us
@@ -71,16 +63,14 @@ class Live(runner.Simulated):
             LiveError: if the machine cannot do it.
         """
         check_transports(scenario, setup)
-        used = {int(transport) for transport in setup.flows.transport}
-        kernels = [
-            kernel_of(setup.transports[transport], receives=self._receives) for transport in sorted(used)
-        ]
+        used = sorted(set(setup.flows.transport.tolist()))
+        spoken = [kernel_of(setup.transports[number], receives=self._receives) for number in used]
         if (self._receives or self._only_sends) and any(host.offload > 1 for host in setup.hosts):
             raise LiveError(
                 "network.hosts.offload: a simulated end of a connection with a real one takes single "
                 "segments, and no trains, whose checksums are not complete; leave one of the two out"
             )
-        real = [kernel for kernel in kernels if kernel is not None]
+        real = [kernel for kernel in spoken if kernel is not None]
         controls = [kernel.control for kernel in real if kernel.control is not None]
         nodes = host_nodes(setup, self._asked) if self._asked.anything else []
         check_machine(controls, mptcp=any(kernel.is_mptcp for kernel in real))
@@ -127,7 +117,6 @@ class Live(runner.Simulated):
             tables["against"] = compared(tables["flows"], simulated)
             tables |= simulated_series(simulated)
             live["against"] = verdict(tables["against"], live["not_valid"])
-        counts = {"flows_real": len(found.records), "flows_simulated": len(own.flows) - len(found.records)}
         summary = {
             **result.summary,
             **totals(tables["flows"], ended_s),
@@ -135,7 +124,8 @@ class Live(runner.Simulated):
             "interrupted": result.interrupted and heard.number is not None,
             "live": {
                 **live,
-                **counts,
+                "flows_real": len(found.records),
+                "flows_simulated": len(own.flows) - len(found.records),
                 "programs": self._network.running.ended if self._network.running else [],
             },
             "warnings": [*self._notes(live, found), *result.summary["warnings"]],

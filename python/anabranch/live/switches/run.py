@@ -146,30 +146,21 @@ def _check_scenario(scenario: Scenario, setup: Setup) -> None:
     Raises:
         ScenarioError: if they cannot, with every reason.
     """
+    stateful = setup.routing.load_balancing["algorithm"] == _STATEFUL
     found = [
         *_spread(setup),
         *_control(scenario.controller),
         *_simulated(setup),
     ]
-    if setup.datagrams:
-        what = "pings and UDP of a scenario are simulated, and real switches forward real packets"
-        found.append(
-            Problem(setup.datagrams[0].name, f"{what}; leave them out, or let --exec run ping in a host")
-        )
-    if setup.own_routes and setup.routing.load_balancing["algorithm"] == _STATEFUL:
-        found.append(
-            Problem(
-                setup.own_routes[0].place,
-                f"{_STATEFUL} on switches gives subflows the paths of [routing] in turn; leave this out, or "
-                "take another load balancing",
-            )
-        )
+    for flow in setup.datagrams[:1]:
+        why = "pings and UDP of a scenario are simulated, and real switches forward real packets"
+        found.append(Problem(flow.name, f"{why}; leave them out, or let --exec run ping in a host"))
+    for routes in setup.own_routes[:1] if stateful else ():
+        why = f"{_STATEFUL} on switches gives subflows the paths of [routing] in turn"
+        found.append(Problem(routes.place, f"{why}; leave this out, or take another load balancing"))
     if setup.captures:
-        found.append(
-            Problem(
-                "capture[0]", "switches send frames that are none of IP; let --exec run tcpdump in a host"
-            )
-        )
+        why = "switches send frames that are none of IP; let --exec run tcpdump in a host"
+        found.append(Problem("capture[0]", why))
     if found:
         raise ScenarioError(found, scenario.origin)
 
@@ -189,50 +180,43 @@ def _spread(setup: Setup) -> list[Problem]:
 def _control(table: Controller | None) -> list[Problem]:
     if table is None:
         return []
-    found = []
-    if table.application_name not in APPLICATIONS:
-        found.append(
-            Problem(
-                "controller.application",
-                f"{table.application_name} needs senders or headers that are not the kernel's; real switches "
-                f"have {', '.join(APPLICATIONS)}",
-            )
-        )
-    if table.channel == "in-band":
-        found.append(
-            Problem("controller.channel", "the controller of real switches is beside them; leave in-band out")
-        )
-    if table.table.size is not None:
-        found.append(
-            Problem(
-                "controller.table.size",
-                "a flow without room for its entries would send each of its packets up to the controller; "
-                "leave size out, or simulate it with anabranch run",
-            )
-        )
-    if "linger" in table.model_fields_set:
-        found.append(
-            Problem(
-                "controller.linger",
-                "matches of OpenFlow 1.3 do not tell a FIN from other packets; leave linger out, and let "
-                "controller.table.idle_timeout remove the entries of flows that have ended",
-            )
-        )
-    return found
+    unwanted = (
+        (
+            table.application_name not in APPLICATIONS,
+            "application",
+            f"{table.application_name} needs senders or headers that are not the kernel's; real switches "
+            f"have {', '.join(APPLICATIONS)}",
+        ),
+        (
+            table.channel == "in-band",
+            "channel",
+            "the controller of real switches is beside them; leave in-band out",
+        ),
+        (
+            table.table.size is not None,
+            "table.size",
+            "a flow without room for its entries would send each of its packets up to the controller; leave "
+            "size out, or simulate it with anabranch run",
+        ),
+        (
+            "linger" in table.model_fields_set,
+            "linger",
+            "matches of OpenFlow 1.3 do not tell a FIN from other packets; leave linger out, and let "
+            "controller.table.idle_timeout remove the entries of flows that have ended",
+        ),
+    )
+    return [Problem(f"controller.{field}", why) for is_there, field, why in unwanted if is_there]
 
 
 def _simulated(setup: Setup) -> list[Problem]:
-    names = []
-    for number in sorted(set(setup.flows.transport.tolist())):
-        transport = setup.transports[number]
-        kernel = kernel_of(transport)
-        if kernel is None or kernel.control is None:
-            names.append(transport.name)
+    used = [setup.transports[number] for number in sorted(set(setup.flows.transport.tolist()))]
+    spoken = [(transport.name, kernel_of(transport)) for transport in used]
     return [
         Problem(
             f"transport.{name}",
             "the kernel does not speak it, and real switches forward real packets only; take linux-cubic, "
             "linux-reno, linux-bbr or mptcp-cubic, or leave --switches out",
         )
-        for name in names
+        for name, kernel in spoken
+        if kernel is None or kernel.control is None
     ]
