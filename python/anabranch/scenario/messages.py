@@ -70,9 +70,10 @@ def _message(
         return "is missing" + _purpose(model, location)
     if kind == "list_type":
         return f"{shown(read)} is not a list; {_list_hint(location)}"
-    if kind in _MESSAGES:
-        return _MESSAGES[kind](read, context)
-    return f"{shown(read)}: {detail['msg']}"
+    said = _MESSAGES.get(kind)
+    if said is None:
+        return f"{shown(read)}: {detail['msg']}"
+    return said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
 
 
 def _wrong_number(read: object, _: dict[str, Any]) -> str:
@@ -136,32 +137,29 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
     return f"a table here needs the key {quoted(key)}: one of {', '.join(map(quoted, choices))}"
 
 
-def _not_a_table(read: object, _: dict[str, Any]) -> str:
-    return f"{shown(read)} is not a table"
-
-
-_MESSAGES: dict[str, Callable[[object, dict[str, Any]], str]] = {
-    ZERO_ERROR: lambda read, context: f"{shown(read)} must be above zero, for example {context['example']}",
-    "value_error": lambda _, context: str(context["error"]),
+_NOT_A_TABLE = "{read} is not a table"
+_MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
+    ZERO_ERROR: "{read} must be above zero, for example {example}",
+    "value_error": "{error}",
     "literal_error": _wrong_choice,
     "union_tag_invalid": _no_alternative,
     "union_tag_not_found": _no_alternative,
-    "finite_number": lambda read, _: f"{shown(read)} is not a number that can be used; write a finite one",
-    "bool_type": lambda read, _: f"{shown(read)} is neither true nor false",
-    "int_type": lambda read, _: f"{shown(read)} is not a whole number",
-    "int_from_float": lambda read, _: f"{shown(read)} is not a whole number",
+    "finite_number": "{read} is not a number that can be used; write a finite one",
+    "bool_type": "{read} is neither true nor false",
+    "int_type": "{read} is not a whole number",
+    "int_from_float": "{read} is not a whole number",
     "float_type": _wrong_number,
-    "string_type": lambda read, _: f"{shown(read)} is not text; write it in double quotes",
-    "string_too_short": lambda _read, _context: "is empty",
-    "dict_type": _not_a_table,
-    "model_type": _not_a_table,
-    "model_attributes_type": _not_a_table,
+    "string_type": "{read} is not text; write it in double quotes",
+    "string_too_short": "is empty",
+    "dict_type": _NOT_A_TABLE,
+    "model_type": _NOT_A_TABLE,
+    "model_attributes_type": _NOT_A_TABLE,
     "too_short": _wrong_length,
     "too_long": _wrong_length,
-    "greater_than": lambda read, context: f"{shown(read)} must be above {context['gt']}",
-    "greater_than_equal": lambda read, context: f"{shown(read)} must be at least {context['ge']}",
-    "less_than": lambda read, context: f"{shown(read)} must be below {context['lt']}",
-    "less_than_equal": lambda read, context: f"{shown(read)} must be at most {context['le']}",
+    "greater_than": "{read} must be above {gt}",
+    "greater_than_equal": "{read} must be at least {ge}",
+    "less_than": "{read} must be below {lt}",
+    "less_than_equal": "{read} must be at most {le}",
 }
 """What to say about each kind of pydantic's errors."""
 
