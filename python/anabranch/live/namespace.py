@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from anabranch.errors import system_error
@@ -32,21 +32,8 @@ def _call(function: str, *arguments: int) -> None:
 
 def _in_thread(work: Callable[[], T]) -> T:
     """What the work answers in a thread of its own, whose namespace is no other's."""
-    answers: list[T] = []
-    errors: list[BaseException] = []
-
-    def thread() -> None:
-        try:
-            answers.append(work())
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            errors.append(error)
-
-    worker = threading.Thread(target=thread, name="namespace")
-    worker.start()
-    worker.join()
-    if errors:
-        raise errors[0]
-    return answers[0]
+    with ThreadPoolExecutor(1, "namespace") as thread:
+        return thread.submit(work).result()
 
 
 def in_new(work: Callable[[int], T]) -> T:
@@ -71,10 +58,19 @@ def inside(namespace: int, work: Callable[[], T]) -> T:
     """
 
     def entered() -> T:
-        _call("setns", namespace, _CLONE_NEWNET)
+        enter(namespace)
         return work()
 
     return _in_thread(entered)
+
+
+def enter(namespace: int) -> None:
+    """Takes the calling thread into a namespace that is an open file.
+
+    Raises:
+        OSError: if it cannot be entered.
+    """
+    _call("setns", namespace, _CLONE_NEWNET)
 
 
 def tied(namespace: int, command: Sequence[str], *, alone: bool) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from anabranch.live.hosts import Host
+from anabranch.live.namespace import enter
 
 _FAMILY = "mptcp_pm"
 _EVENTS = "mptcp_pm_events"
@@ -33,40 +35,32 @@ class PathManager:
         Raises:
             OSError: if the kernel has no path manager in user space.
         """
-        self._orders: queue.SimpleQueue[Callable[[Any], None] | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(
-            target=host.inside, args=(self._serve,), name="path manager", daemon=True
-        )
-        self._thread.start()
-        self._wait()
-
-    def _serve(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "path manager")
+        self._sockets = ExitStack()
         try:
-            from pyroute2.netlink.generic import GenericNetlinkSocket  # noqa: PLC0415 - only live runs have it
+            self._do(partial(self._open, host.namespace))
+        except BaseException:
+            self.close()
+            raise
 
-            # Nobody reads the events; among them no answer would be found.
-            with GenericNetlinkSocket() as netlink, GenericNetlinkSocket() as events:
-                for opened in (netlink, events):
-                    opened.bind(_FAMILY, _message_class())
-                events.add_membership(_EVENTS)
-                self._answers.put(None)
-                while (order := self._orders.get()) is not None:
-                    try:
-                        order(netlink)
-                        self._answers.put(None)
-                    except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
-                        self._answers.put(error)
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._answers.put(error)
+    def _open(self, namespace: int) -> None:
+        from pyroute2.netlink.generic import GenericNetlinkSocket  # noqa: PLC0415 - only live runs have it
 
-    def _wait(self) -> None:
-        error = self._answers.get()
-        if error is None:
-            return
-        if (number := getattr(error, "code", None)) is not None:
-            raise OSError(number, str(error)) from error
-        raise error
+        enter(namespace)
+        # Nobody reads the events; among them no answer would be found.
+        self._netlink, events = (self._sockets.enter_context(GenericNetlinkSocket()) for _ in range(2))
+        for opened in (self._netlink, events):
+            opened.bind(_FAMILY, _message_class())
+        events.add_membership(_EVENTS)
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """Works in the thread."""
+        try:
+            self._thread.submit(work).result()
+        except Exception as error:
+            if (number := getattr(error, "code", None)) is not None:
+                raise OSError(number, str(error)) from error
+            raise
 
     def create_subflow(self, token: int, identifier: int, source: End, destination: End) -> None:
         """Opens a subflow of the connection with this token, from a port to a port.
@@ -80,25 +74,24 @@ class PathManager:
         Raises:
             OSError: if the kernel refuses: ENOTCONN, if the connection has not had an acknowledgment yet.
         """
+        message = _message_class()()
+        message["cmd"], message["version"] = _SUBFLOW_CREATE, _VERSION
+        message["attrs"] = [
+            ("MPTCP_PM_ATTR_ADDR", _address(source, identifier), _NESTED),
+            ("MPTCP_PM_ATTR_TOKEN", token),
+            ("MPTCP_PM_ATTR_ADDR_REMOTE", _address(destination, None), _NESTED),
+        ]
+        self._do(partial(self._request, message))
 
-        def order(netlink: Any) -> None:
-            message = _message_class()()
-            message["cmd"], message["version"] = _SUBFLOW_CREATE, _VERSION
-            message["attrs"] = [
-                ("MPTCP_PM_ATTR_ADDR", _address(source, identifier), _NESTED),
-                ("MPTCP_PM_ATTR_TOKEN", token),
-                ("MPTCP_PM_ATTR_ADDR_REMOTE", _address(destination, None), _NESTED),
-            ]
-            request, acknowledge = 1, 4
-            tuple(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=request | acknowledge))
-
-        self._orders.put(order)
-        self._wait()
+    def _request(self, message: Any) -> None:
+        request, acknowledge = 1, 4
+        netlink = self._netlink
+        tuple(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=request | acknowledge))
 
     def close(self) -> None:
         """Closes it; the host accepts no further subflows."""
-        self._orders.put(None)
-        self._thread.join()
+        self._do(self._sockets.close)
+        self._thread.shutdown()
 
 
 def _address(end: End, identifier: int | None) -> dict[str, Any]:

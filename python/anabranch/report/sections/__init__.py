@@ -152,6 +152,9 @@ def page(
     twice = [key for key, count in Counter(section.key for section in sections).items() if count > 1]
     if twice:
         raise ValueError(f"sections share the keys {', '.join(twice)}")
+    for table in (table for section in sections for table in section.tables):
+        if any(len(row) != len(table.columns) for row in table.rows):
+            raise ValueError(f'"{table.caption}" has a row that is not {len(table.columns)} cells long')
     return render(
         "sections.html.j2",
         {"kind": "sections"},
@@ -160,10 +163,12 @@ def page(
         package=__name__,
         styles=("sections",),
         title=title,
-        lead=[_pieces(paragraph) for paragraph in ([lead] if isinstance(lead, str) else lead) if paragraph],
+        lead=[paragraph for paragraph in ([lead] if isinstance(lead, str) else lead) if paragraph],
         cards=cards,
         sections=[(f"section-{section.key}", section.title) for section in sections],
-        content=[_section(section) for section in sections],
+        content=sections,
+        pieces=_pieces,
+        cell_of=_cell,
         warnings=[],
         facts=[("Made by", f"Anabranch {_core.version()}")],
     )
@@ -187,41 +192,6 @@ def save_page(
 
 def _pieces(paragraph: Paragraph) -> Sequence[str | Link]:
     return [paragraph] if isinstance(paragraph, str) else paragraph
-
-
-def _section(section: Section) -> dict[str, Any]:
-    return {
-        "id": f"section-{section.key}",
-        "title": section.title,
-        "paragraphs": [_pieces(paragraph) for paragraph in section.paragraphs],
-        "figures_first": section.figures_first,
-        "tables": [_table(table) for table in section.tables],
-        "figures": [
-            {
-                "title": figure.title,
-                "note": figure.note,
-                "href": figure.href,
-                "source": figure.source(),
-                "alt": figure.description or figure.title,
-            }
-            for figure in section.figures
-        ],
-    }
-
-
-def _table(table: PageTable) -> dict[str, Any]:
-    if any(len(row) != len(table.columns) for row in table.rows):
-        raise ValueError(f'"{table.caption}" has a row that is not {len(table.columns)} cells long')
-    return {
-        "caption": table.caption,
-        "columns": table.columns,
-        "searchable": table.searchable,
-        "boxed": table.boxed,
-        "rows": [
-            [_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)]
-            for row in table.rows
-        ],
-    }
 
 
 def _cell(cell: Cell, column: PageColumn) -> dict[str, Any]:
