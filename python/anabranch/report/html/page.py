@@ -41,12 +41,10 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         scenario: text of its scenario file, shown at the end.
     """
     document = run_document(result, scenario)
-    routes, events = document["routes"], document["events"]
-    multipath = document["multipath"]
     sections = [
         ("network", "Network"), ("series", "Over time"),
         *([("latency", "Latency")] if document["latency"] else []),
-        *([("multipath", "Multipath TCP")] if multipath else []),
+        *([("multipath", "Multipath TCP")] if document["multipath"] else []),
         ("distributions", "Completion and reordering"),
         ("flows", "Flows"), ("links", "Links"), *([("scenario", "Scenario")] if scenario else []),
     ]  # fmt: skip
@@ -57,24 +55,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     }
     if document["network"]["layout"] == "map":
         document["outlines"] = outlines(document["network"].pop("box"))
-    return render(
-        "run.html.j2",
-        document,
-        _RUN_SCRIPTS,
-        sections=sections,
-        has_routes=routes is not None,
-        routes_moved=routes is not None and routes["moved"],
-        has_downs=any(event["kind"] == "link down" for event in events),
-        latency=document["latency"] is not None,
-        multipath=multipath is not None,
-        flow_lines=document["flow_series"] is not None,
-        subflow_lines=multipath is not None and multipath["series"] is not None,
-        flow_count=len(document["flows"]["name"]),
-        many_flows=len(document["flows"]["name"]) > 8,
-        events=events[:_MOST_EVENTS],
-        event_count=len(events),
-        **shown,
-    )
+    return render("run.html.j2", document, _RUN_SCRIPTS, sections=sections, most_events=_MOST_EVENTS, **shown)
 
 
 def capture_report(result: Result) -> str:
@@ -89,15 +70,7 @@ def capture_report(result: Result) -> str:
         ("series", "Over time"), *([("rtt", "Round-trip times")] if document["lines"] else []),
         ("connections", "Connections"), ("subflows", "Subflows"),
     ]  # fmt: skip
-    return render(
-        "capture.html.j2",
-        document,
-        _CAPTURE_SCRIPTS,
-        sections=sections,
-        lines=document["lines"] is not None,
-        several=result.subflows.height > 1,
-        **shown,
-    )
+    return render("capture.html.j2", document, _CAPTURE_SCRIPTS, sections=sections, **shown)
 
 
 def study_report(result: StudyOutcome) -> str:
@@ -152,7 +125,7 @@ def render(
 
     Args:
         template: its file in ``templates``.
-        document: data for the scripts.
+        document: data for the scripts, which the template has as ``page``.
         scripts: files of ``assets/js``, without their ending, which become one.
         charts: whether they draw charts.
         package: a package with further ``templates`` and ``assets``. A template of it may extend
@@ -167,6 +140,7 @@ def render(
         style=Markup(_style(styles, package)),  # noqa: S704
         scripts=[Markup(program) for program in programs],  # noqa: S704
         data=Markup(embedded(document)),  # noqa: S704 - escaped there
+        page=document,
         version=_core.version(),
         **shown,
     )  # fmt: skip
