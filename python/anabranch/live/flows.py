@@ -17,7 +17,7 @@ from anabranch.live.traffic import FlowPlan
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import FlowSetup
-from anabranch.setup.model import Tagged, TransportSetup
+from anabranch.setup.model import TransportSetup
 
 _PS_PER_S = 1e12
 _CONTROLS = {"linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr"}
@@ -117,7 +117,7 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
         if kernel is None or kernel.is_mptcp or kernel.control is None:
             continue
         told = always if kernel.receives else always | _OF_RECEIVERS
-        usual = _usual(kernel)
+        usual = json.loads(_core.transport_preset(f"linux-{kernel.control}"))
         own = transport.config.items()
         differs = [name for name, value in own if name not in told and usual.get(name) != value]
         if differs:
@@ -126,11 +126,6 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
                 "those of the scenario"
             )
     return notes
-
-
-def _usual(kernel: Kernel) -> Tagged:
-    usual: Tagged = json.loads(_core.transport_preset(f"linux-{kernel.control}"))
-    return usual
 
 
 def flow_plans(

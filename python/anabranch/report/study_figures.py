@@ -77,11 +77,10 @@ def study_figure(
         down = -(-len(table.blocks) // across)
         names = [column.name for column in table.blocks[0].columns]
         beside = len(table.blocks) == 1 and len(names) > _MOST_BESIDE
-        inches, height = (
-            _size(down, across, names, beside=beside)
-            if width is None
-            else (width, _height(width, down, across))
-        )
+        inches, height = _size(down, across, names, beside=beside)
+        if width is not None:
+            # Panels of the usual shape, but not too flat or too high.
+            inches, height = width, 0.7 + down * min(max(width / across * 0.62, 1.7), 2.9)
         heading = _wrapped(result.title if title is None else title, inches * 0.85)
         # Lines of the title and long names under bars take no room from the axes.
         height += 0.17 * heading.count("\n") + _room_below(table)
@@ -111,11 +110,6 @@ def _size(down: int, across: int, names: Sequence[str], *, beside: bool) -> tupl
     width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
     width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if beside else 0.0
     return width, 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
-
-
-def _height(width: float, down: int, across: int) -> float:
-    """Height of a figure whose width is given: panels of the usual shape, but not too flat or too high."""
-    return 0.7 + down * min(max(width / across * 0.62, 1.7), 2.9)
 
 
 def draw_block(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:

@@ -59,7 +59,8 @@ class Journal:
         self._file: IO[bytes] = self._path.open("a+b", buffering=0)
         try:
             self._file.seek(0)
-            whole = _whole_lines(self._file.read())
+            content = self._file.read()
+            whole = content[: content.rfind(b"\n") + 1]
             self._file.truncate(len(whole))
             self.finished = dict(self._read(whole, design.runs))
         except BaseException:
@@ -150,8 +151,3 @@ def append(file: Any, content: bytes) -> None:
     """
     if (file.write(content) or 0) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _whole_lines(content: bytes) -> bytes:
-    """All of it up to the end of its last whole line."""
-    return content[: content.rfind(b"\n") + 1]

@@ -97,7 +97,8 @@ class Store:
         _check_study(folder, self._design)
         self._journal = Journal(folder, self._design)
         self._tidy()
-        manifest = _json(_manifest(self._design)).encode()
+        text = json.dumps(_manifest(self._design), indent=2, ensure_ascii=False, allow_nan=False)
+        manifest = f"{text}\n".encode()
         if not (folder / _MANIFEST).is_file() or (folder / _MANIFEST).read_bytes() != manifest:
             # A title or a confidence may have changed, with the tables at the end.
             for name in _ENDS:
@@ -279,10 +280,6 @@ def _study_data(design: Design) -> dict[str, Any]:
         "factor": [dimension.data() for dimension in design.dimensions if dimension != HOSTS],
         "metric": [metric.model_dump(mode="json", exclude_defaults=True) for metric in design.metrics],
     }
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -49,7 +49,8 @@ def table_columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -
             values = table[name] * 100 if unit == "%" else table[name]
             # Bytes and packets may be more than a 32-bit float can count.
             kind = "f8" if table.schema[name].is_integer() else "f4"
-            found.append(number_column(name, heading, unit, column(values, kind), _most(values)))
+            most = float(values.abs().max() or 0.0)  # type: ignore[arg-type]
+            found.append(number_column(name, heading, unit, column(values, kind), most))
     return found
 
 
@@ -65,10 +66,6 @@ def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most:
     """
     factor, shown = suited(most, unit)
     return {"key": key, "heading": heading, "unit": shown, "factor": factor, "data": data}
-
-
-def _most(values: pl.Series) -> float:
-    return float(values.abs().max() or 0.0)  # type: ignore[arg-type]
 
 
 def embedded(document: Any) -> str:

@@ -134,7 +134,8 @@ def render(
         shown: what else the template takes.
     """
     programs = [*([_file("assets/uPlot.iife.min.js", package)] if charts else []), _program(scripts, package)]
-    hashes = " ".join(f"'sha256-{_hash(program)}'" for program in programs)
+    digests = (base64.b64encode(hashlib.sha256(program.encode()).digest()).decode() for program in programs)
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     return _templates(package).get_template(template).render(
         script_hashes=Markup(hashes),  # noqa: S704 - made of our own files alone
         style=Markup(_style(styles, package)),  # noqa: S704
@@ -144,10 +145,6 @@ def render(
         version=_core.version(),
         **shown,
     )  # fmt: skip
-
-
-def _hash(program: str) -> str:
-    return base64.b64encode(hashlib.sha256(program.encode()).digest()).decode("ascii")
 
 
 @cache

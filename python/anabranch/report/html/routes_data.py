@@ -46,15 +46,13 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
             "Some traffic has routes of its own; a pair is shown with the routes of all its traffic."
         )
     wanted = {pair[1] for pair in found if not pair[3]}
+    events = result.tables.get("events")
+    renewed = events is not None and bool((events["kind"] == "new routes").any())
     return {
         "pairs": found,
         "tables": [[to, table] for to, table in tables.items() if to in wanted],
-        "moved": "route_changes" in result.tables or "new routes" in _kinds(result),
+        "moved": "route_changes" in result.tables or renewed,
     }
-
-
-def _kinds(result: Result) -> set[str]:
-    return set(result.events["kind"].to_list()) if "events" in result.tables else set()
 
 
 def _paths(result: Result, kept: pl.DataFrame) -> dict[tuple[str, str], list[list[Any]]]:

@@ -147,7 +147,9 @@ def _facts(result: Result) -> list[list[str]]:
     routing = result.summary.get("routing")
     if isinstance(routing, dict):
         found += [
-            [f"routing: {_words(key)}", _fact(value)] for key, value in routing.items() if key != "seconds"
+            [f"routing: {_words(key)}", quantity(value) if isinstance(value, float) else str(value)]
+            for key, value in routing.items()
+            if key != "seconds"
         ]
     return found
 
@@ -156,10 +158,6 @@ def _words(key: str) -> str:
     """A name of the summary as words, with its unit."""
     stem, _, unit = key.rpartition("_")
     return f"{stem.replace('_', ' ')} ({unit})" if unit in ("ms", "mbps") else key.replace("_", " ")
-
-
-def _fact(value: object) -> str:
-    return quantity(float(value)) if isinstance(value, float) else str(value)
 
 
 def _network(

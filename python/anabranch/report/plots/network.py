@@ -90,7 +90,8 @@ def network_plot(
         figure, axes = _axes(sheet, layout, bool(title))
         if placed.kind == "map":
             draw_land(axes, placed, np.array([sheet.scale, sheet.scale]), np.array(sheet.origin))
-        drawn = _draw_links(axes, sheet, ends, _widths(links, sheet), values, _full(by, values), down, shares)
+        full = 100.0 if by == "utilization" else max(float(values.max(initial=0.0)), 1.0)
+        drawn = _draw_links(axes, sheet, ends, _widths(links, sheet), values, full, down, shares)
         # Both directions of a link lie beside each other.
         draw_nodes(axes, names, sheet.points, sorted({(min(pair), max(pair)) for pair in ends}), font)
         if shares is not None:
@@ -141,10 +142,6 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
         before = samples.filter(pl.col("time_s") == earlier[-1]).sort("link")
         values = values - before["drops"].cast(pl.Float64).to_numpy()
     return values, float(at)
-
-
-def _full(by: By, values: NDArray[np.float64]) -> float:
-    return 100.0 if by == "utilization" else max(float(values.max(initial=0.0)), 1.0)
 
 
 def _down(result: Result, at: float | None) -> set[int]:

@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Protocol
 
@@ -167,7 +168,7 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             path = self._paths[switch]
             request = path.ofproto_parser.OFPBarrierRequest(path)
             path.set_xid(request)
-            self._barriers[switch, request.xid] = lambda switch=switch: answered(switch)  # type: ignore[misc]
+            self._barriers[switch, request.xid] = partial(answered, switch)
             self._send(path, request)
 
     def counter(self, switch: int, port: int, then: Callable[[tuple[int, int], int], None]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -160,14 +161,15 @@ class TcpbpController(ForwardingController):
         self._number += 1
         self._read_counters()
         links = [link for link in sorted(self.between) if link not in self.known.down]
-        targets: list[Callable[[], None]] = []
-        targeted = len(links) + len(self.board.layout.switches) + len(_CABLES)
-        each = int(_PROBES_PER_S * 0.8 * self._interval_s / targeted)
-        for _ in range(max(each, _FEWEST_PROBES)):
-            targets += [lambda group=group: self._probe_cable(group) for group in _CABLES]  # type: ignore[misc]
-            targets += [lambda switch=switch: self._loop(switch) for switch in self.board.layout.switches]  # type: ignore[misc]
-            targets += [lambda link=link: self._probe(link) for link in links]  # type: ignore[misc]
-        spacing = self._interval_s * 0.8 / max(len(targets), 1)
+        cables = [] if self._cable is None else [(group, self._cable[0]) for group in _CABLES]
+        starts = [*cables, *((link, self.between[link][0]) for link in links)]
+        targets = [
+            *(partial(self._send, switch, _NO_LINK, switch, None) for switch in self.board.layout.switches),
+            *(partial(self._send, what, what, start.switch, start.number) for what, start in starts),
+        ]
+        each = int(_PROBES_PER_S * 0.8 * self._interval_s / len(targets))
+        targets *= max(each, _FEWEST_PROBES)
+        spacing = self._interval_s * 0.8 / len(targets)
         for number, target in enumerate(targets):
             # At random: where a link is about as long as probes are apart, each would come back while this
             # program sends the next one, and wait for it.
@@ -180,24 +182,12 @@ class TcpbpController(ForwardingController):
         self._number += 1
         self._sent[self._number] = (what, self.board.send_stamped(switch, probe(link, self._number), port))
 
-    def _loop(self, switch: int) -> None:
-        self._send(switch, _NO_LINK, switch, None)
-
-    def _probe(self, link: int) -> None:
-        start, _ = self.between[link]
-        self._send(link, link, start.switch, start.number)
-
-    def _probe_cable(self, group: int) -> None:
-        if self._cable is not None:
-            start, _ = self._cable
-            self._send(group, group, start.switch, start.number)
-
     def _read_counters(self) -> None:
         """Reads both ends of each link, one link after the other."""
         links = sorted(set(self.between) - self.known.down)
         spacing = self._interval_s * _READING_SHARE / max(len(links), 1)
         for number, link in enumerate(links):
-            self.board.after(number * spacing, lambda link=link: self._read_link(link))  # type: ignore[misc]
+            self.board.after(number * spacing, partial(self._read_link, link))
 
     def _read_link(self, link: int) -> None:
         """Reads both ends of a link, the one that receives later by the link's delay."""
