@@ -16,6 +16,7 @@ from anabranch.event_log import flow_file_stem
 from anabranch.report.looks import PALETTE
 from anabranch.report.style import plain, save_figure, styled
 from anabranch.result import csv_bytes
+from anabranch.units import suited
 
 SENT = ("syn", "data", "retransmission", "fin")
 """Kinds of segments that the sender sends."""
@@ -39,7 +40,6 @@ _POINTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("fin-ack", "ACK of the FIN", {"color": _WINE, "marker": "D", "markersize": 5, "fillstyle": "none"}),
 )
 
-_TIME_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
 _MOST_DRAWN_AS_SHAPES = 20_000
 """Points beyond which a PDF or SVG holds them as a picture, or no viewer could open it."""
 MOST_DRAWN_FLOWS = 20
@@ -140,7 +140,8 @@ def sequence_figure(
             f"flow {flow}: nothing happened between {start:g} s and {end:g} s; "
             f"its events lie between {first:g} s and {last:g} s"
         )
-    unit, factor = _time_unit(end - start)
+    # At least 2 of the unit.
+    factor, unit = suited((end - start) / 2, "s")
     in_segments = not shown.filter(pl.col("kind").is_in(_ORDINARY))["segment"].null_count()
     # The SYN comes before the first byte, and the FIN after the last one.
     opening, closing = pl.col("kind").is_in(["syn", "syn-ack"]), pl.col("kind").is_in(["fin", "fin-ack"])
@@ -184,12 +185,6 @@ def _last_segment(own: pl.DataFrame) -> int:
     """Number of the last segment of the stream; 0 for a flow without data."""
     last = own.filter(pl.col("kind").is_in(["data", "retransmission"]))["segment"].cast(pl.Int64).max()
     return last if isinstance(last, int) else 0
-
-
-def _time_unit(span_s: float) -> tuple[str, float]:
-    """The largest unit in which the time shown is at least 2, and how many of it a second has."""
-    fitting = (pair for pair in _TIME_UNITS if span_s * pair[1] >= 2)
-    return next(fitting, _TIME_UNITS[-1])
 
 
 def _rows_of(frame: pl.DataFrame, flow: int) -> pl.DataFrame:

@@ -44,8 +44,7 @@ def write_outputs(
         figure = study_figure(result, metric.name)
         # A metric is named by a user's column, a file by what every system accepts.
         name = re.sub(r"[^\w.-]", "-", metric.name).lstrip(".") or "metric"
-        for form in dict.fromkeys(figures):
-            file = folder / "figures" / f"{name}.{form}"
-            save_figure(figure, file)
-            files.append(file)
+        files += [
+            save_figure(figure, folder / "figures" / f"{name}.{form}") for form in dict.fromkeys(figures)
+        ]
     return files

@@ -67,8 +67,11 @@ def styled() -> Iterator[None]:
         yield
 
 
-def save_figure(figure: Figure, file: Path) -> None:
+def save_figure(figure: Figure, file: Path) -> Path:
     """Writes a figure as PNG, SVG or PDF, by the name's ending; the same figure gives the same bytes.
+
+    Returns:
+        The file.
 
     Raises:
         ResultError: if the ending is another, or the file cannot be written.
@@ -77,7 +80,7 @@ def save_figure(figure: Figure, file: Path) -> None:
     if form not in FORMATS:
         endings = ", ".join(f".{ending}" for ending in FORMATS)
         raise ResultError(f"{file}: no form of figure has this ending; choose one of {endings}")
-    write_whole(file, figure_bytes(figure, form))
+    return write_whole(file, figure_bytes(figure, form))
 
 
 def figure_bytes(figure: Figure, form: str) -> bytes:

@@ -68,9 +68,7 @@ class Plot:
         Raises:
             ResultError: if the ending is another, or the file cannot be written.
         """
-        file = Path(file)
-        save_figure(self.figure, file)
-        return file
+        return save_figure(self.figure, Path(file))
 
     def _repr_png_(self) -> bytes:
         """The picture that a notebook shows; matplotlib's own figures have none unless pyplot made them."""
