@@ -22,13 +22,7 @@ from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 def own_plans(
     layout: DeviceLayout, setup: Setup, made: _core.Plan, data: Sequence[Mapping[str, Any]]
 ) -> tuple[OwnPlan, ...]:
-    """The plans of flows with routes of their own, and what packets of these flows match.
-
-    Args:
-        layout: addresses of nodes.
-        setup: the flows, and their entries.
-        made: all plans.
-        data: those of flows with routes of their own.
+    """The plans of flows with routes of their own (``data``), and what packets of these flows match.
 
     Raises:
         ExportError: if two flows have the same addresses and ports, and other routes.

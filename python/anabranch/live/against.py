@@ -18,12 +18,7 @@ def simulated_series(simulated: Result) -> dict[str, pl.DataFrame]:
 
 
 def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:
-    """A row for each flow with a real end: what was measured live, simulated, and the difference.
-
-    Args:
-        live: the table ``flows`` of the live run.
-        simulated: the simulation of the same scenario.
-    """
+    """A row for each flow with a real end of the table ``flows``: live, simulated, and the difference."""
     real = live.filter(pl.col("hosts") != "simulated").select("flow", "name", "transport", *_COMPARED)
     other = simulated.flows.select("flow", *(pl.col(name).alias(f"simulated_{name}") for name in _COMPARED))
     ratio = pl.col("simulated_goodput_mbps") / pl.col("goodput_mbps")

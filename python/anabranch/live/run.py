@@ -133,13 +133,7 @@ class Live(runner.Simulated):
         return Result(tables, summary)
 
     def network(self, own: Setup, carrying: Setup, planned: Planned) -> LiveHosts:
-        """The network of the run: hosts, and what is between them.
-
-        Args:
-            own: the setup of the scenario.
-            carrying: the same, with flows behind its own that carry what programs say.
-            planned: routes of all flows.
-        """
+        """The network of the run: hosts, and what is between them; see :class:`LiveHosts`."""
         return LiveHosts(
             own, carrying, planned, self._asked, receives=self._receives, only_sends=self._only_sends
         )
@@ -208,22 +202,14 @@ def run(
     simulated_receivers: bool = False,
     switches: str | None = None,
 ) -> Result:
-    """Runs a scenario live; :func:`anabranch.runner.run` has the arguments.
+    """Runs a scenario live; :func:`anabranch.runner.run` has all arguments but these.
 
-    Args:
-        scenario: what to run.
-        out: folder to save the result in.
-        page: whether the folder gets ``report.html`` as well.
-        figures: forms of figures for print.
-        replace: go on though ``out`` has other files.
-        progress: called now and then with the seconds of the run and the packet-hops so far.
-        plan_progress: called before that with the pairs that have routes and all pairs.
-        latest_us: lateness of the 99th percentile of packets, in microseconds, above which it is not valid.
-        asked: what is to run in hosts besides the flows of the scenario.
-        against_simulation: simulate the same scenario afterwards, and compare; the table ``against``.
-        kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
-        simulated_receivers: simulate the receivers of the flows of TCP that the kernel sends.
-        switches: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
+    - ``latest_us``: lateness of the 99th percentile of packets, in microseconds, above which it is not valid;
+    - ``asked``: what is to run in hosts besides the flows of the scenario;
+    - ``against_simulation``: simulate the same scenario afterwards, and compare; the table ``against``;
+    - ``kernel_receivers``: let the kernel receive the flows of TCP that it cannot send;
+    - ``simulated_receivers``: simulate the receivers of the flows of TCP that the kernel sends;
+    - ``switches``: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
 
     Returns:
         What was measured; ``summary["live"]`` says how well the clock was kept, and whether the run is valid.

@@ -26,14 +26,7 @@ _UNKNOWN_OF_SUBFLOWS = ("handshake_s", "fast_recoveries", "spurious_retransmissi
 def with_kernel(
     result: Result, records: Sequence[FlowRecord], samples: Sequence[Sample], ended_s: float
 ) -> dict[str, pl.DataFrame]:
-    """The tables of a run with its real flows.
-
-    Args:
-        result: what the engine has measured; of real flows it knows the packets, and not their state.
-        records: the real flows.
-        samples: what they were like over time.
-        ended_s: when the run ended.
-    """
+    """The tables of a run with its real flows, of which the engine knows the packets, and not their state."""
     tables = dict(result.tables)
     tables["flows"] = _flows(tables["flows"], records, ended_s)
     if "flow_series" in tables:
@@ -62,12 +55,7 @@ _PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp"}
 
 
 def conversations(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
-    """What programs said to each other: a row for each five-tuple and its reverse.
-
-    Args:
-        found: as the core tells it.
-        names: of all nodes.
-    """
+    """What programs said to each other: a row for each five-tuple and its reverse."""
     rows = []
     for one in found:
         (source, source_port), (destination, destination_port) = one["source"], one["destination"]

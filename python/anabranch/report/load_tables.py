@@ -80,13 +80,7 @@ def _path_row(pair: PairRoutes, number: int, path: PathRow) -> Sequence[Cell]:
 
 
 def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None) -> list[NamedTable]:
-    """The links, the failures and the matrix behind one link; and what has changed.
-
-    Args:
-        loads: of the scenario.
-        link: whose matrix.
-        changes: against another plan.
-    """
+    """The links, the failures and the matrix behind one link; and what has changed against another plan."""
     tables = [_links(loads), _matrix(loads, link)]
     if loads.failures is not None:
         tables.insert(1, _failures(loads))

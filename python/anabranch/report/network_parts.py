@@ -90,14 +90,9 @@ def draw_nodes(
     ends: Sequence[tuple[int, int]],
     font: tuple[float, float] = (7.0, 5.4),
 ) -> None:
-    """Nodes, and their names where there are not too many, off the links between them.
+    """Nodes, and their names where there are not too many, off the links with these ends.
 
-    Args:
-        axes: whose units are points of print.
-        names: of the nodes.
-        points: where the nodes are.
-        ends: of the links that names should keep clear of.
-        font: size of the names in a small and in a large network.
+    The units of the axes are points of print; ``font`` is the size of names in small and large networks.
     """
     many, large = len(points) > MOST_NAMED, len(points) > _LARGE
     axes.plot(

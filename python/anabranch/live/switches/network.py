@@ -88,13 +88,7 @@ class SwitchedHosts(LiveHosts):
     ) -> None:
         """Over the routes of a plan, or under a controller that finds its own.
 
-        Args:
-            setup: that of the scenario.
-            carrying: the same, with flows behind its own between all pairs of hosts that programs may use.
-            planned: routes of all flows.
-            asked: what is to run in hosts besides.
-            layout: the switches.
-            configuration: of the controller, but for the layout and the addresses of hosts.
+        The controller has this configuration, and besides the layout and the addresses of hosts.
         """
         super().__init__(setup, carrying, planned, asked, receives=False)
         self._layout = layout

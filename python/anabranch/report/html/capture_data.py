@@ -69,11 +69,7 @@ SUBFLOW_COLUMNS = (
 
 
 def capture_document(result: Result) -> dict[str, Any]:
-    """Everything on the page of captures.
-
-    Args:
-        result: of captures, with all its tables.
-    """
+    """Everything on the page of captures, of a result with all its tables."""
     connections, subflows, summary = result.connections, result.subflows, result.summary
     notes: list[str] = []
     ranked = subflows.sort(["acked_bytes", "subflow"], descending=[True, False], nulls_last=True)

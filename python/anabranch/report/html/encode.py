@@ -96,39 +96,21 @@ class Steps:
         ends = np.minimum(np.arange(merged - 1, len(samples) + merged - 1, merged), len(samples) - 1)
         return cls(samples[ends], samples, merged)
 
-    @property
-    def count(self) -> int:
-        """How many there are."""
-        return len(self.times_s)
-
     def number(self, times_s: pl.Series) -> pl.Series:
         """The step of each instant, which must be one of the samples."""
         return pl.Series("step", np.searchsorted(self.samples_s, times_s.to_numpy()) // self.merged)
 
-    def matrix(self, table: pl.DataFrame, row: str, rows: int, value: str) -> NDArray[np.float64]:
-        """A column as rows by steps; NaN where the table has none.
-
-        Args:
-            table: with a column ``step``.
-            row: column with the number of the row.
-            rows: how many rows there are.
-            value: column with the values.
-        """
-        found = np.full((rows, self.count), np.nan)
-        known = table.drop_nulls(value)
-        found[known[row].to_numpy(), known["step"].to_numpy()] = known[value].cast(pl.Float64).to_numpy()
-        return found
-
     def columns(self, samples: pl.DataFrame, row: str, rows: int, *merge: pl.Expr) -> dict[str, Any]:
-        """Samples merged to steps, each measure as a column of rows by steps for the page.
+        """Samples merged to steps, each measure as a column of rows by steps for the page; NaN for none.
 
-        Args:
-            samples: with a column ``time_s``.
-            row: column with the number of the row.
-            rows: how many rows there are.
-            merge: what the samples of a step become.
+        ``row`` is the column with the number of the row, ``merge`` what the samples of a step become.
         """
         numbered = samples.with_columns(self.number(samples["time_s"]))
         merged = numbered.group_by(row, "step", maintain_order=True).agg(*merge)
-        names = [name for name in merged.columns if name not in (row, "step")]
-        return {name: column(self.matrix(merged, row, rows, name)) for name in names}
+        found = {}
+        for name in merged.columns[2:]:
+            known = merged.drop_nulls(name)
+            values = np.full((rows, len(self.times_s)), np.nan)
+            values[known[row].to_numpy(), known["step"].to_numpy()] = known[name].cast(pl.Float64).to_numpy()
+            found[name] = column(values)
+        return found

@@ -39,12 +39,7 @@ COLUMNS = (
 
 
 def latency_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
-    """Table, lines and curves; None for a run without pings and UDP.
-
-    Args:
-        result: the run.
-        notes: for the reader; gets a line for whatever is left out.
-    """
+    """Table, lines and curves; None for a run without pings and UDP. What is left out goes to ``notes``."""
     flows = result.tables.get("datagram_flows")
     if flows is None or flows.is_empty():
         return None

@@ -76,9 +76,7 @@ SUBFLOW_COLUMNS = (
 def multipath_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
     """Connections, subflows and their lines; None for a run without Multipath TCP.
 
-    Args:
-        result: the run.
-        notes: for the reader; gets a line for whatever is left out.
+    What is left out goes to ``notes``.
     """
     tables = result.tables
     if "connections" not in tables or "subflows" not in tables or tables["connections"].is_empty():

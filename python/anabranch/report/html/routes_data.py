@@ -18,10 +18,7 @@ MOST_HOPS = 200_000
 def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> dict[str, Any] | None:
     """Routes of the pairs that flows send between, as they were at the start of the run; None if not known.
 
-    Args:
-        result: the run.
-        number: of each node, by its name.
-        notes: for the reader; gets a line if pairs are left out.
+    ``number`` is that of each node, by its name; what is left out goes to ``notes``.
     """
     if not {"routes", "next_hops"} & result.tables.keys():
         return None

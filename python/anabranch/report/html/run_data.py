@@ -211,15 +211,7 @@ def _measures(series: pl.DataFrame) -> pl.DataFrame:
 def _lines(
     series: pl.DataFrame, steps: Steps, flows: pl.DataFrame, kept: pl.Series, transports: Sequence[str]
 ) -> dict[str, Any]:
-    """Lines of single flows, of each transport and of all flows.
-
-    Args:
-        series: what is drawn, at instants of the steps.
-        steps: of the lines.
-        flows: all flows.
-        kept: those with lines of their own.
-        transports: in their order.
-    """
+    """Lines of the flows that are ``kept``, of each transport and of all flows."""
     chosen = series.filter(pl.col("flow").is_in(kept.implode()))
     chosen = chosen.with_columns(row=pl.Series(np.searchsorted(kept, chosen["flow"])))
     transport = pl.Series("row", np.searchsorted(transports, flows["transport"].to_list()))

@@ -109,17 +109,10 @@ def distribution(
     share: str,
     notes: tuple[str, ...] = (),
 ) -> Plot:
-    """The figure of some distribution functions.
+    """The figure of some distribution functions, by their names in the legend.
 
-    Args:
-        result: the run.
-        name: of the figure.
-        label: of the axis of values.
-        groups: look and steps of each curve.
-        log: whether values are on a logarithmic axis; None where they span two decades.
-        layout: of the figure.
-        share: label of the other axis.
-        notes: what a caption should say.
+    ``label`` is that of the axis of values, ``share`` that of the other one. Values that span two decades are
+    on a logarithmic axis where ``log`` is None.
     """
     every = np.concatenate([values for _, (values, _) in groups.values()])
     least, most = float(every.min()), float(every.max())
