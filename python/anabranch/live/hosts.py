@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -127,9 +127,4 @@ def _sysctls(plan: HostPlan) -> Iterator[tuple[str, str]]:
 def hosts_of(plans: Iterable[HostPlan]) -> Iterator[dict[int, Host]]:
     """All hosts of a run, by node; they go at the end of the block."""
     with ExitStack() as stack:
-        made: dict[int, Host] = {}
-        for plan in plans:
-            host = Host(plan)
-            stack.callback(host.close)
-            made[plan.node] = host
-        yield made
+        yield {plan.node: stack.enter_context(closing(Host(plan))) for plan in plans}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -114,8 +115,8 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
         "rtt_mean_ms": record.rtt_sum_ms / record.rtt_samples if record.rtt_samples else None,
         **dict.fromkeys(_UNKNOWN),
     }
-    real = {True: record.plan.receives, False: record.plan.control is not None}
-    own = {name: value for name, value in known.items() if real[name in _SEEN_BY_RECEIVER]}
+    sends, receives = record.plan.control is not None, record.plan.receives
+    own = {name: value for name, value in known.items() if (receives if name in _SEEN_BY_RECEIVER else sends)}
     return {"flow": record.plan.flow, **own}
 
 
@@ -135,21 +136,25 @@ def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[s
 
 
 def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
-    hosts: dict[str, list[FlowRecord]] = {"kernel": [], "kernel sends": [], "kernel receives": []}
+    # Rows of the same ends have the same columns.
+    by_hosts: dict[str, list[FlowRecord]] = defaultdict(list)
     for record in records:
-        alone = "kernel receives" if record.plan.control is None else "kernel sends"
-        both = record.plan.control is not None and record.plan.receives
-        hosts["kernel" if both else alone].append(record)
-    for some in hosts.values():
-        flows = _replaced(flows, ["flow"], [_flow(record, ended_s) for record in some])
-    of = {record.plan.flow: name for name, some in hosts.items() for record in some}
-    known = pl.col("flow").replace_strict(of, default="simulated", return_dtype=pl.String)
+        by_hosts[_hosts(record)].append(record)
+    for alike in by_hosts.values():
+        flows = _replaced(flows, ["flow"], [_flow(record, ended_s) for record in alike])
+    names = {record.plan.flow: _hosts(record) for record in records}
+    hosts = pl.col("flow").replace_strict(names, default="simulated", return_dtype=pl.String)
     # What left a host is what the network has seen of it.
     left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
-    sends = known.is_in(["kernel", "kernel sends"])
-    return flows.with_columns(
-        segments_sent=pl.when(sends).then(left).otherwise(pl.col("segments_sent")), hosts=known
-    )
+    sent = pl.when(hosts.is_in(["kernel", "kernel sends"])).then(left).otherwise(pl.col("segments_sent"))
+    return flows.with_columns(segments_sent=sent, hosts=hosts)
+
+
+def _hosts(record: FlowRecord) -> str:
+    """Which ends of a flow are real, as the column ``hosts`` says it."""
+    if record.plan.control is None:
+        return "kernel receives"
+    return "kernel" if record.plan.receives else "kernel sends"
 
 
 def _rates(samples: Sequence[Sample]) -> list[float | None]:
