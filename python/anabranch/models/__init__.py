@@ -5,7 +5,7 @@ Each model is a file of its own with a ``MODEL``, and a line in :data:`MODELS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -69,7 +69,7 @@ def model_named(name: str) -> Model:
         ModelError: if there is none.
     """
     if name not in MODELS:
-        raise ModelError("model", f"{name!r} is not a throughput model: one of {_listed(MODELS)}")
+        raise ModelError("model", f"{name!r} is not a throughput model: one of {', '.join(MODELS)}")
     return MODELS[name]
 
 
@@ -80,7 +80,7 @@ def transport_model(transport_name: str) -> Model:
         ModelError: if no model does.
     """
     if transport_name not in TRANSPORT_MODELS:
-        known = _listed(TRANSPORT_MODELS)
+        known = ", ".join(TRANSPORT_MODELS)
         raise ModelError("transport", f"no throughput model for {transport_name!r}: there is one for {known}")
     return MODELS[TRANSPORT_MODELS[transport_name]]
 
@@ -109,10 +109,6 @@ def configured_model(config: Mapping[str, Any]) -> Model:
         own = partial(cubic, c=control["c"], beta=control["beta"])
         return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
     return _CONTROL_MODELS[control["algorithm"]]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
 
 
 __all__ = [
