@@ -386,3 +386,18 @@ fn tables_know_their_nodes_whatever_their_numbers() {
         assert_eq!(entries, nodes);
     }
 }
+
+/// Two packets set out along the same path if it has the same links: of five subflows in turn over four ways the first and
+/// the last.
+#[test]
+fn paths_are_the_same_link_by_link() {
+    let network = four_ways();
+    let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
+    let mut forwarding = Forwarding::new(stateful, Streams::new(1, 0), 6, [by_first(FORTH)].into_iter());
+    forwarding.install(&network, &semper_of_hops().plan(&network, &LinkMask::all_up(&network), &[FORTH]));
+    let route = forwarding.index(by_first(FORTH)).expect("a pair that was given");
+    let starts = [50_000, 50_001, 50_002, 50_003, 50_004]
+        .map(|port| forwarding.start(Instant::ZERO, route, &key(port)).expect("a way"));
+    let same = |other| forwarding.is_same_path(&network, (starts[0], starts[other]), FORTH.1);
+    assert_eq!([0, 1, 2, 3, 4].map(same), [true, false, false, false, true]);
+}

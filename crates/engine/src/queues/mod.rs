@@ -433,3 +433,20 @@ disciplines! {
     "pie" => Pie(pie::Pie),
     "red" => Red(red::Red),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue drops for want of room or by its law; loss of the link, failures and missing routes are none of its own.
+    #[test]
+    fn loss_failures_and_missing_routes_are_not_of_a_queue() {
+        let mut drops = Drops::default();
+        DropCause::ALL.iter().for_each(|&cause| drops.add(cause, 1 << cause as u64));
+        let others = [DropCause::Random, DropCause::Down, DropCause::Unreachable];
+        assert_eq!(
+            drops.by_queues(),
+            drops.total() - others.map(|cause| drops.of(cause)).iter().sum::<u64>()
+        );
+    }
+}

@@ -331,4 +331,26 @@ mod tests {
             assert_eq!((!ledger.marked.is_empty(), ledger.drops.is_empty()), (marks, marks), "at {prob}");
         }
     }
+
+    /// Section 4.1: an old delay of half of the reference, 7.5 ms, is not below it. That none of 1000 is dropped has a
+    /// probability of 10^-96.
+    #[test]
+    fn half_of_the_reference_is_not_a_short_delay() {
+        let mut pie = pie(|_| ());
+        let (mut buffer, mut ledger) = (Buffer::new(Limit::default()), Ledger::default());
+        buffer.push(ledger.waiting(0, 0, 3_001), ledger.pool());
+        (pie.burst_allowance, pie.drop_prob) = (Span::ZERO, 0.199);
+        pie.qdelay_old = pie.parameters.target.as_secs_f64() / 2.0;
+        assert!((0..1000).any(|_| pie.drop_early(&buffer)));
+    }
+
+    /// Of a queue at rest the update that comes next is still to come, on the grid of 15 ms.
+    #[test]
+    fn the_next_update_of_a_queue_at_rest_is_to_come() {
+        for (us, next_us) in [(14_999, 15_000), (15_000, 30_000), (29_999, 30_000), (1_000_000, 1_005_000)] {
+            let mut pie = pie(|_| ());
+            pie.advance(&Buffer::new(Limit::default()), at_us(us));
+            assert_eq!(pie.next_update, at_us(next_us), "at {us} us");
+        }
+    }
 }

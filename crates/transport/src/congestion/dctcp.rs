@@ -157,4 +157,13 @@ mod tests {
         dctcp.on_loss(&episode(Instant::ZERO, 40 * SEGMENT));
         assert_eq!(dctcp.ssthresh(), 20 * SEGMENT);
     }
+
+    /// What has grown since the lost segment left is not halved but forgotten, as by every controller.
+    #[test]
+    fn a_loss_does_not_answer_for_what_has_grown_since() {
+        let mut dctcp = Dctcp::new(MSS, 40 * SEGMENT, 1.0 / 16.0);
+        dctcp.forget_growth(20 * SEGMENT);
+        dctcp.on_loss(&episode(Instant::ZERO, 40 * SEGMENT));
+        assert_eq!(dctcp.ssthresh(), 10 * SEGMENT);
+    }
 }

@@ -141,4 +141,19 @@ mod tests {
         }
         assert_eq!(windows, [SEGMENT, 2 * SEGMENT, 3 * SEGMENT, 3 * SEGMENT]);
     }
+
+    #[test]
+    fn the_log_calls_its_phase_held() {
+        assert_eq!(held().phase(), "held");
+    }
+
+    /// What was set from outside is in force again when the loss state ends, though slow start has not reached it yet.
+    #[test]
+    fn the_window_returns_with_the_end_of_a_timeout() {
+        let mut held = held();
+        held.on_timeout(&episode(Instant::ZERO, 10 * SEGMENT), true);
+        assert_eq!(held.cwnd(), SEGMENT);
+        held.on_recovered(Instant::ZERO, Recovery::Loss);
+        assert_eq!(held.cwnd(), 10 * SEGMENT);
+    }
 }

@@ -81,7 +81,7 @@ impl CongestionControl for LinuxReno {
     }
 
     fn on_recovered(&mut self, _now: Instant, from: Recovery) {
-        let _ = self.window.recovered(from);
+        self.window.recovered(from);
     }
 
     fn penalise(&mut self) {

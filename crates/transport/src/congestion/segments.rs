@@ -128,14 +128,12 @@ impl SegmentWindow {
         self.recovering = false;
     }
 
-    /// Fast recovery or the loss state is over; true where the window now is ssthresh.
-    pub fn recovered(&mut self, from: Recovery) -> bool {
-        let lands = from == Recovery::Fast && self.recovering;
-        if lands {
+    /// Fast recovery or the loss state is over. Fast recovery ends with a window of ssthresh (RFC 5681 section 3.2).
+    pub fn recovered(&mut self, from: Recovery) {
+        if from == Recovery::Fast && self.recovering {
             self.cwnd = self.ssthresh;
         }
         self.recovering = false;
-        lands
     }
 
     /// The reduction was spurious (RFC 4015 section 3.2): neither window nor threshold is below what it was.

@@ -236,4 +236,14 @@ mod tests {
         assert_eq!(held.announce(room(1000, 1 << 20), 0), 65_535);
         assert_eq!(held.announced(1000), 65_535);
     }
+
+    /// Linux's __tcp_select_window(): less than half of the space is free.
+    #[test]
+    fn a_buffer_is_half_full_beyond_its_half() {
+        let mut held = held(true);
+        held.add(5000);
+        assert!(!held.is_half_full(room(5000, 10_000)));
+        held.add(1);
+        assert!(held.is_half_full(room(5001, 10_000)));
+    }
 }

@@ -132,4 +132,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn no_gap_is_empty() {
+        let mut ranges = Ranges::default();
+        let _ = ranges.insert(10, 20);
+        for (left, right, gaps) in [(10, 20, vec![]), (5, 20, vec![(5, 10)]), (10, 25, vec![(20, 25)])] {
+            let mut seen = Vec::new();
+            ranges.for_each_gap(left, right, |l, r| seen.push((l, r)));
+            assert_eq!(seen, gaps, "{left} to {right}");
+        }
+    }
 }

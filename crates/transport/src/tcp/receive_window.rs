@@ -284,4 +284,14 @@ mod tests {
         }
         assert_eq!(trip.smoothed(), Span::from_ms(80), "the shorter of 80 and 120 ms");
     }
+
+    /// A round like the best one before changes nothing, though what waits behind a hole is more than then.
+    #[test]
+    fn a_round_like_the_best_one_leaves_the_limit() {
+        let mut sizing = RightSizing::new(&config()).expect("autotuned");
+        let rtt = Span::from_ms(100);
+        let limits = [(0, 0, 0), (100, 43_800, 0), (200, 87_600, 500_000)]
+            .map(|(at, taken, waiting)| sizing.on_taken(ms(at), rtt, taken, waiting));
+        assert_eq!(limits[2], limits[1]);
+    }
 }

@@ -178,3 +178,15 @@ fn the_room_of_a_larger_window_is_given_back() {
     let starts: Vec<u64> = board.segments.iter().map(|sent| sent.start).collect();
     assert_eq!(starts, [99_700, 99_800, 99_900]);
 }
+
+/// RFC 3708 section 2: a DSACK counts for what was sent again, and for that only.
+#[test]
+fn what_was_sent_once_was_not_sent_again() {
+    let mut board = Scoreboard::new(100);
+    for start in [0, 100, 200] {
+        board.push(start, start + 100, false, Instant::ZERO, delivery());
+    }
+    board.mark_lost(1, LossCause::Rack);
+    board.retransmit(1, Instant::ZERO, delivery());
+    assert_eq!(board.sent_again(0, 300).map(|sent| sent.start).collect::<Vec<_>>(), [100]);
+}

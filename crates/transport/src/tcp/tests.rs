@@ -570,3 +570,18 @@ fn acks_have_the_place_behind_what_has_been_sent() {
     }
     assert!(closed);
 }
+
+/// RFC 9293 section 3.10.7.4: what acknowledges a FIN that comes again has the number behind the receiver's own.
+#[test]
+fn a_repeated_fin_is_answered_from_behind_the_own_fin() {
+    let mut pair = Pair::transfer(&tcp_preset("newreno").expect("a preset"), 1000, |_, _, _| Fate::Arrive);
+    let fin = |side| {
+        let of_side =
+            |(_, from, segment): &&(Instant, Side, Segment)| *from == side && segment.flags.has(Flags::FIN);
+        pair.log.iter().find(of_side).expect("a FIN").2
+    };
+    let (theirs, own) = (fin(Side::Sender), fin(Side::Receiver));
+    pair.receiver.on_segment(pair.now, &theirs);
+    let answer = pair.receiver.poll_transmit(pair.now).expect("an ACK");
+    assert_eq!((answer.seq, answer.flags.has(Flags::FIN)), (own.seq.wrapping_add(1), false));
+}

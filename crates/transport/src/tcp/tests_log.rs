@@ -441,3 +441,15 @@ fn a_full_log_says_so() {
     assert_eq!(log.last().map(|entry| entry.decision), Some(Decision::Full));
     assert_eq!(pair.sender.take_log(), []);
 }
+
+/// RFC 5681 section 4.1: a pause is one behind data. A connection that has sent none begins, however late.
+#[test]
+fn late_first_data_are_no_restart() {
+    let mut pair = opened(&named("newreno"), 0);
+    assert!(pair.run(HOUR, |_, _, _| Fate::Arrive));
+    pair.now = pair.now + Span::from_secs(5);
+    pair.sender.write(100_000);
+    pair.sender.close();
+    assert!(pair.run(HOUR, |_, _, _| Fate::Arrive));
+    assert_eq!(decisions(&pair.sender.take_log()), []);
+}

@@ -80,4 +80,19 @@ mod tests {
         // The first ACK begins the epoch, so that nothing was expected by then.
         assert_eq!(aggregation.excess[0], 9000 * 1100 - 8999 * 1000);
     }
+
+    /// Behind a pause nothing was expected: 5000 bytes at once are as far ahead as the 5000 before it, and not 8000 with
+    /// these, two milliseconds later.
+    #[test]
+    fn a_pause_begins_an_epoch() {
+        let at = |ms| Instant::ZERO + Span::from_ms(ms);
+        let bandwidth = Bandwidth::of(1000, Span::from_ms(1)).expect("a millisecond is some time");
+        let mut aggregation = AckAggregation::default();
+        for ms in [10, 12] {
+            aggregation.restart(at(ms));
+            let ack = Ack { delivered: 5000, ..plain_ack(at(ms)) };
+            aggregation.on_ack(&ack, bandwidth, false, (u64::MAX, 1000));
+        }
+        assert_eq!(aggregation.allowance(bandwidth), 5000);
+    }
 }

@@ -123,4 +123,10 @@ mod tests {
         let samples = [(1, 900), (4, 800), (6, 750), (7, 700), (17, 10)];
         assert_eq!(max_of(&samples), per_second(700));
     }
+
+    #[test]
+    fn a_second_of_ten_rounds_ago_takes_the_place_of_the_first() {
+        assert_eq!(max_of(&[(1, 900), (4, 800), (7, 700), (14, 10)]), per_second(800));
+        assert_eq!(max_of(&[(1, 900), (4, 800), (7, 700), (15, 10)]), per_second(700));
+    }
 }

@@ -253,4 +253,24 @@ mod tests {
         let long_term = bbr.long_term.as_ref().unwrap();
         assert!(long_term.bandwidth.is_some(), "a fourth round");
     }
+
+    /// Rounds count, not ACKs: what holds for 48 rounds outlasts a hundred ACKs within one.
+    #[test]
+    fn what_holds_outlasts_the_acks_of_a_round() {
+        let mut bbr = policed(false, 8);
+        bbr.state = State::ProbeBw;
+        let rate = RateSample {
+            delivered: SEGMENT,
+            interval: Span::from_ms(40),
+            prior_delivered: 0,
+            total_delivered: 90 * SEGMENT,
+            total_lost: 32 * SEGMENT,
+            app_limited: false,
+            tx_in_flight: 0,
+            lost: 0,
+        };
+        let ack = Ack { rate: Some(rate), ..plain_ack(Instant::ZERO + Span::from_ms(330)) };
+        (0..100).for_each(|_| bbr.on_ack(&ack));
+        assert!(bbr.policed().is_some());
+    }
 }

@@ -205,4 +205,14 @@ mod tests {
         assert!((sum / 1000.0 - 2.5).abs() < 0.046, "{sum}");
         assert!((421..=579).contains(&ones), "{ones} of 1000");
     }
+
+    /// Draft section 5.3.3.8, "HasElapsedInPhase": the wait is over behind its end, not at it.
+    #[test]
+    fn a_wait_is_over_behind_its_end() {
+        let bbr = &mut crate::congestion::bbr3::tests::link_in(State::Cruise).controller;
+        bbr.cycle.rounds_since_probe = 0;
+        let end = bbr.cycle.stamp + bbr.cycle.wait;
+        assert!(!bbr.is_time_to_probe(end));
+        assert!(bbr.is_time_to_probe(end + Span::from_ps(1)));
+    }
 }

@@ -304,3 +304,41 @@ fn an_idle_application_does_not_lower_the_estimate() {
     bbr.on_restart_after_idle(now + Span::from_secs(1), Span::from_secs(1), Span::from_ms(200));
     assert!((pacing(&link) / 0.99 - 1.0).abs() < 0.005, "{}", pacing(&link));
 }
+
+/// Draft section 4.3.4.4: the restart after a pause is over with the first data delivered behind it, and the smallest RTT
+/// is measured anew as ever (section 4.3.5).
+#[test]
+fn a_smallest_rtt_is_measured_anew_after_a_pause() {
+    let mut link = link(1);
+    link.run(at_ms(1000), |_| ());
+    link.controller.on_restart_after_idle(link.now, Span::from_secs(1), Span::from_ms(200));
+    let mut measures = false;
+    link.run(at_ms(15_000), |link| {
+        measures |= link.now > at_ms(9_000) && link.controller.cwnd() <= 4 * SEGMENT
+    });
+    assert!(measures);
+}
+
+/// Draft section 4.2.3.6, "BBRSetCwnd": before an initial window is delivered the window grows, whatever the model says.
+/// One segment per round trip makes its product no larger than the initial window.
+#[test]
+fn the_window_grows_until_an_initial_one_is_delivered() {
+    let mut bbr = Bbr::new(MSS, 10 * SEGMENT, 0);
+    bbr.on_established(Instant::ZERO, Some(RTT));
+    let mut windows = Vec::new();
+    for round in 1..=12 {
+        let rate = RateSample {
+            delivered: SEGMENT,
+            interval: RTT,
+            prior_delivered: (round - 1) * SEGMENT,
+            total_delivered: round * SEGMENT,
+            total_lost: 0,
+            app_limited: true,
+            tx_in_flight: 0,
+            lost: 0,
+        };
+        bbr.on_ack(&Ack { rtt: Some(RTT), rate: Some(rate), ..plain_ack(at_ms(20 * round)) });
+        windows.push(bbr.cwnd() / SEGMENT);
+    }
+    assert_eq!(windows, [11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 19, 19]);
+}

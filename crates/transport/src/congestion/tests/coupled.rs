@@ -163,3 +163,22 @@ fn a_penalty_halves_window_and_threshold() {
     (0..20).for_each(|_| path.controller.penalise());
     assert_eq!(path.packets(), 1);
 }
+
+/// Fast recovery ends with a window of ssthresh (RFC 6675 section 5.1), also if a penalty made it smaller in between.
+#[test]
+fn recovery_ends_with_the_window_at_the_threshold() {
+    let mut path = avoiding::<crate::congestion::lia::LiaRule>(2);
+    path.controller.on_loss(&episode(path.now, 2 * SEGMENT));
+    path.controller.penalise();
+    assert_eq!((path.packets(), path.controller.ssthresh()), (1, 2 * SEGMENT));
+    path.controller.on_recovered(path.now, crate::congestion::Recovery::Fast);
+    assert_eq!(path.packets(), 2);
+}
+
+/// RFC 3168 section 6.1.2: a mark is answered like a loss; without a coupling by half.
+#[test]
+fn a_mark_takes_what_a_loss_takes() {
+    let mut path = avoiding::<crate::congestion::lia::LiaRule>(40);
+    path.controller.on_ecn(&episode(path.now, 40 * SEGMENT));
+    assert_eq!((path.packets(), path.controller.ssthresh()), (20, 20 * SEGMENT));
+}

@@ -231,3 +231,37 @@ fn the_window_grows_by_half_a_round_at_most() {
     path.lose();
     assert_eq!(path.rounds(3), [210, 315, 472]);
 }
+
+/// Fast recovery ends with a window of ssthresh (RFC 5681 section 3.2), also if a penalty made it smaller in between.
+#[test]
+fn recovery_ends_with_the_window_at_the_threshold() {
+    let mut path = reno(3);
+    path.controller.on_loss(&episode(path.now, 3 * SEGMENT));
+    path.controller.penalise();
+    assert_eq!((path.packets(), path.controller.ssthresh()), (1, 2 * SEGMENT));
+    path.controller.on_recovered(path.now, Recovery::Fast);
+    assert_eq!(path.packets(), 2);
+}
+
+/// The curve from 490 segments to the plateau at 595 rises fast at first: half of the time up to it brings seven eighths of
+/// the way, 582. One that begins at its plateau would be at 503 then.
+#[test]
+fn the_curve_is_concave_below_the_plateau() {
+    let mut path = cubic(1000, Span::from_ms(100));
+    path.lose();
+    path.lose();
+    let k = (105.0_f64 / 0.400_390_625).cbrt();
+    let half_way = path.rounds((k * 5.0) as usize).last().copied().unwrap_or(0);
+    assert!(half_way.abs_diff(582) <= 3, "{half_way}");
+}
+
+/// As Reno's: fast recovery ends with a window of ssthresh.
+#[test]
+fn recovery_of_cubic_ends_with_the_window_at_the_threshold() {
+    let mut curve = cubic(3, Span::from_ms(100));
+    curve.controller.on_loss(&episode(curve.now, 3 * SEGMENT));
+    curve.controller.penalise();
+    assert_eq!((curve.packets(), curve.controller.ssthresh()), (1, 2 * SEGMENT));
+    curve.controller.on_recovered(curve.now, Recovery::Fast);
+    assert_eq!(curve.packets(), 2);
+}

@@ -334,3 +334,25 @@ fn without_a_sample_there_is_no_timer() {
     assert!(!detector.times_segments());
     assert_eq!((board.lost(), detector.next_timeout()), (0, None));
 }
+
+/// Only an expiry backs the timer off: ACKs that give no sample and find no loss leave FastRTO as it was.
+#[test]
+fn acks_without_a_sample_do_not_back_off() {
+    let (mut detector, mut board) = (detector(true, Some(ms(100))), board(&[]));
+    let before = detector.patience();
+    [0, 1_000, 2_000].into_iter().for_each(|now| detector.on_ack(&mut board, &facts(at(now), 0, 0)));
+    assert!(before.is_some());
+    assert_eq!((detector.patience(), detector.expired_at), (before, None));
+}
+
+/// What was taken back is watched as before, and may expire again.
+#[test]
+fn a_loss_taken_back_may_expire_again() {
+    let (mut detector, mut board) = (detector(true, Some(ms(100))), board(&[0]));
+    detector.on_timeout(&mut board, at(1_000));
+    assert_eq!(board.lost(), SEGMENT);
+    board.unmark_lost(detector.judges_again());
+    assert_eq!(board.lost(), 0);
+    detector.on_timeout(&mut board, at(10_000));
+    assert_eq!(board.lost(), SEGMENT);
+}

@@ -309,4 +309,29 @@ mod tests {
             assert_eq!(board.lost(), lost, "{late_original}");
         }
     }
+
+    /// RFC 8985 section 6.2 step 2: an ACK that comes sooner behind a retransmission than any round trip lasted answers
+    /// the original.
+    #[test]
+    fn an_ack_sooner_than_any_round_trip_answers_the_original() {
+        for (rtt_ms, counts) in [(39, false), (40, true)] {
+            let sent_at = ms(1000 - rtt_ms);
+            let mut board = Scoreboard::new(1);
+            board.push(0, 1, false, sent_at, Default::default());
+            let mut rack = LinuxRack::new(&LinuxRackParameters::default());
+            board.acknowledge(1, |sent| {
+                let segment = DeliveredSegment {
+                    start: 0,
+                    end: 1,
+                    sent_at,
+                    order: sent.order,
+                    retransmitted: true,
+                    echoes_earlier: false,
+                    by_sack: false,
+                };
+                rack.on_delivered(ms(1000), &segment, Span::from_ms(40));
+            });
+            assert_eq!((rack.advanced, rack.times.newest.is_some()), (counts, counts), "{rtt_ms} ms");
+        }
+    }
 }

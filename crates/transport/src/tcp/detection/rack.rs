@@ -403,4 +403,27 @@ mod tests {
         rack.times.detect(&mut board, ms(5000));
         assert_eq!(board.lost(), 2, "what left after the newest delivered segment is not judged");
     }
+
+    /// Section 3.2: without SACK there is no RACK; three duplicate ACKs tell of a loss (RFC 5681 section 3.2).
+    #[test]
+    fn without_sack_three_duplicates_tell() {
+        let mut rack = Rack::new(&RackParameters::default());
+        rack.on_established(&Handshake {
+            rtt: None,
+            sack: false,
+            ack_delay: Span::ZERO,
+            max_rto: Span::from_secs(60),
+            timer_tick: Span::ZERO,
+        });
+        let mut board = Scoreboard::new(1);
+        for start in 1..6 {
+            board.push(start, start + 1, false, ms(999), Delivery::default());
+        }
+        rack.on_ack(&mut board, &facts(1, false));
+        for lost in [0, 0, 1] {
+            rack.on_duplicate_without_sack(&mut board);
+            rack.on_ack(&mut board, &facts(1, false));
+            assert_eq!(board.lost(), lost);
+        }
+    }
 }

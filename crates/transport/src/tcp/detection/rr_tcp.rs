@@ -377,4 +377,17 @@ mod tests {
             assert_eq!(b.detector.withheld(10, 5), owed, "{ack}");
         }
     }
+
+    /// False fast retransmits of one round raise the FA ratio once.
+    #[test]
+    fn the_fa_ratio_rises_once_a_round() {
+        let mut b = bench(20);
+        b.send(0, 20);
+        for (ack, fa_ratio) in [(1, 0.91), (2, 0.91), (19, 0.91), (20, 0.92)] {
+            let Detector::RrTcp(rr_tcp) = &mut b.detector else { panic!("RR-TCP") };
+            rr_tcp.confirmed = true;
+            b.ack(1, ack, None, None);
+            assert!((state(&b).fa_ratio - fa_ratio).abs() < 1e-12, "ACK {ack}");
+        }
+    }
 }

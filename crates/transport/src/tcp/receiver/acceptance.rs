@@ -107,4 +107,17 @@ mod tests {
         assert!(!answered(&mut receiver, 1, 201, 12));
         assert!(answered(&mut receiver, 1, 301, 12));
     }
+
+    /// `segments` counts those with data; a FIN alone that is refused is none.
+    #[test]
+    fn a_refused_fin_is_no_segment_of_data() {
+        for (payload, counted) in [(0, 0), (1, 1)] {
+            let mut receiver = opened();
+            let before = receiver.stats().segments;
+            let flags = STAMPED.with(Flags::FIN);
+            let segment = Segment { seq: 201, ack: 501, timestamp: 12, payload, flags, ..Segment::default() };
+            receiver.on_segment(at(1), &segment);
+            assert_eq!(receiver.stats().segments - before, counted);
+        }
+    }
 }

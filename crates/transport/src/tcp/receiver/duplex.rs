@@ -151,4 +151,17 @@ mod tests {
         let answer = receiver.poll_transmit(Instant::ZERO).expect("an RST");
         assert_eq!((answer.seq, answer.ack, answer.flags), (0, 10, Flags::RST.with(Flags::ACK)));
     }
+
+    /// A subflow opens with its SYN, too: what comes before is not taken, and what comes behind is.
+    #[test]
+    fn a_subflow_takes_nothing_before_its_syn() {
+        let config = TcpConfig { timestamps: false, ..crate::tcp_preset("newreno").unwrap() };
+        let mut receiver = Receiver::for_subflow(std::sync::Arc::new(config), 500);
+        receiver.on_segment(Instant::ZERO, &data(1));
+        assert_eq!((receiver.has_received(), receiver.poll_transmit(Instant::ZERO)), (false, None));
+        receiver.on_segment(Instant::ZERO, &Segment { flags: Flags::SYN, ..Segment::default() });
+        assert!(receiver.poll_transmit(Instant::ZERO).is_some_and(|answer| answer.ack == 1));
+        receiver.on_segment(Instant::ZERO, &data(1));
+        assert_eq!(receiver.stats().delivered, 100);
+    }
 }

@@ -157,3 +157,21 @@ fn what_waits_behind_a_hole_widens_the_limit() {
     (31..51).for_each(|place| assert_eq!(arrive(39, Some(place)), first, "behind a hole"));
     assert_eq!(arrive(40, Some(51)), Some(461_970));
 }
+
+/// RFC 8684 section 3.3.4: the connection bounds what is under way. A subflow takes whatever comes, also where its window
+/// grows by itself.
+#[test]
+fn a_subflow_takes_what_lies_beyond_its_own_window() {
+    for autotuning in [false, true] {
+        let config = TcpConfig { autotuning, ..crate::tcp_preset("linux-cubic").unwrap() };
+        let mut receiver = Receiver::for_subflow(std::sync::Arc::new(config), 500);
+        let flags = Flags::SYN.with(Flags::SACK_PERMITTED);
+        receiver.on_segment(Instant::ZERO, &Segment { flags, seq: 99, ..Segment::default() });
+        assert!(receiver.poll_transmit(Instant::ZERO).is_some());
+        let (seq, flags) = (100 + (1 << 29), Flags::ACK);
+        receiver
+            .on_segment(Instant::ZERO, &Segment { seq, ack: 501, payload: 10, flags, ..Segment::default() });
+        let answer = receiver.poll_transmit(Instant::ZERO).expect("a duplicate ACK");
+        assert_eq!(answer.sack.as_slice(), [(seq, seq + 10)], "autotuning: {autotuning}");
+    }
+}

@@ -104,4 +104,26 @@ mod tests {
             assert_eq!(pair.sender.longest_train(), behind_it, "{delay_ms} ms");
         }
     }
+
+    /// Linux, net.ipv4.tcp_tso_win_divisor: room for a third of the window does not wait; less does, for an ACK that is near.
+    #[test]
+    fn a_third_of_the_window_does_not_wait() {
+        for (room, waits) in [(3, true), (4, false)] {
+            let mut pair = Pair::new(&crate::tcp_preset("linux-cubic").expect("a preset"), 9);
+            pair.delay = Span::from_ms(1);
+            pair.sender.open();
+            pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+            let mss = pair.sender.full_payload;
+            pair.sender.write(10 * mss);
+            pair.flush(&mut |_, _, _| Fate::Arrive);
+            pair.sender.deferral = TsoDeferral::default();
+            assert_eq!(pair.sender.cwnd(), 10 * mss);
+            let now = pair.now + Span::from_ms(1);
+            assert_eq!(
+                pair.sender.defers(now, 6 * mss, room * mss),
+                waits,
+                "room for {room} of ten segments"
+            );
+        }
+    }
 }

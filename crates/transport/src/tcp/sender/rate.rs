@@ -198,4 +198,14 @@ mod tests {
         assert!(sampler.on_delivered(ms(21), 10, Some(last), 0, Span::MAX).expect("a sample").app_limited);
         assert!(!sampler.on_sent(ms(22), 10).app_limited);
     }
+
+    /// Section 3.3.1, "C.delivered_time": an ACK that delivers nothing leaves it.
+    #[test]
+    fn an_ack_without_a_delivery_begins_no_interval() {
+        let mut sampler = RateSampler::default();
+        let first = newest(ms(0), 10, sampler.on_sent(ms(0), 0));
+        assert!(sampler.on_delivered(ms(20), 10, Some(first), 0, Span::MAX).is_some());
+        assert!(sampler.on_delivered(ms(25), 0, None, 0, Span::MAX).is_none());
+        assert_eq!(sampler.on_sent(ms(30), 10).delivered_at, ms(20));
+    }
 }

@@ -383,3 +383,32 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::LossCause;
+    use crate::tcp::tests::{Fate, Pair};
+    use anabranch_units::Span;
+
+    /// Linux: a DSACK above the cumulative ACK counts the segments in it that left more than once.
+    #[test]
+    fn a_dsack_above_the_cumulative_ack_counts_what_was_sent_again() {
+        let mut pair = Pair::new(&crate::tcp_preset("linux-cubic").expect("a preset"), 9);
+        pair.sender.open();
+        pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+        let sender = &mut pair.sender;
+        let (una, mss) = (sender.snd_una, sender.full_payload);
+        sender.write(3 * mss);
+        assert_eq!(std::iter::from_fn(|| sender.poll_transmit(pair.now)).count(), 3);
+        let number = sender.board.number_at(una + mss).expect("it was sent");
+        sender.board.mark_lost(number, LossCause::Rack);
+        sender.board.retransmit(number, pair.now, Default::default());
+        let undo = Undo { marker: una, highest: una, retransmissions: 2, reported: 0, first_at: None };
+        sender.undo = Some(Box::new(undo));
+        for (place, reported) in [(2, 0), (1, 1)] {
+            sender.note_dsack((una + place * mss, una + (place + 1) * mss));
+            assert_eq!(sender.undo.as_ref().map(|undo| undo.reported), Some(reported), "segment {place}");
+        }
+    }
+}
