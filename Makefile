@@ -100,12 +100,14 @@ browser: ## a Chromium for the tests of report.html: installed where CI runs, as
 				"(Debian: apt install chromium)" >&2; \
 		fi; }
 
-lint: setup ## formats, clippy, ruff and mypy, each without a word to say
+lint: setup ## formats, clippy, rustdoc, ruff, mypy and the stub of the core, each without a word to say
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --quiet --locked --workspace --no-deps --document-private-items
 	$(RUN) -m ruff check --quiet
 	$(RUN) -m ruff format --quiet --check
 	$(RUN) -m mypy --no-error-summary
+	@$(RUN) -m mypy.stubtest anabranch._core --allowlist release/stubs.allow --concise >target/stubtest.txt || { cat target/stubtest.txt; exit 1; }
 
 format: setup ## bring all sources into form
 	cargo fmt --all

@@ -274,7 +274,7 @@ class Setup:
         cls,
         setup_json: str,
         flows: dict[str, str | NDArray[np.generic]] | None = None,
-        own: Sequence[object] = (),
+        own: Sequence[object] = ...,
     ) -> Self: ...
     def plan(self, progress: Callable[[int, int], object] | None = None, routing: int = 0) -> Plan: ...
     def candidate_paths(
@@ -335,9 +335,9 @@ def tcpbp_beats(
 ) -> bool: ...
 
 End = tuple[str, int]
+"""An IPv4 address and a port."""
 Framing = Literal["single", "trains", "segments"]
 """How hosts hand packets to the network."""
-"""An IPv4 address and a port."""
 
 class LiveOutcome(Outcome):
     check: dict[str, float | int | None]

@@ -2,7 +2,7 @@
 
 A pair has paths with shares, or goes hop by hop. Then a table has for each node the links that packets leave
 it by, each with a weight, and the node splits all that comes through it in the proportion of the weights:
-hop-by-hop ECMP where they are equal. No table leads in a circle.
+hop-by-hop ECMP where they are equal. A table that leads in a circle has no path on from there.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def unrolled(
         node, path, share = stack.pop()
         if node == to:
             found.append(WeightedPath(path, share))
-        else:
+        elif len(path) < len(links):
             following = next_hops.get(node, {})
             total = sum(following.values())
             stack.extend(

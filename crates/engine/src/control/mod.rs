@@ -80,7 +80,7 @@ pub fn tuple(flows: usize, flow: FlowId, subflow: u8) -> FlowId {
 /// What a switch or the controller reads in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Which 5-tuple ([`tuple`]): the number of the flow, or of one of its further subflows.
+    /// Which 5-tuple ([`tuple()`]): the number of the flow, or of one of its further subflows.
     pub flow: FlowId,
     /// Which way.
     pub direction: Direction,

@@ -145,8 +145,8 @@ macro_rules! controllers {
 macro_rules! dispatch_controllers {
     ($($variant:ident)+) => {
         impl Controller {
-            /// [`super::CongestionControl::on_ack`], with facts that are made where a controller looks at them: most look
-            /// at few.
+            /// [`CongestionControl::on_ack`](crate::congestion::CongestionControl::on_ack), with facts that are made where
+            /// a controller looks at them: most look at few.
             #[inline(always)]
             pub(crate) fn take_ack(&mut self, ack: impl FnOnce() -> Ack) {
                 each_controller!(self, c => c.on_ack(&ack()); $($variant)+);

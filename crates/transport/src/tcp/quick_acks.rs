@@ -116,4 +116,18 @@ mod tests {
         quick.on_growth();
         assert_eq!(sent_at_once(&mut quick), 1);
     }
+
+    /// None but that of a window that grew.
+    #[test]
+    fn none_are_quick_once_the_application_reads_slowly() {
+        for (grows, left) in [(false, 0), (true, 1)] {
+            let mut quick = QuickAcks::new(16);
+            quick.on_data(Instant::ZERO, 22, PAUSE);
+            if grows {
+                quick.on_growth();
+            }
+            quick.stop();
+            assert_eq!(sent_at_once(&mut quick), left);
+        }
+    }
 }

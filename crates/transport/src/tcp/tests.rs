@@ -585,3 +585,12 @@ fn a_repeated_fin_is_answered_from_behind_the_own_fin() {
     let answer = pair.receiver.poll_transmit(pair.now).expect("an ACK");
     assert_eq!((answer.seq, answer.flags.has(Flags::FIN)), (own.seq.wrapping_add(1), false));
 }
+
+/// RFC 6298 section 2.2: one sample of 20 ms has a deviation of half of it.
+#[test]
+fn the_first_deviation_is_half_of_the_round_trip() {
+    let mut pair = Pair::new(&tcp_preset("newreno").expect("a preset"), 9);
+    pair.sender.open();
+    pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+    assert_eq!((pair.sender.srtt(), pair.sender.rttvar()), (Span::from_ms(20), Span::from_ms(10)));
+}

@@ -360,7 +360,7 @@ fn a_hole_goes_again_where_the_window_has_no_room() {
     for (blocks, sent) in [(vec![(1, 4)], 0), (vec![(8, 9), (1, 7)], 7)] {
         let mut sacks = ack(1, window);
         blocks.iter().for_each(|(left, right)| {
-            let _ = sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
+            sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
         });
         sender.on_segment(ms(200), &sacks);
         let places: Vec<u32> = departures(&mut sender, ms(200)).iter().map(|s| (s.seq - 1) / 1460).collect();
@@ -385,7 +385,7 @@ fn a_hole_waits_where_the_window_has_room_for_new_data() {
     for (blocks, count) in [(vec![(1, 4)], 1), (vec![(8, 9), (1, 7)], 0)] {
         let mut sacks = ack(1, window);
         blocks.iter().for_each(|(left, right)| {
-            let _ = sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
+            sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
         });
         sender.on_segment(ms(200), &sacks);
         assert_eq!(departures(&mut sender, ms(200)).len(), count);
