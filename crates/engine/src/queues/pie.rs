@@ -353,4 +353,15 @@ mod tests {
             assert_eq!(pie.next_update, at_us(next_us), "at {us} us");
         }
     }
+
+    /// Sections 4.2 and 4.4: an empty queue is at rest only when nothing is left of what was before.
+    #[test]
+    fn an_empty_queue_that_remembers_is_not_at_rest() {
+        for (drop_prob, qdelay_old) in [(0.5, 0.0), (0.0, 0.005)] {
+            let mut pie = pie(|_| ());
+            (pie.drop_prob, pie.qdelay_old) = (drop_prob, qdelay_old);
+            pie.advance(&Buffer::new(Limit::default()), at_us(15_000));
+            assert!(pie.drop_prob < 0.49 && pie.qdelay_old == 0.0, "{} {}", pie.drop_prob, pie.qdelay_old);
+        }
+    }
 }

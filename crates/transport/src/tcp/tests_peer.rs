@@ -391,3 +391,23 @@ fn a_hole_waits_where_the_window_has_room_for_new_data() {
         assert_eq!(departures(&mut sender, ms(200)).len(), count);
     }
 }
+
+/// RFC 9293 section 3.10.7.4: the peer's FIN ends what it sends, and not what it is sent, be that under way or to come.
+#[test]
+fn a_fin_of_the_peer_leaves_the_other_direction() {
+    for early in [0, 2] {
+        let (mut sender, now) = opened(0, plain());
+        sender.write(early * MSS);
+        assert_eq!(departures(&mut sender, now).len() as u64, early);
+        let later = now + Span::from_ms(100);
+        sender.on_segment(later, &Segment { flags: Flags::ACK.with(Flags::FIN), ..ack(1, 1000) });
+        let answer = departures(&mut sender, later);
+        assert_eq!(
+            answer.iter().map(|segment| (segment.ack, segment.payload)).collect::<Vec<_>>(),
+            [(502, 0)]
+        );
+        sender.write(MSS);
+        let sent = departures(&mut sender, later);
+        assert_eq!(sent.iter().map(|segment| u64::from(segment.payload)).collect::<Vec<_>>(), [MSS]);
+    }
+}

@@ -36,3 +36,23 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux's bbr_undo_cwnd() resets full_bw and full_bw_cnt: three more rounds without growth are needed then.
+    #[test]
+    fn a_restart_looks_for_growth_anew() {
+        let bandwidth =
+            Bandwidth::of(1000, anabranch_units::Span::from_ms(1)).expect("a millisecond is some time");
+        let mut pipe = FullPipe::default();
+        let rounds = |pipe: &mut FullPipe, count| {
+            (0..count).for_each(|_| pipe.on_round(bandwidth));
+            pipe.reached
+        };
+        assert!(!rounds(&mut pipe, 3));
+        pipe.restart();
+        assert!(!rounds(&mut pipe, 3) && rounds(&mut pipe, 1));
+    }
+}
