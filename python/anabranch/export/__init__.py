@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from anabranch.errors import ExportError
 from anabranch.export import containerlab, csv_tables, frr, graph_files, iproute2, mininet, openflow
@@ -32,19 +32,26 @@ DEFAULT_BUCKETS = 64
 """Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
 MOST_BUCKETS = 1024
 
-FORMATS: Final[Mapping[str, Callable[[ExportJob], Export]]] = {
-    "openflow": openflow.write,
-    "iproute2": iproute2.write,
-    "frr": frr.write,
-    "mininet": mininet.write,
-    "containerlab": containerlab.write,
-    "graphml": graph_files.graphml,
-    "networkx": graph_files.networkx,
-    "csv": csv_tables.write,
+
+class Format(NamedTuple):
+    """A form in which plans and networks are written."""
+
+    write: Callable[[ExportJob], Export]
+    by_flow: bool = False
+    """Whether it tells flows apart, so that some may have routes of their own."""
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "openflow": Format(openflow.write, by_flow=True),
+    "iproute2": Format(iproute2.write),
+    "frr": Format(frr.write),
+    "mininet": Format(mininet.write),
+    "containerlab": Format(containerlab.write),
+    "graphml": Format(graph_files.graphml),
+    "networkx": Format(graph_files.networkx),
+    "csv": Format(csv_tables.write),
 }
-"""By the name of a format: what writes its files."""
-_BY_FLOW: Final = ("openflow",)
-"""Formats that tell flows apart, so that some may have routes of their own."""
+"""Formats by name."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +112,13 @@ def export(
     with replacing(folder, "export", replace=replace) as place:
         setup, network = resolve_names(scenario)
         layout = DeviceLayout.of(scenario.title, setup, network)
-        if to in _BY_FLOW and setup.own_routes:
+        if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
             job = ExportJob(layout, PlanPaths.of(first), buckets, resilient, own)
         else:
             job = ExportJob(layout, PlanPaths.of(plan_data(scenario, setup)), buckets, resilient)
-        found = FORMATS[to](job)
+        found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
             before = [one.plan.shares(layout.links) for one in job.jobs()]

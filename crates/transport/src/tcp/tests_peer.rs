@@ -341,13 +341,9 @@ fn a_handshake_is_given_up_in_time() {
     assert_eq!(now, Instant::ZERO + Span::from_secs(10));
 }
 
-/// RFC 6675 section 4, NextSeg rule (3): where the peer's window has no room for new data, a hole below SACKed data goes
-/// again, though it is not lost yet.
-#[test]
-fn a_hole_goes_again_where_the_window_has_no_room() {
-    let config = TcpConfig { sack: true, ..newreno() };
-    let window = 10 * MSS as u16;
-    let mut sender = Sender::new(&config, 0, 1);
+/// A sender with SACK that has sent ten of twelve segments to a peer with this window.
+fn with_ten_segments_out_of_twelve(window: u16) -> Sender {
+    let mut sender = Sender::new(&TcpConfig { sack: true, ..newreno() }, 0, 1);
     sender.open();
     let _ = departures(&mut sender, ms(0));
     let flags = Flags::SYN.with(Flags::ACK).with(Flags::SACK_PERMITTED);
@@ -356,13 +352,27 @@ fn a_hole_goes_again_where_the_window_has_no_room() {
     let _ = departures(&mut sender, ms(100));
     sender.write(12 * MSS);
     assert_eq!(departures(&mut sender, ms(100)).len(), 10);
+    sender
+}
+
+/// A duplicate ACK of nothing with these blocks, counted in segments.
+fn sacked(window: u16, blocks: &[(u32, u32)]) -> Segment {
+    let mut sacks = ack(1, window);
+    for (left, right) in blocks {
+        sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
+    }
+    sacks
+}
+
+/// RFC 6675 section 4, NextSeg rule (3): where the peer's window has no room for new data, a hole below SACKed data goes
+/// again, though it is not lost yet.
+#[test]
+fn a_hole_goes_again_where_the_window_has_no_room() {
+    let window = 10 * MSS as u16;
+    let mut sender = with_ten_segments_out_of_twelve(window);
     // The first is lost; the eighth has one SACKed above it.
     for (blocks, sent) in [(vec![(1, 4)], 0), (vec![(8, 9), (1, 7)], 7)] {
-        let mut sacks = ack(1, window);
-        blocks.iter().for_each(|(left, right)| {
-            sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
-        });
-        sender.on_segment(ms(200), &sacks);
+        sender.on_segment(ms(200), &sacked(window, &blocks));
         let places: Vec<u32> = departures(&mut sender, ms(200)).iter().map(|s| (s.seq - 1) / 1460).collect();
         assert_eq!(places.first(), Some(&sent), "{places:?}");
     }
@@ -371,23 +381,10 @@ fn a_hole_goes_again_where_the_window_has_no_room() {
 /// RFC 6675 section 4, NextSeg: a hole does not go again while new data wait for no more than a whole segment's room.
 #[test]
 fn a_hole_waits_where_the_window_has_room_for_new_data() {
-    let config = TcpConfig { sack: true, ..newreno() };
     let window = 10 * MSS as u16 + 100;
-    let mut sender = Sender::new(&config, 0, 1);
-    sender.open();
-    let _ = departures(&mut sender, ms(0));
-    let flags = Flags::SYN.with(Flags::ACK).with(Flags::SACK_PERMITTED);
-    let answer = Segment { seq: 500, ack: 1, flags, mss: 1460, window, window_scale_plus_one: 1, ..plain() };
-    sender.on_segment(ms(100), &answer);
-    let _ = departures(&mut sender, ms(100));
-    sender.write(12 * MSS);
-    assert_eq!(departures(&mut sender, ms(100)).len(), 10);
+    let mut sender = with_ten_segments_out_of_twelve(window);
     for (blocks, count) in [(vec![(1, 4)], 1), (vec![(8, 9), (1, 7)], 0)] {
-        let mut sacks = ack(1, window);
-        blocks.iter().for_each(|(left, right)| {
-            sacks.sack.push(1 + left * 1460, 1 + right * 1460, 4);
-        });
-        sender.on_segment(ms(200), &sacks);
+        sender.on_segment(ms(200), &sacked(window, &blocks));
         assert_eq!(departures(&mut sender, ms(200)).len(), count);
     }
 }
