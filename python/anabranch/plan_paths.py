@@ -2,7 +2,8 @@
 
 A pair has paths with shares, or goes hop by hop. Then a table has for each node the links that packets leave
 it by, each with a weight, and the node splits all that comes through it in the proportion of the weights:
-hop-by-hop ECMP where they are equal. A table that leads in a circle has no path on from there.
+hop-by-hop ECMP where they are equal. Where a table leads in a circle, a path has no more links than the
+network.
 """
 
 from __future__ import annotations
