@@ -226,8 +226,8 @@ class EcnFeedback:
     snd_una: int
     snd_nxt: int
 
-PairPaths = tuple[int, int, list[list[int]]]
-"""A pair of nodes and its paths, each the list of its links."""
+PairPaths = tuple[int, int, tuple[tuple[int, ...], ...]]
+"""A pair of nodes and its paths, each the links in their order."""
 
 Astray = tuple[int, int, list[int], list[int], list[int] | None]
 """From, to, the links that the source wants, those that a packet crosses, the nodes of the loop, if any."""

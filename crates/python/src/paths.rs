@@ -2,7 +2,7 @@
 
 use crate::error::{setup_error, value_error};
 use crate::watch::Watch;
-use anabranch_engine::network::Network;
+use anabranch_engine::network::{Network, Path};
 use anabranch_engine::routing::{
     self, Disagreement, LinkMask, LinkQuality, Metric, MetricKind, PathLimits, Scheme, Search, TcpbpMetric,
     Walk,
@@ -12,9 +12,31 @@ use anabranch_units::declaration::Parameters;
 use anabranch_units::{LinkId, NodeId, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
-/// A pair and its paths, each as the numbers of its links.
-pub(crate) type PairPaths = (u32, u32, Vec<Vec<u32>>);
+/// Pairs and their paths, for Python: a list of (from, to, paths), with a path as the numbers of its links.
+///
+/// All of it may be millions of objects. Tuples of numbers are none that the collector of cycles goes on looking at,
+/// and a number is one object, however many paths have the link.
+pub(crate) fn answer<'py, 'p, Paths>(
+    py: Python<'py>,
+    network: &Network,
+    pairs: impl ExactSizeIterator<Item = (NodeId, NodeId, Paths)>,
+) -> PyResult<Bound<'py, PyList>>
+where
+    Paths: ExactSizeIterator<Item = &'p Path>,
+{
+    let last = network.nodes().len().max(network.links().len());
+    let numbers: Vec<_> = (0..last).map(|number| number.into_pyobject(py)).collect::<Result<_, _>>()?;
+    let path = |path: &Path| PyTuple::new(py, path.links().iter().map(|link| &numbers[link.0 as usize]));
+    let found = PyList::empty(py);
+    for (from, to, paths) in pairs {
+        let paths = paths.map(path).collect::<PyResult<Vec<_>>>()?;
+        let (from, to) = (&numbers[from.0 as usize], &numbers[to.0 as usize]);
+        found.append((from, to, PyTuple::new(py, paths)?))?;
+    }
+    Ok(found)
+}
 
 /// A pair that goes astray: the links that the source chose, those that a packet crosses, and the nodes of the
 /// loop, if it ends in one.
@@ -80,22 +102,6 @@ pub(crate) fn scheme_of(
     })
 }
 
-/// The paths that a scheme gives to each pair.
-pub(crate) fn candidates(
-    network: &Network,
-    mask: &LinkMask,
-    scheme: &Scheme,
-    pairs: &[(NodeId, NodeId)],
-    mut watch: Watch,
-) -> PyResult<Vec<PairPaths>> {
-    let plan = scheme.plan_watched(network, mask, pairs, &mut |done| watch.look((done, pairs.len())))?;
-    let of = |&(from, to): &(NodeId, NodeId)| {
-        let paths = plan.route(from, to).map_or(&[][..], |route| &route.paths);
-        (from.0, to.0, paths.iter().map(|path| numbers(path.links.links())).collect())
-    };
-    Ok(pairs.iter().map(of).collect())
-}
-
 /// The Pareto-optimal paths of each pair.
 pub(crate) fn pareto(
     network: &Network,
@@ -103,13 +109,12 @@ pub(crate) fn pareto(
     limit: usize,
     pairs: &[(NodeId, NodeId)],
     mut watch: Watch,
-) -> PyResult<Vec<PairPaths>> {
+) -> PyResult<Vec<Vec<Path>>> {
     let known = |link: LinkId| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
     let mut found = Vec::with_capacity(pairs.len());
-    for &(from, to) in pairs {
+    for &pair in pairs {
         watch.look((found.len(), pairs.len()))?;
-        let paths = routing::pareto_paths(network, (from, to), limit, known).map_err(value_error)?;
-        found.push((from.0, to.0, paths.iter().map(|path| numbers(path.links())).collect()));
+        found.push(routing::pareto_paths(network, pair, limit, known).map_err(value_error)?);
     }
     Ok(found)
 }

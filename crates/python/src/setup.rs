@@ -3,7 +3,7 @@
 use crate::error::{engine_error, parse, setup_error};
 use crate::flows::FlowColumns;
 use crate::own;
-use crate::paths::{self, Astray, PairPaths};
+use crate::paths::{self, Astray};
 use crate::plan::Plan;
 use crate::run;
 use crate::simulation::Simulation;
@@ -13,7 +13,7 @@ use anabranch_engine::network::Network;
 use anabranch_engine::routing::{Fallback, LinkMask, Metric, Search};
 use anabranch_engine::setup;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
 /// A setup that holds.
@@ -92,7 +92,7 @@ impl Setup {
     ///
     /// `search` is "exact", or for the metric "tcpbp" also "published", the modified Dijkstra of Vilela 2022.
     /// `pairs` are (from, to) in numbers of nodes; None: all pairs of different nodes. The answer is a list of
-    /// (from, to, paths) in the order of the pairs, each path the list of its links' numbers; a pair that is
+    /// (from, to, paths) in the order of the pairs, each path the tuple of its links' numbers; a pair that is
     /// not connected has no paths. Paths of more delay than `max_delay` (ps, one way) or more loss than `max_loss`
     /// are left out.
     ///
@@ -100,9 +100,9 @@ impl Setup {
     /// go together, a k of 0, a loss that is none, or limits of the published search, which knows none.
     #[pyo3(signature = (k, metric, pairs=None, search="exact", progress=None, max_delay=None, max_loss=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
-    fn candidate_paths(
+    fn candidate_paths<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         k: usize,
         metric: &str,
         pairs: Option<Vec<(u32, u32)>>,
@@ -110,11 +110,17 @@ impl Setup {
         progress: Option<Py<PyAny>>,
         max_delay: Option<u64>,
         max_loss: Option<f64>,
-    ) -> PyResult<Vec<PairPaths>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let scheme = paths::scheme_of(k, metric, search, (max_delay, max_loss))?;
         let pairs = paths::pairs_of(&self.network, pairs)?;
-        let watch = Watch::new(progress);
-        py.detach(|| paths::candidates(&self.network, &self.mask, &scheme, &pairs, watch))
+        let mut watch = Watch::new(progress);
+        let look = &mut |done: usize| watch.look((done, pairs.len()));
+        let plan = py.detach(|| scheme.plan_watched(&self.network, &self.mask, &pairs, look))?;
+        let found = pairs.iter().map(|&(from, to)| {
+            let paths = plan.route(from, to).map_or(&[][..], |route| &route.paths);
+            (from, to, paths.iter().map(|path| &path.links))
+        });
+        paths::answer(py, &self.network, found)
     }
 
     /// The paths of pairs that no other path beats in delay, loss and bottleneck capacity at once, over the
@@ -126,16 +132,18 @@ impl Setup {
     /// Raises SetupError if a pair does not hold, ValueError if a pair has more than `limit` paths of this kind,
     /// or so many on the way that the search gives up.
     #[pyo3(signature = (pairs=None, limit=1000, progress=None))]
-    fn pareto_paths(
+    fn pareto_paths<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         pairs: Option<Vec<(u32, u32)>>,
         limit: usize,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Vec<PairPaths>> {
+    ) -> PyResult<Bound<'py, PyList>> {
         let pairs = paths::pairs_of(&self.network, pairs)?;
         let watch = Watch::new(progress);
-        py.detach(|| paths::pareto(&self.network, &self.mask, limit, &pairs, watch))
+        let found = py.detach(|| paths::pareto(&self.network, &self.mask, limit, &pairs, watch))?;
+        let found = pairs.iter().zip(&found).map(|(&(from, to), paths)| (from, to, paths.iter()));
+        paths::answer(py, &self.network, found)
     }
 
     /// The pairs whose packets do not take the path that their source chose, where every node forwards by its

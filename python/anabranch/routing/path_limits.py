@@ -73,7 +73,7 @@ def _without(setup: Setup, pairs: Sequence[Pair], **limit: float) -> list[Pair]:
 
 def _best(
     setup: Setup, pairs: Sequence[Pair], metric: str, max_loss: float | None = None
-) -> list[tuple[Pair, list[int]]]:
+) -> list[tuple[Pair, tuple[int, ...]]]:
     """The best path of each pair by a metric."""
     found = setup.core().candidate_paths(1, metric, pairs, max_loss=max_loss)
     return [((origin, to), paths[0]) for origin, to, paths in found]

@@ -97,7 +97,7 @@ class RouterNetwork:
 
     def paths(
         self, k: int, metric: str, pairs: Sequence[Pair], limits: Limits | None = None
-    ) -> dict[Pair, list[list[int]]]:
+    ) -> dict[Pair, tuple[tuple[int, ...], ...]]:
         """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number.
 
         Raises:

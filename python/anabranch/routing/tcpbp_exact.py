@@ -112,8 +112,7 @@ class _Choices:
         }
         self._paths = _pareto_paths(setup, self._uses)
         for pair, paths in _first_paths(setup, list(self._uses), "tcpbp", DETOURS).items():
-            known = set(self._paths[pair])
-            self._paths[pair].extend(path for path in paths if path not in known)
+            self._paths[pair] = tuple(dict.fromkeys(self._paths[pair] + paths))
         silent = [pair for pair in pairs_of(setup) if pair not in self._uses]
         given = _first_paths(setup, silent, "argaq", 1)
         self._given = {pair: paths[0] for pair, paths in given.items() if paths}
@@ -207,7 +206,7 @@ def _model(setup: Setup, name: str, transport: int) -> Model:
         raise ScenarioError([Problem("routing.scheme.model", message)]) from None
 
 
-def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pair, list[Path]]:
+def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pair, tuple[Path, ...]]:
     """Pareto-optimal paths of the pairs that send data, least delay first.
 
     Raises:
@@ -217,7 +216,7 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
     for pair, used in uses.items():
         largest = max(packet_sizes(setup.transports[use.transport].config).data_packet for use in used)
         by_packet.setdefault(largest, []).append(pair)
-    found: dict[Pair, list[Path]] = {}
+    found: dict[Pair, tuple[Path, ...]] = {}
     for packet_bytes, pairs in sorted(by_packet.items()):
         links = [
             replace(link, delay=link.delay + packet_bytes * 8 * _PS_PER_S // link.capacity)
@@ -235,13 +234,13 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
     return found
 
 
-def _first_paths(setup: Setup, pairs: Sequence[Pair], metric: str, k: int) -> dict[Pair, list[Path]]:
+def _first_paths(setup: Setup, pairs: Sequence[Pair], metric: str, k: int) -> dict[Pair, tuple[Path, ...]]:
     """The k best paths of each pair by a metric."""
     return _by_pair(setup.core().candidate_paths(k, metric, pairs))
 
 
-def _by_pair(answer: Iterable[_core.PairPaths]) -> dict[Pair, list[Path]]:
-    return {(origin, to): [tuple(path) for path in paths] for origin, to, paths in answer}
+def _by_pair(answer: Iterable[_core.PairPaths]) -> dict[Pair, tuple[Path, ...]]:
+    return {(origin, to): paths for origin, to, paths in answer}
 
 
 def _planned_once(setup: Setup) -> list[str]:

@@ -1,6 +1,7 @@
 use super::*;
 use crate::loss::Bernoulli;
 use crate::packet::{Direction, Packet, Steering};
+use crate::queues::red::RedParameters;
 use crate::queues::{Discipline, Limit, QueueContext};
 use crate::random::Streams;
 use crate::setup::{LossSetup, QueueSetup};
@@ -28,10 +29,13 @@ impl LinkObserver for Seen {
 const RATE: Rate = Rate::from_bps(8_000_000);
 
 fn queue(discipline: &str) -> Queue {
-    let discipline = Discipline::named(discipline).expect("a name of the registry");
+    queue_of(&Discipline::named(discipline).expect("a name of the registry"))
+}
+
+fn queue_of(discipline: &Discipline) -> Queue {
     let limit = Limit { packets: Some(40), bytes: None };
     let place = QueueContext { limit, rate: RATE, streams: Streams::new(1, 0), link: "a->b", draws: "queue" };
-    Queue::new(&discipline, &place)
+    Queue::new(discipline, &place)
 }
 
 /// 8 Mbps, so that a packet of 1,000 bytes takes a millisecond, and 10 ms.
@@ -187,4 +191,22 @@ fn how_long_packets_wait_is_the_integral_of_the_queue() {
         assert!(drops.by_queues() > 10 && drops.of(DropCause::Down) > 0, "{name}: {drops:?}");
         assert!(integral > 10_000_000_000_000, "{name}: ten packet-seconds at least, and {integral}");
     }
+}
+
+/// With a weight of 1 the average is what the last arrival found: two packets. A link that becomes idle at this moment has
+/// been idle for no time, so that the average is as high as before, and RED drops the packet ("Random Early Detection
+/// Gateways", section 4). Three transmissions later it has fallen to 0.
+#[test]
+fn red_decides_on_a_packet_that_arrives_as_the_link_becomes_idle() {
+    let red = RedParameters { min_threshold: 1, max_threshold: 2, weight: 1.0, ..RedParameters::default() };
+    let (mut link, mut pool, mut seen) = (link(0.0), PacketPool::default(), Seen::default());
+    link.set_queue(Instant::ZERO, queue_of(&Discipline::Red(red)), &mut pool, &mut seen);
+    for dropped in [0, 0, 0, 1] {
+        offer(&mut link, Instant::ZERO, &mut pool, &mut seen);
+        assert_eq!(seen.dropped, dropped);
+    }
+    offer(&mut link, ms(3), &mut pool, &mut seen);
+    assert_eq!((seen.dropped, link.stats().drops.of(DropCause::Red)), (2, 2));
+    offer(&mut link, ms(6), &mut pool, &mut seen);
+    assert_eq!((seen.dropped, link.stats().sent), (2, 4));
 }

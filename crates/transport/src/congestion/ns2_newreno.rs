@@ -26,7 +26,7 @@ impl ConfiguredController for Ns2NewReno {
     fn configured(parameters: &Ns2NewRenoParameters, start: Start) -> Self {
         let mss = u64::from(start.mss.max(1));
         let most = f64::from(parameters.window_segments);
-        let initial = (start.initial_window as f64 / mss as f64).max(1.0);
+        let initial = (start.initial_window as f64 / mss as f64).max(1.0).min(most);
         Self { mss, most, initial, window: initial, threshold: most, hold_until: 0, undo: None }
     }
 }
@@ -40,7 +40,7 @@ pub struct Ns2NewReno {
     most: f64,
     /// `windowInit_`.
     initial: f64,
-    /// `cwnd_`: may exceed `window_`, which then is the window.
+    /// `cwnd_`, one to `window_`: what ns-2 keeps beyond that bound never counts.
     window: f64,
     /// `ssthresh_`.
     threshold: f64,
@@ -53,7 +53,7 @@ pub struct Ns2NewReno {
 impl Ns2NewReno {
     /// "Half of the current window", two segments at least (RFC 5681 equation (4)).
     fn half(&self) -> f64 {
-        (self.window.min(self.most) / 2.0).max(2.0)
+        (self.window / 2.0).max(2.0)
     }
 
     fn bytes(&self, segments: f64) -> u64 {
@@ -63,8 +63,8 @@ impl Ns2NewReno {
 
 impl CongestionControl for Ns2NewReno {
     fn cwnd(&self) -> u64 {
-        // Whole segments leave; at least one.
-        self.bytes(self.window.min(self.most).max(1.0))
+        // Whole segments leave.
+        self.bytes(self.window)
     }
 
     fn ssthresh(&self) -> u64 {
@@ -88,9 +88,8 @@ impl CongestionControl for Ns2NewReno {
         if ack.acked == 0 || ack.recovery == Recovery::Fast || ack.snd_una < self.hold_until {
             return;
         }
-        self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
-        // Beyond the bound only the fraction matters that the next ACKs add.
-        self.window = self.window.min(self.most + 1.0);
+        let growth = if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
+        self.window = (self.window + growth).min(self.most);
     }
 
     fn on_loss(&mut self, _episode: &LossEpisode) {
