@@ -21,7 +21,6 @@ from anabranch.folders import adding
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
 from anabranch.signals import exit_status
-from anabranch.suggest import suggest
 from anabranch_publications.errors import ReproductionError
 
 if TYPE_CHECKING:
@@ -114,14 +113,13 @@ def _papers(key: str | None) -> list[Paper]:
     Raises:
         ReproductionError: if there is no such paper.
     """
+    from anabranch.scenario.messages import unknown_choice  # noqa: PLC0415 - slow to import
     from anabranch_publications.papers import PAPERS  # noqa: PLC0415 - slow to import
 
     if key is None:
         return list(PAPERS.values())
     if key not in PAPERS:
-        near = suggest(key, list(PAPERS))
-        hint = f'nearest: "{near}"; ' if near else ""
-        raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
+        raise ReproductionError([Problem("paper", unknown_choice(key, list(PAPERS)))])
     return [PAPERS[key]]
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import __version__, _core
-from anabranch.errors import Problem, ResultError, ScenarioError, reason
+from anabranch.errors import Problem, ResultError, ScenarioError
+from anabranch.folders import write_whole
 from anabranch.routes import plan
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.algorithm import name_of
@@ -44,7 +45,7 @@ def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
         "metric": routing.metric,
         "load_balancing": name_of(routing.load_balancing),
     }
-    _write(file, plan_text(setup, plan_data(scenario, setup), about))
+    write_whole(file, plan_text(setup, plan_data(scenario, setup), about).encode())
 
 
 def plan_data(scenario: Scenario, setup: Setup) -> dict[str, Any]:
@@ -128,13 +129,3 @@ def _merged(scenario: Scenario, setup: Setup, plans: Sequence[_core.Plan]) -> di
         "routes": [routes[pair] for pair in sorted(routes)],
         "tables": [{"to": to, "next": following} for to, following in by_destination.items()],
     }
-
-
-def _write(file: Path, text: str) -> None:
-    partial = file.with_name(f".{file.name}.partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(file)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ResultError(f"{file}: cannot be written: {reason(error)}") from None

@@ -20,12 +20,17 @@ def suggest(name: str, candidates: Iterable[str]) -> str | None:
     return by_plain[near[0]] if near else None
 
 
-def nearest_remedy(name: str, candidates: Iterable[str]) -> str:
-    """The end of a message about an unknown name: `nearest: "Seattle"`, or the choice where it is small."""
+def nearest_remedy(name: str, candidates: Iterable[str], otherwise: str | None = None) -> str:
+    """The end of a message about an unknown name: `nearest: "Seattle"`, or what to say where none is near.
+
+    Unless `otherwise` says it, this is the choice where it is small, and else nothing.
+    """
     choices = list(candidates)
     found = suggest(name, choices)
     if found is not None:
         return f'nearest: "{found}"'
+    if otherwise is not None:
+        return otherwise
     if 0 < len(choices) <= 12:
         return "known: " + ", ".join(f'"{choice}"' for choice in choices)
     return ""

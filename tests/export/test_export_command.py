@@ -36,7 +36,7 @@ def test_mistakes_are_one_message_and_status_2(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(diamond(SPLIT).toml())
     for arguments, words in (
         (("--to", "frr", "--out", "out"), "static routes of FRR have no weights"),
-        (("--to", "cisco", "--out", "out"), '--to: no format "cisco"'),
+        (("--to", "cisco", "--out", "out"), '--to: format "cisco" is not known'),
         (("--to", "csv", "--out", "s.toml"), "s.toml: exists and is not a folder"),
     ):
         done = anabranch("export", "s.toml", *arguments, folder=tmp_path)

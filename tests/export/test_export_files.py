@@ -348,7 +348,11 @@ def test_the_file_of_containerlab_is_yaml_of_its_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "buckets", "words"),
     [
-        ("openflw", 64, '--to: no format "openflw"; nearest: "openflow"; there are openflow, iproute2'),
+        (
+            "openflw",
+            64,
+            '--to: format "openflw" is not known; nearest: "openflow"; there are "openflow", ',
+        ),
         ("openflow", 0, "--buckets 0: a group has 1 to 1,024 of them"),
         ("iproute2", 300, "--buckets 300: a nexthop of Linux has a weight of at most 256"),
     ],

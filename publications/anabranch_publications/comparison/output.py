@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from anabranch import __version__
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes, json_ready
 from anabranch_publications.comparison.figures import load_figure, network_figure, state_figure

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.errors import AnabranchError
-from anabranch.folders import Addition, adding
-from anabranch.report.files import write_whole
+from anabranch.folders import Addition, adding, write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.looks import PALETTE
 from anabranch.report.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page

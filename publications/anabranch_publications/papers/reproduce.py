@@ -15,13 +15,11 @@ import polars as pl
 
 from anabranch import __version__
 from anabranch.errors import Problem
-from anabranch.folders import Addition, adding
-from anabranch.report.files import write_whole
+from anabranch.folders import Addition, adding, write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
-from anabranch.scenario.quantity import quoted
-from anabranch.suggest import suggest
+from anabranch.scenario.messages import unknown_choice
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table
@@ -210,16 +208,7 @@ def _chosen(paper: Paper, figure: str | None) -> Sequence[FigureSpec]:
         found = paper.figure(figure)
         if found is None:
             keys = [spec.key for spec in paper.figures]
-            near = suggest(figure, keys)
-            hint = f'nearest: "{near}"; ' if near else ""
-            raise ReproductionError(
-                [
-                    Problem(
-                        "figure",
-                        f"{paper.key} has no figure {quoted(figure)}; {hint}there are {', '.join(keys)}",
-                    )
-                ]
-            )
+            raise ReproductionError([Problem(f"figure of {paper.key}", unknown_choice(figure, keys))])
         return (found,)
     return paper.figures
 

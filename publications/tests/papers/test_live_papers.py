@@ -62,7 +62,7 @@ def test_only_two_papers_run_live() -> None:
     assert said.exit_code == 2
     assert 'nothing of "mprc" runs live; there are tcpbp, semper' in said.output
     said = CliRunner().invoke(app, ["reproduce", "tcbp", "--live"])
-    assert 'no paper "tcbp"; nearest: "tcpbp"' in said.output
+    assert '"tcbp" is not known; nearest: "tcpbp"' in said.output
 
 
 def test_a_machine_that_cannot_says_so_before_anything_is_made(

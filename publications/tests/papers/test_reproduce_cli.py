@@ -43,8 +43,10 @@ def test_what_is_not_ours_refuses_before_anything_runs(anabranch: Anabranch, tmp
 
 def test_an_unknown_paper_or_figure_is_named(anabranch: Anabranch, tmp_path: Path) -> None:
     wrong = anabranch("reproduce", "sdm", "--out", str(tmp_path))
-    message = 'paper: no paper "sdm"; nearest: "sdn"; there are tcpbp, sdn, robust, semper, mprc\n'
+    message = (
+        'paper: "sdm" is not known; nearest: "sdn"; there are "tcpbp", "sdn", "robust", "semper", "mprc"\n'
+    )
     assert (wrong.returncode, wrong.stderr) == (2, message)
     figure = anabranch("reproduce", "sdn", "A.33", "--out", str(tmp_path))
     assert figure.returncode == 2
-    assert 'sdn has no figure "A.33"; nearest: "A.3"; there are 3.10, 4.11' in figure.stderr
+    assert 'figure of sdn: "A.33" is not known; nearest: "A.3"; there are "3.10", "4.11"' in figure.stderr

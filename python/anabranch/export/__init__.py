@@ -22,9 +22,9 @@ from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
 from anabranch.plan_paths import PlanPaths
 from anabranch.saved_plan import plan_data, plan_data_by_flow
+from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve_names
-from anabranch.suggest import suggest
 
 __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported", "export"]
 
@@ -104,9 +104,7 @@ def export(
         ResultError: if the folder has something else, or cannot be written.
     """
     if to not in FORMATS:
-        near = suggest(to, list(FORMATS))
-        hint = f'; nearest: "{near}"' if near else ""
-        raise ExportError(f'--to: no format "{to}"{hint}; there are {", ".join(FORMATS)}')
+        raise ExportError(f"--to: format {unknown_choice(to, list(FORMATS))}")
     if not 1 <= buckets <= MOST_BUCKETS:
         raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
     with replacing(folder, "export", replace=replace) as place:

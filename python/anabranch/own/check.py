@@ -20,7 +20,7 @@ from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
 from anabranch.scenario.quantity import quoted
-from anabranch.suggest import suggest
+from anabranch.suggest import nearest_remedy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,7 +151,8 @@ class Kind:
             raise LoadError(f"{name} lacks {self._called(self.needed[0])}, which {self.needed[1]}")
         for hook in dir(cls):
             if hook.startswith("on_") and hook not in self.methods:
-                raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(self.methods))}")
+                hint = nearest_remedy(hook, self.methods, f"there are {', '.join(self.methods)}")
+                raise LoadError(f"{name}.{hook} is no hook; {hint}")
         for method, names in self.methods.items():
             found = getattr(cls, method)
             if found is not None and not _takes(found, 1 + len(names)):
@@ -205,11 +206,6 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    near = suggest(name, known)
-    return f"nearest: {quoted(near)}" if near else f"there are {', '.join(known)}"
-
-
 def _takes(method: Any, count: int) -> bool:
     try:
         inspect.signature(method).bind(*[None] * count)
@@ -227,7 +223,8 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     fields = _fields(cls)
     for name in given:
         if name not in fields:
-            hint = _nearest(name, list(fields)) if fields else "parameters are the fields of a dataclass"
+            known = f"there are {', '.join(fields)}" if fields else "parameters are the fields of a dataclass"
+            hint = nearest_remedy(name, fields, known)
             raise LoadError(f"{cls.__name__} has no parameter {quoted(name)}; {hint}")
     missing = [name for name, field in fields.items() if _is_required(field) and name not in given]
     if missing:

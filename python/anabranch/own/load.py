@@ -19,7 +19,7 @@ from anabranch.errors import reason
 from anabranch.own.failure import place_of_mistake
 from anabranch.scenario.files import code_file
 from anabranch.scenario.quantity import quoted
-from anabranch.suggest import suggest
+from anabranch.suggest import nearest_remedy
 
 _NOTEBOOK = "__main__"
 
@@ -45,8 +45,7 @@ def load(reference: str, base: Path | None) -> type:
     found = getattr(module, class_name, None)
     if not inspect.isclass(found):
         classes = [name for name, value in vars(module).items() if _is_own(value, module)]
-        near = suggest(class_name, classes)
-        hint = f"nearest: {quoted(near)}" if near else f"it has {', '.join(classes) or 'no classes'}"
+        hint = nearest_remedy(class_name, classes, f"it has {', '.join(classes) or 'no classes'}")
         raise LoadError(f"{quoted(module_name)} has no class {quoted(class_name)}; {hint}")
     return found
 

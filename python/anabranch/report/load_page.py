@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.load_map import load_map
 from anabranch.report.load_tables import FULL, load_tables
 from anabranch.report.looks import printable

@@ -16,8 +16,8 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
+from anabranch.folders import write_whole
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
-from anabranch.report.files import write_whole
 from anabranch.report.looks import printable
 from anabranch.report.study_table import (
     Block,

@@ -14,7 +14,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.looks import FORMATS, NO_SHAPE, printable
 from anabranch.signals import deferred
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.sections import Badge, Cell, Link, PageColumn, PageTable
 from anabranch.result import csv_bytes
 

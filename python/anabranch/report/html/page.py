@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from anabranch import _core
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.html.capture_data import capture_document
 from anabranch.report.html.encode import embedded
 from anabranch.report.html.outlines import outlines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.result import Result
+from anabranch.suggest import nearest_remedy
 
 Names = str | int | Sequence[str | int]
 """Names, patterns with ``*`` and ``?``, or numbers."""
@@ -94,9 +94,8 @@ def matching(names: Sequence[str], wanted: Names, what: str) -> list[int]:
 def _no_such(names: Sequence[str], word: str | int, what: str) -> str:
     if isinstance(word, int):
         return f"{what}s: no {what} {word}; numbers go from 0 to {len(names) - 1}"
-    near = difflib.get_close_matches(word, names[:_MOST_COMPARED], n=1, cutoff=0.0)
-    hint = f'; nearest: "{near[0]}"' if near else ""
-    return f'{what}s: no {what} "{word}"{hint}; "*" and "?" in a pattern stand for any letters and for one'
+    hint = nearest_remedy(word, names[:_MOST_COMPARED], f'one is "{names[0]}"' if names else "there are none")
+    return f'{what}s: no {what} "{word}"; {hint}; "*" and "?" in a pattern stand for any letters and for one'
 
 
 def chosen_flows(result: Result, wanted: Names | None, place: str) -> pl.DataFrame:

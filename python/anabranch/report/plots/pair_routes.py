@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.result import Result
+from anabranch.suggest import nearest_remedy
 
 
 def pair_shares(result: Result, pair: tuple[str, str]) -> dict[int, float]:
@@ -88,8 +88,8 @@ def _no_such(result: Result, pair: tuple[str, str]) -> str:
     names = result.tables["nodes"]["name"].to_list() if "nodes" in result.tables else []
     for name in pair:
         if names and name not in names:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
-            return f'plot.network: pair: no node "{name}"; nearest: "{near[0]}"'
+            hint = nearest_remedy(name, names, f'one is "{names[0]}"')
+            return f'plot.network: pair: no node "{name}"; {hint}'
     known = result.flows.select("from", "to").unique(maintain_order=True).head(3).rows()
     some = ", ".join(f'("{a}", "{b}")' for a, b in known)
     return (

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 
 from anabranch import _core
-from anabranch.report.files import write_whole
+from anabranch.folders import write_whole
 from anabranch.report.html.page import REPORT, render
 from anabranch.report.style import figure_bytes
 from anabranch.units import NOTHING, quantity
