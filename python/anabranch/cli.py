@@ -38,7 +38,7 @@ from anabranch.console import (
 )
 from anabranch.errors import LiveError, ResultError
 from anabranch.export_command import export
-from anabranch.signals import deferred, ending, exit_status, is_interrupt
+from anabranch.signals import deferred, ending, exit_status
 
 if TYPE_CHECKING:
     from anabranch.result import Result
@@ -588,8 +588,4 @@ def main() -> None:
             app(prog_name="anabranch")
     except KeyboardInterrupt:
         # Another one, while the first is answered.
-        sys.exit(exit_status())
-    except Exception as error:
-        if not is_interrupt(error):
-            raise
         sys.exit(exit_status())

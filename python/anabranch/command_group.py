@@ -95,12 +95,6 @@ def _messages() -> Iterator[None]:
     except MemoryError:
         say("there is not enough memory; make the run smaller, or take a machine with more of it")
         sys.exit(EXIT_MISTAKE)
-    except ImportError as error:
-        # What a compiled module makes of Ctrl-C during its import.
-        if not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        say("interrupted")
-        sys.exit(exit_status())
     except KeyboardInterrupt as interrupt:
         say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
         sys.exit(exit_status())

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anabranch import _core
 from anabranch.setup.model import LinkSetup
 
@@ -110,7 +113,7 @@ def walked(links: Sequence[LinkSetup], next_hops: NextHops, pair: Pair) -> tuple
     Returns:
         Nodes and links that have some, each behind all that lead to it.
     """
-    nodes, crossed = dict.fromkeys(_in_order(links, next_hops, pair), 0.0), Shares()
+    nodes, crossed = dict.fromkeys(_in_order(links, next_hops, pair[:1], pair[1]), 0.0), Shares()
     nodes[pair[0]] = 1.0
     for node, share in nodes.items():
         following = {} if node == pair[1] else next_hops.get(node, {})
@@ -121,12 +124,31 @@ def walked(links: Sequence[LinkSetup], next_hops: NextHops, pair: Pair) -> tuple
     return nodes, crossed
 
 
-def _in_order(links: Sequence[LinkSetup], next_hops: NextHops, pair: Pair) -> list[int]:
-    """The nodes that a pair's packets come through, each behind all that lead to it."""
-    origin, to = pair
+def walked_from(
+    links: Sequence[LinkSetup], next_hops: NextHops, origins: Sequence[int], to: int
+) -> NDArray[np.float64]:
+    """The shares of `walked` for many origins: of the packets from each, a row, what crosses each link."""
+    order = {node: place for place, node in enumerate(_in_order(links, next_hops, origins, to))}
+    nodes, crossed = np.zeros((len(order), len(origins))), np.zeros((len(links), len(origins)))
+    nodes[[order[origin] for origin in origins], np.arange(len(origins))] = 1.0
+    for node, place in order.items():
+        following = {} if node == to else next_hops.get(node, {})
+        total = sum(following.values())
+        for link, weight in following.items():
+            crossed[link] = nodes[place] * weight / total
+            if order[links[link].to] <= place:
+                # In a circle, what is behind a node depends on where one begins.
+                alone = (walked(links, next_hops, (origin, to))[1] for origin in origins)
+                return np.array([[shares.get(link, 0.0) for link in range(len(links))] for shares in alone])
+            nodes[order[links[link].to]] += crossed[link]
+    return crossed.T
+
+
+def _in_order(links: Sequence[LinkSetup], next_hops: NextHops, origins: Iterable[int], to: int) -> list[int]:
+    """The nodes that packets from some nodes to one come through, each behind all that lead to it."""
     finished: list[int] = []
     seen: set[int] = set()
-    stack: list[tuple[int, bool]] = [(origin, False)]
+    stack = [(origin, False) for origin in origins]
     while stack:
         node, done = stack.pop()
         if done:

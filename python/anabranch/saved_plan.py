@@ -83,7 +83,7 @@ def _of_all_pairs(scenario: Scenario, setup: Setup, data: dict[str, Any]) -> dic
     """A plan with the pairs besides that may have traffic."""
     if setup.demand is None:
         return {"routes": list(data["routes"]), "tables": list(data["tables"])}
-    planned, _ = plan_of_all_pairs(RouterNetwork.of(setup), scenario.origin)
+    planned = plan_of_all_pairs(RouterNetwork.of(setup), scenario.origin)
     others = planned.plan.data()
     routes = {(route["from"], route["to"]): route for route in others["routes"]}
     routes |= {(route["from"], route["to"]): route for route in data["routes"]}

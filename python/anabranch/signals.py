@@ -5,13 +5,21 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 # Windows has no SIGHUP.
 _ENDING = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
 _last: int | None = None
+_raise_at: float | None = None
+"""When a signal is heard all the same; None while none waits."""
+_FRAGILE = ("importlib", "_frozen_importlib", "numpy", "polars", "pydantic")
+"""Packages that compiled code calls, or that are called from it, and that panics where they raise."""
+_FRAGILE_S = 10.0
+"""How long they have after a signal: an import of users may never end."""
 _PATIENCE_S = 1.0
 """How long code that may never end has after a signal."""
 
@@ -40,29 +48,48 @@ def ending() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN if ends else done)
 
 
-def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an interrupt is behind an error: pydantic makes a SchemaError of one that meets its imports."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        if KeyboardInterrupt.__name__ in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return error is not None
-
-
 def _again(lost: Any) -> None:
     """An interrupt that came while Python could raise nothing, as in a collection of garbage, comes again."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
-        timer = threading.Timer(0.05, signal.raise_signal, [_last or signal.SIGINT])
-        timer.daemon = True
-        timer.start()
+        _raise_soon(_last or signal.SIGINT)
     else:
         sys.__unraisablehook__(lost)
 
 
-def _interrupt(number: int, _frame: object) -> None:
-    global _last  # noqa: PLW0603 - signals are the process's
+def _raise_soon(number: int, after_s: float = 0.05) -> threading.Timer:
+    timer = threading.Timer(after_s, _send, [number])
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def _send(number: int) -> None:
+    """To the main thread, which may wait in a call of the system; Windows has no signals for threads."""
+    if sys.platform == "win32":
+        signal.raise_signal(number)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Raises, but where compiled code may be behind that makes a panic of it: there it comes again."""
+    global _last, _raise_at  # noqa: PLW0603 - signals are the process's
     _last = number
+    if _is_fragile(frame):
+        _raise_at = _raise_at or time.monotonic() + _FRAGILE_S
+        if time.monotonic() < _raise_at:
+            _raise_soon(number)
+            return
+    _raise_at = None
     raise KeyboardInterrupt
+
+
+def _is_fragile(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] in _FRAGILE:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Deferred:
@@ -86,9 +113,7 @@ class Deferred:
         if self.number is None:
             self.number = _last = number
             if self._inside():
-                self._again = threading.Timer(_PATIENCE_S, signal.raise_signal, [number])
-                self._again.daemon = True
-                self._again.start()
+                self._again = _raise_soon(number, _PATIENCE_S)
         elif self._inside():
             raise KeyboardInterrupt
 

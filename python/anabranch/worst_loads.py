@@ -6,7 +6,7 @@ scored by an evaluator that does not know which scheme made it. Nothing is simul
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plan_paths import PlanPaths
+from anabranch.plan_paths import tables_of, walked_from
 from anabranch.routes import plans
 from anabranch.routing import Planned
 from anabranch.routing.path_limits import limits_of
@@ -31,9 +32,12 @@ from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.flow_columns import FlowColumns
+from anabranch.setup.flow_columns import FlowColumns, pair_code
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.reach import Reach
+
+Pairs = NDArray[np.int64]
+"""Pairs of routers by their places, a row for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class WorstLoads:
     places: dict[str, tuple[float, float] | None] = field(repr=False)
     """Latitude and longitude of each router, by name, or None."""
     _worst: WorstCase = field(repr=False)
-    _share: sparse.csr_array = field(repr=False)
+    _share: sparse.csc_array = field(repr=False)
 
     @property
     def routers(self) -> tuple[str, ...]:
@@ -131,16 +135,15 @@ class WorstLoads:
         """
         arc = self._arc(link)
         row = self._worst.traffic_mbps[[arc], :].tocoo()
+        share = self._share[:, [arc]].toarray()[row.col, 0]
         entries = [
-            PairTraffic(
-                self.routers[self._worst.source[pair]],
-                self.routers[self._worst.target[pair]],
-                float(mbps),
-                float(self._share[pair, arc]),
+            PairTraffic(self.routers[source], self.routers[target], mbps, share)
+            for source, target, mbps, share in zip(
+                self._worst.source[row.col].tolist(), self._worst.target[row.col].tolist(),
+                row.data.tolist(), share.tolist(), strict=True,
             )
-            for pair, mbps in zip(row.col.tolist(), row.data.tolist(), strict=True)
             if mbps > 0
-        ]
+        ]  # fmt: skip
         return tuple(sorted(entries, key=lambda entry: -entry.mbps * entry.share))
 
     def _arc(self, link: str) -> int:
@@ -304,18 +307,16 @@ def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
         raise as_scenario_error(error, scenario.origin) from None
 
 
-def plan_of_all_pairs(routers: RouterNetwork, origin: str | None) -> tuple[Planned, list[tuple[int, int]]]:
-    """The plan of every pair of routers that may have traffic, whether it sends or not; and these pairs.
+def plan_of_all_pairs(routers: RouterNetwork, origin: str | None) -> Planned:
+    """The plan of every pair of routers that may have traffic, whether it sends or not.
 
     Raises:
         ScenarioError: if there is something wrong with the setup that only routing can find.
     """
-    source, target = routers.bounds.pairs()
-    pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-    return _plans(routers, origin, pairs)[0], pairs
+    return _plans(routers, origin, np.stack(routers.bounds.pairs(), axis=1))[0]
 
 
-def _plans(routers: RouterNetwork, origin: str | None, pairs: list[tuple[int, int]]) -> list[Planned]:
+def _plans(routers: RouterNetwork, origin: str | None, pairs: Pairs) -> list[Planned]:
     """The plan of these pairs of routers by ``[routing]``, and by the routes that traffic has of its own."""
     setup = routers.setup
     return [
@@ -325,10 +326,9 @@ def _plans(routers: RouterNetwork, origin: str | None, pairs: list[tuple[int, in
 
 
 def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
-    sources, targets = routers.bounds.pairs()
-    pairs = list(zip(sources.tolist(), targets.tolist(), strict=True))
+    source, target = routers.bounds.pairs()
+    pairs = np.stack([source, target], axis=1)
     planned, *others = _plans(routers, scenario.origin, pairs)
-    source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     share = _shares(routers, planned, pairs)
     if others:
         share = _by_any(routers, [planned, *others], pairs)
@@ -362,7 +362,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
         dict(planned.facts),
         {setup.nodes[node].name: _place(setup, node) for node in routers.routers},
         worst,
-        share,
+        sparse.csc_array(share),
     )
 
 
@@ -371,7 +371,7 @@ def _place(setup: Setup, node: int) -> tuple[float, float] | None:
     return None if place is None else (place["latitude"], place["longitude"])
 
 
-def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: list[tuple[int, int]]) -> sparse.csr_array:
+def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: Pairs) -> sparse.csr_array:
     """Highest share of each pair on each arc by any of several plans.
 
     Any part of a pair's traffic may be of the entries that go by either: a link has most if all of it goes by
@@ -383,48 +383,70 @@ def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: list[tuple[in
     return first
 
 
-def _sending(
-    routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, int]], routing: int = 0
-) -> Setup:
+def _sending(routers: RouterNetwork, setup: Setup, pairs: Pairs, routing: int = 0) -> Setup:
     """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
-    ends = [(routers.routers[a], routers.routers[b]) for a, b in pairs]
+    ends = _ends(routers, pairs)
     quiet = replace(setup, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
     if not setup.flows:
         ping = setup.datagrams[0]
         datagrams = [
             replace(ping, name=f"pair.{number}", origin=origin, to=to, routing=routing)
-            for number, (origin, to) in enumerate(ends)
+            for number, (origin, to) in enumerate(ends.tolist())
         ]
         return replace(quiet, datagrams=datagrams)
     return replace(quiet, flows=setup.flows.like_first(ends, routing), datagrams=[])
 
 
-def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> sparse.csr_array:
+def _ends(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.int64]:
+    """The nodes of these pairs of routers."""
+    return np.array(routers.routers, np.int64)[pairs]
+
+
+def _shares(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> sparse.csr_array:
     """Share of each pair on each arc."""
-    found = PlanPaths.of(planned.plan.data()).shares(routers.setup.links)
-    arc_of = {link: arc for arc, link in enumerate(routers.links)}
-    rows, columns, values = list[int](), list[int](), list[float]()
-    for number, (a, b) in enumerate(pairs):
-        for link, share in found[routers.routers[a], routers.routers[b]].items():
-            if link not in arc_of:
-                name = routers.network.pair_name(a, b)
-                at = routers.setup.links[link].name
-                message = f"the route from {name} leads through the host at the link {at}"
-                raise ScenarioError([Problem("routing", f"{message}; loads are known between routers only")])
-            rows.append(number)
-            columns.append(arc_of[link])
-            values.append(share)
-    shape = (len(pairs), routers.network.arc_count)
-    return sparse.csr_array((values, (rows, columns)), shape=shape)
+    links = routers.setup.links
+    origins, to, _ = planned.plan.ends()
+    routes = np.searchsorted(pair_code(origins, to), pair_code(*_ends(routers, pairs).T))
+    share = sparse.coo_array(_on_links(planned.plan, links)[routes])
+    arcs = np.array(routers.links)
+    arc_of = np.full(len(links), -1)
+    arc_of[arcs[arcs >= 0]] = np.flatnonzero(arcs >= 0)
+    arc = arc_of[share.col]
+    if len(astray := np.flatnonzero(arc < 0)):
+        pair, link = pairs[share.row[astray[0]]], links[share.col[astray[0]]]
+        message = f"the route from {routers.network.pair_name(*pair)} leads through the host at the link"
+        told = f"{message} {link.name}; loads are known between routers only"
+        raise ScenarioError([Problem("routing", told)])
+    return sparse.csr_array((share.data, (share.row, arc)), shape=(len(pairs), routers.network.arc_count))
 
 
-def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> TrafficSplit:
+def _on_links(plan: _core.Plan, links: Sequence[LinkSetup]) -> sparse.csr_array:
+    """Share of each route's packets on each link."""
+    origins, to, counts = plan.ends()
+    weights, hops, crossed = plan.columns()
+    route, link = [np.repeat(np.repeat(np.arange(len(counts)), counts), hops)], [crossed.astype(np.int64)]
+    share = [np.repeat(weights, hops)]
+    for destination, next_hops in tables_of(plan.tables()).items():
+        by_hop = np.flatnonzero((to == destination) & (counts == 0))
+        found = walked_from(links, next_hops, origins[by_hop].tolist(), destination)
+        place, crosses = np.nonzero(found)
+        route.append(by_hop[place])
+        link.append(crosses)
+        share.append(found[place, crosses])
+    # Paths of a pair may have links in common.
+    place = np.concatenate(route) * len(links) + np.concatenate(link)
+    places, which = np.unique(place, return_inverse=True)
+    sums = np.bincount(which, np.concatenate(share), len(places))
+    return sparse.csr_array((sums, np.divmod(places, len(links))), shape=(len(counts), len(links)))
+
+
+def _by_paths(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> TrafficSplit:
     """A plan of paths as fractions of candidate paths."""
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
     routes = {(route["from"], route["to"]): route["paths"] for route in planned.plan.data()["routes"]}
     paths: dict[tuple[int, int], list[list[int]]] = {}
     fractions = list[float]()
-    for a, b in pairs:
+    for a, b in pairs.tolist():
         found = routes[routers.routers[a], routers.routers[b]]
         if not found:
             message = (
@@ -448,9 +470,7 @@ def _after_pruning(routers: RouterNetwork, routing: TrafficSplit) -> tuple[Failu
     return tuple(cases)
 
 
-def _after_planning(
-    routers: RouterNetwork, origin: str | None, pairs: list[tuple[int, int]]
-) -> tuple[FailureLoad, ...]:
+def _after_planning(routers: RouterNetwork, origin: str | None, pairs: Pairs) -> tuple[FailureLoad, ...]:
     """The worst case of each failure where the scheme plans anew without the failed links."""
     setup, network = routers.setup, routers.network
     cases = []
@@ -459,57 +479,38 @@ def _after_planning(
         failed = {routers.links[arc] for arc in arcs}
         # An arc that is down keeps its number here, and has no traffic.
         kept = [number for number in range(len(setup.links)) if number not in failed]
+        place_of = {number: place for place, number in enumerate(kept)}
         links = [setup.links[number] for number in kept]
-        connected, stranded = _connected(routers, links, pairs)
-        connected, beyond = _within_limits(routers, links, connected)
-        stranded = sorted(stranded + beyond)
         after = replace(
             routers,
             setup=replace(setup, links=links),
-            links=tuple(kept.index(link) if link not in failed else -1 for link in routers.links),
+            links=tuple(place_of.get(link, -1) for link in routers.links),
         )
-        share = _by_any(after, _plans(after, origin, connected), connected)
-        source, target = (np.array([pair[side] for pair in connected], np.int64) for side in (0, 1))
-        worst = load_of_shares(network, routers.bounds, source, target, share)
-        cases.append(_case(routers, arcs.tolist(), worst, stranded))
+        stranded = _stranded(after, pairs)
+        left = pairs[~stranded]
+        share = _by_any(after, _plans(after, origin, left), left)
+        worst = load_of_shares(network, routers.bounds, left[:, 0], left[:, 1], share)
+        cases.append(_case(routers, arcs.tolist(), worst, pairs[stranded].tolist()))
     return tuple(cases)
 
 
-def _connected(
-    routers: RouterNetwork, links: list[LinkSetup], pairs: list[tuple[int, int]]
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Pairs that have a way over these links, and those that have none."""
-    reach = Reach(links)
-    groups: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for a, b in pairs:
-        ends = routers.routers[a], routers.routers[b]
-        # The acknowledgments need a way, too: the core refuses a flow without one.
-        there = reach.connected(*ends) and reach.connected(*ends[::-1])
-        groups[0 if there else 1].append((a, b))
-    return groups
-
-
-def _within_limits(
-    routers: RouterNetwork, links: list[LinkSetup], pairs: list[tuple[int, int]]
-) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Pairs that have paths within the limits of every scheme over these links, both ways, and the others."""
+def _stranded(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.bool_]:
+    """Which pairs have no way, or no path within the limits of every scheme, in one of both directions."""
     setup = routers.setup
-    schemes = [setup.routing.scheme, *setup.routing.others]
-    quiet = replace(setup, links=links, flows=FlowColumns.joined([]), datagrams=[], events=[], captures=[])
-    ends = [(routers.routers[a], routers.routers[b]) for a, b in pairs]
-    both = [*ends, *(pair[::-1] for pair in ends)]
-    without: set[tuple[int, int]] = set()
-    for limits in filter(None, map(limits_of, schemes)):
-        found = quiet.core().candidate_paths(1, "delay", both, **limits)
-        without |= {pair for a, b, paths in found if not paths for pair in ((a, b), (b, a))}
-    groups: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
-    for pair, nodes in zip(pairs, ends, strict=True):
-        groups[nodes in without].append(pair)
-    return groups
+    there = _ends(routers, pairs)
+    # The acknowledgments need a way, too: the core refuses a flow without one.
+    both = np.concatenate([there, there[:, ::-1]])
+    stranded = np.zeros(len(both), np.bool_)
+    stranded[Reach(setup.links).cut_off(*both.T)] = True
+    quiet = replace(setup, flows=FlowColumns.joined([]), datagrams=[], events=[], captures=[])
+    for limits in filter(None, map(limits_of, [setup.routing.scheme, *setup.routing.others])):
+        found = quiet.core().candidate_paths(1, "delay", [(a, b) for a, b in both.tolist()], **limits)
+        stranded |= [not paths for _, _, paths in found]
+    return stranded[: len(pairs)] | stranded[len(pairs) :]
 
 
 def _case(
-    routers: RouterNetwork, arcs: list[int], worst: WorstCase, stranded: list[tuple[int, int]]
+    routers: RouterNetwork, arcs: list[int], worst: WorstCase, stranded: Iterable[Sequence[int]]
 ) -> FailureLoad:
     def name(arc: int) -> str:
         return routers.setup.links[routers.links[arc]].name

@@ -1,5 +1,6 @@
 """Signals, full disks and readers that go away: what is measured is kept, and no traceback is seen."""
 
+import importlib
 import os
 import resource
 import signal
@@ -9,12 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
-from pydantic_core import SchemaError
-from typer.testing import CliRunner
 
 from anabranch import Result, Scenario, cli, run
-from anabranch.cli import app
 from anabranch.errors import ResultError
 from anabranch.signals import deferred, ending
 
@@ -112,15 +111,38 @@ def test_ctrl_c_during_the_imports_says_nothing(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
 
 
-def test_ctrl_c_during_the_import_of_a_compiled_module_is_no_traceback(
-    small: Path, monkeypatch: pytest.MonkeyPatch
+def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def load(*_: object) -> None:
-        raise ImportError("initialization failed") from KeyboardInterrupt()
+    """Polars panics where Python code that it calls is interrupted; pydantic makes another error of it."""
+    press = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "soon.py").write_text(f"{press}time.sleep(0.2)\n")
+    (tmp_path / "never.py").write_text(f"{press}while True:\n    time.sleep(0.01)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("anabranch.signals._FRAGILE_S", 0.5)
+    over: list[object] = []
 
-    monkeypatch.setattr("anabranch.cli._load", load)
-    done = CliRunner().invoke(app, ["routes", str(small)])
-    assert (done.exit_code, done.output) == (130, "interrupted\n")
+    def pressed(number: int) -> int:
+        os.kill(os.getpid(), signal.SIGINT)
+        return number + 1
+
+    for fragile in (
+        lambda: importlib.import_module("soon").__name__,
+        lambda: importlib.import_module("never").__name__,
+        lambda: pl.Series([1, 2]).map_elements(pressed, return_dtype=pl.Int64).to_list(),
+    ):
+
+        def app(call: Callable[[], object] = fragile, **_: object) -> None:
+            over.append(call())
+            time.sleep(5)
+
+        monkeypatch.setattr(cli, "app", app)
+        begun_s = time.monotonic()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert (ended.value.code, time.monotonic() - begun_s < 2) == (130, True)
+    assert over == ["soon", [2, 3]]
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,23 +208,3 @@ def test_a_full_temporary_folder_loses_with_a_word(tmp_path: Path, monkeypatch: 
 
 def _full(_: object, _origin: object = None) -> None:
     raise OSError(28, "No space left on device")
-
-
-def test_an_interrupt_of_an_import_is_one_whatever_a_library_makes_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupted(error: Exception, cause: BaseException | None = None) -> Callable[..., None]:
-        def app(**_: object) -> None:
-            raise error from cause
-
-        return app
-
-    schema = SchemaError('Error building "literal" validator:\n  KeyboardInterrupt: ')
-    for error, cause in ((schema, None), (RuntimeError("a type cannot be built"), KeyboardInterrupt())):
-        monkeypatch.setattr(cli, "app", interrupted(error, cause))
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert ended.value.code == 130
-    monkeypatch.setattr(cli, "app", interrupted(RuntimeError("a defect")))
-    with pytest.raises(RuntimeError, match="a defect"):
-        cli.main()

@@ -1,7 +1,9 @@
 """What next hops make of a pair's packets, by hand."""
 
+import pytest
+
 from anabranch import Scenario
-from anabranch.plan_paths import WeightedPath, unrolled, walked
+from anabranch.plan_paths import NextHops, WeightedPath, unrolled, walked, walked_from
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
 
@@ -43,3 +45,17 @@ def test_a_circle_ends() -> None:
     assert paths is not None
     assert paths[-1] == WeightedPath((at["a->b"], at["b->c"]), 0.5)
     assert max(len(path.links) for path in paths) <= len(found)
+
+
+@pytest.mark.parametrize("circle", [False, True])
+def test_many_origins_are_as_each_alone(circle: bool) -> None:
+    """In the circle, b sends half of what it has back to a."""
+    found, at = links()
+    next_hops: NextHops = {0: {at["a->b"]: 1, at["a->c"]: 3}, 1: {at["b->c"]: 1}}
+    if circle:
+        next_hops = {0: {at["a->b"]: 1}, 1: {at["b->a"]: 1, at["b->c"]: 1}}
+    shares = walked_from(found, next_hops, [0, 1], 2)
+    for origin, row in enumerate(shares.tolist()):
+        alone = walked(found, next_hops, (origin, 2))[1]
+        assert row == [alone.get(link, 0.0) for link in range(len(found))]
+    assert shares[1, at["b->c"]] == (0.5 if circle else 1.0)

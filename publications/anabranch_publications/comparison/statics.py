@@ -82,7 +82,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
     mean = most = None
     if system.entries != "flow":
         routers = RouterNetwork.of(resolve(scenario))
-        planned, _ = plan_of_all_pairs(routers, subject.origin)
+        planned = plan_of_all_pairs(routers, subject.origin)
         paths = _paths(routers, planned)
         counts = (destination_entries if system.entries == "destination" else path_entries)(paths)
         found = [counts.get(router, 0) for router in routers.routers]

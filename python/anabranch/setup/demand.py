@@ -94,18 +94,17 @@ class _Bounds:
         )
         routers = frozenset(self._routers)
         links = [link for link in self._network.links if {link.origin, link.to} <= routers]
-        names, reach = self._network.nodes, Reach(links)
-        total, free, cut = 0, list[str](), list[str]()
+        reach = Reach(links)
+        total, free, cut = 0, list[tuple[int, int]](), list[tuple[int, int]]()
         for a, b, most in pairs:
             known = [limit for limit in (ingress[a], egress[b], most) if limit is not None]
             if known and min(known) == 0:
                 continue
             total += 1
-            name = f"{quoted(names[a].name)} to {quoted(names[b].name)}"
             if not known:
-                free.append(name)
+                free.append((a, b))
             elif not reach.connected(a, b):
-                cut.append(name)
+                cut.append((a, b))
         if not total:
             self._problems.add(
                 _PLACE,
@@ -114,15 +113,18 @@ class _Bounds:
         if free:
             self._problems.add(
                 _PLACE,
-                f"nothing limits the traffic from {free[0]}{_others(free)}; give ingress, egress or pair for "
-                "them",
+                f"nothing limits the traffic from {self._name(free[0])}{_others(free)}; give ingress, egress "
+                "or pair for them",
             )
         if cut:
             self._problems.add(
                 _PLACE,
-                f"there may be traffic from {cut[0]}, and no path over routers in {self._network.label}"
-                f"{_others(cut)}; connect them, or bound that traffic to zero",
+                f"there may be traffic from {self._name(cut[0])}, and no path over routers in "
+                f"{self._network.label}{_others(cut)}; connect them, or bound that traffic to zero",
             )
+
+    def _name(self, pair: tuple[int, int]) -> str:
+        return " to ".join(quoted(self._network.nodes[node].name) for node in pair)
 
     def _router(self, name: str, place: str) -> int | None:
         """Id of a router by its name; no such node, or a host, is noted."""
@@ -135,5 +137,5 @@ class _Bounds:
         return node
 
 
-def _others(names: list[str]) -> str:
-    return "" if len(names) == 1 else f", and so for {len(names) - 1:,} other pairs"
+def _others(pairs: list[tuple[int, int]]) -> str:
+    return "" if len(pairs) == 1 else f", and so for {len(pairs) - 1:,} other pairs"

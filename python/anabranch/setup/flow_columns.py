@@ -93,16 +93,16 @@ class FlowColumns(Sequence[FlowSetup]):
         """Some of the flows."""
         return FlowColumns(self.entries, **{name: getattr(self, name)[which] for name in _COLUMNS})
 
-    def like_first(self, ends: Sequence[tuple[int, int]], routing: int = 0) -> FlowColumns:
-        """A flow like the first one between each of these pairs of nodes, with these routes."""
-        origin, to = np.array(ends, dtype=np.uint32).reshape(-1, 2).T
+    def like_first(self, ends: NDArray[np.integer[Any]], routing: int = 0) -> FlowColumns:
+        """A flow like the first one between the nodes of each row, with these routes."""
+        origin, to = np.array(ends.T, dtype=np.uint32, order="C")
         first = np.zeros(len(ends), dtype=np.intp)
         return FlowColumns(
             (replace(self.entries[self.entry[0]], routing=routing),),
             np.zeros(len(ends), dtype=np.uint32),
             np.arange(len(ends), dtype=np.uint32),
-            origin.copy(),
-            to.copy(),
+            origin,
+            to,
             self.bytes[first],
             self.start[first],
             self.stop[first],

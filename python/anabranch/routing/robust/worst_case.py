@@ -117,32 +117,47 @@ class Groups:
         cls, source: Ints, target: Ints, weight: Floats, ceiling: Floats, ingress: Floats, egress: Floats
     ) -> Groups:
         """The groups of these pairs."""
-        sources, row = np.unique(source, return_inverse=True)
-        targets, column = np.unique(target, return_inverse=True)
+        sources, row = _compact(source)
+        targets, column = _compact(target)
         table = np.zeros((2, len(sources), len(targets)))
         table[0, row, column], table[1, row, column] = weight, ceiling
-        row_group = _alike(np.concatenate([ingress[sources, None], *table], axis=1))[row]
-        column_group = _alike(np.concatenate([egress[targets, None], table[0].T, table[1].T], axis=1))[column]
-        width = int(column_group.max()) + 1
-        found, first, of_pair, count = np.unique(
-            row_group * width + column_group, return_index=True, return_inverse=True, return_counts=True
-        )
+        of_source = _alike(np.concatenate([ingress[sources, None], *table], axis=1))
+        of_target = _alike(np.concatenate([egress[targets, None], table[0].T, table[1].T], axis=1))
+        width = int(of_target.max()) + 1
+        found, of_pair = _compact(of_source[row] * width + of_target[column])
+        count = np.bincount(of_pair)
+        first = np.empty(len(found), np.int64)
+        first[of_pair[::-1]] = np.arange(len(of_pair))[::-1]
         return cls(
             found // width, found % width, weight[first], ceiling[first] * count,
-            _summed(row_group, source, ingress), _summed(column_group, target, egress),
+            np.asarray(np.bincount(of_source, ingress[sources]), np.float64),
+            np.asarray(np.bincount(of_target, egress[targets]), np.float64),
             count.astype(np.float64), of_pair,
         )  # fmt: skip
 
 
+def _compact(numbers: Ints) -> tuple[Ints, Ints]:
+    """The numbers that there are, in order, and the place among them of each; without a sort."""
+    there = np.zeros(int(numbers.max()) + 1, np.bool_)
+    there[numbers] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[numbers]
+
+
 def _alike(rows: Floats) -> Ints:
-    """A number for each row, the same for equal rows."""
-    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], np.int64).ravel()
+    """A number for each row of numbers that are not negative: the same for equal rows, in their order."""
+    # The bytes of such numbers, highest first, are in the order of the numbers, and compared at once.
+    keys = [row.tobytes() for row in rows.astype(">f8")]
+    number = {key: place for place, key in enumerate(sorted(set(keys)))}
+    return np.array([number[key] for key in keys])
 
 
-def _summed(group: Ints, node: Ints, limit: Floats) -> Floats:
-    """Sum of the limits of each group's nodes, each node counted once."""
-    nodes, first = np.unique(node, return_index=True)
-    return np.asarray(np.bincount(group[first], limit[nodes], int(group.max()) + 1), np.float64)
+def _binding(source: Ints, target: Ints, ceiling: Floats, hose: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
+    """The sources, and the targets, whose pairs at their bounds together have more than theirs."""
+    ingress, egress = hose
+    return (
+        np.flatnonzero(np.bincount(source, ceiling, len(ingress)) > ingress),
+        np.flatnonzero(np.bincount(target, ceiling, len(egress)) > egress),
+    )
 
 
 class Oracle:
@@ -166,7 +181,8 @@ class Oracle:
         """
         ceiling = self.ceiling_mbps[pairs]
         source, target = self._source[pairs], self._target[pairs]
-        if len(pairs) >= _MANY:
+        hose = self._ingress, self._egress
+        if len(pairs) >= _MANY and any(map(len, _binding(source, target, ceiling, hose))):
             groups = Groups.of(source, target, weight, ceiling, self._ingress, self._egress)
             if 2 * len(groups.weight) <= len(pairs):
                 traffic, most = self._worst(
@@ -174,15 +190,14 @@ class Oracle:
                     (groups.ingress_mbps, groups.egress_mbps),
                 )  # fmt: skip
                 return (traffic / groups.pairs)[groups.of_pair], most
-        return self._worst(source, target, weight, ceiling, (self._ingress, self._egress))
+        return self._worst(source, target, weight, ceiling, hose)
 
     def _worst(
         self, source: Ints, target: Ints, weight: Floats, ceiling: Floats, hose: tuple[Floats, Floats]
     ) -> tuple[Floats, float]:
         """The same for pairs with these bounds: of pairs, and by source and by target."""
         ingress, egress = hose
-        rows = np.flatnonzero(np.bincount(source, ceiling, len(ingress)) > ingress)
-        columns = np.flatnonzero(np.bincount(target, ceiling, len(egress)) > egress)
+        rows, columns = _binding(source, target, ceiling, hose)
         if not len(rows) and not len(columns):
             return ceiling, float(weight @ ceiling)
         limits = np.concatenate([ingress[rows], egress[columns]])
