@@ -54,7 +54,8 @@ class SinglePathSearch:
         self._first = candidates.path_start.tolist()
         self._paths = [candidates.path(path) for path in range(candidates.path_count)]
         self._links = [LinkTraffic(finite) for _ in self._capacity]
-        self._on: list[list[int]] = [[] for _ in self._capacity]
+        # In the order in which pairs came; as keys, any of them leaves at once.
+        self._on: list[dict[int, None]] = [{} for _ in self._capacity]
         self._chosen = self._first[:-1]
         self._looks = 0
         self.level = 0.0
@@ -124,7 +125,7 @@ class SinglePathSearch:
         above = [link for link, load in enumerate(self._loads()) if load > self.level]
         some = above if above and draw.random() < 0.8 else range(len(self._links))
         link = draw.choice(some)
-        on = self._on[link]
+        on = [*self._on[link]]
         if not on:
             return link, []
         one, kind = draw.choice(on), draw.random()
@@ -177,9 +178,9 @@ class SinglePathSearch:
         self._chosen[pair] = path
         for link in self._paths[path]:
             self._links[link].add(self._source[pair], self._target[pair], self._most[pair])
-            self._on[link].append(pair)
+            self._on[link][pair] = None
 
     def _take(self, pair: int) -> None:
         for link in self._paths[self._chosen[pair]]:
             self._links[link].remove(self._source[pair], self._target[pair])
-            self._on[link].remove(pair)
+            del self._on[link][pair]

@@ -289,6 +289,8 @@ class Candidates:
 
     def check(self, network: FlowNetwork) -> None:
         """Raise as `from_paths` does, unless these are candidates in this network."""
+        if self._holds(network):
+            return
         for pair, (s, t) in enumerate(self.pairs()):
             if not (0 <= s < len(network.nodes) and 0 <= t < len(network.nodes) and s != t):
                 raise CandidateError(f"pair {pair}", f"from node {s} to node {t}", "two nodes of the network")
@@ -299,6 +301,26 @@ class Candidates:
                 )
             for path in range(self.path_start[pair], self.path_start[pair + 1]):
                 _check_path(network, place, s, t, self.path(path))
+
+    def _holds(self, network: FlowNetwork) -> bool:
+        """Whether all is as `check` wants it, which looks for what is not."""
+        nodes, of, hops = len(network.nodes), self.pair_of_path(), np.diff(self.arc_start)
+        ends = np.concatenate([self.source, self.target])
+        if not (np.diff(self.path_start).all() and hops.all() and (self.source != self.target).all()):
+            return False
+        if ((ends < 0) | (ends >= nodes)).any() or ((self.arcs < 0) | (self.arcs >= network.arc_count)).any():
+            return False
+        # The node before each arc, by the path: its source, or where the arc before leads.
+        before, after = np.roll(network.head[self.arcs], 1), network.head[self.arcs]
+        before[self.arc_start[:-1]] = self.source[of]
+        path = np.repeat(np.arange(len(hops)), hops)
+        visits = np.concatenate([np.arange(len(hops)) * nodes + self.source[of], path * nodes + after])
+        return bool(
+            (before == network.tail[self.arcs]).all()
+            and (after[self.arc_start[1:] - 1] == self.target[of]).all()
+            and network.capacity_mbps[self.arcs].all()
+            and np.diff(np.sort(visits)).all()
+        )
 
     def path(self, path: int) -> list[int]:
         """The arcs of a path."""
