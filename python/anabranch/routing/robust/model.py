@@ -434,21 +434,19 @@ class TrafficSplit:
             raise RoutingError("share", f"shape {self.share.shape}", f"must be {shape}")
         if not np.isfinite(self.share.data).all() or (self.share.data < -SHARE_TOLERANCE).any():
             raise RoutingError("share", "a share is negative or no number", "shares are from 0 to 1")
-        wanted = np.zeros((shape[0], len(network.nodes)))
-        pairs = np.arange(shape[0])
-        wanted[pairs, self.source] = 1.0
-        wanted[pairs, self.target] = -1.0
-        arcs = np.arange(network.arc_count)
-        size = (network.arc_count, len(network.nodes))
-        net = sparse.csr_array((np.ones(arcs.size), (arcs, network.tail)), shape=size) - sparse.csr_array(
-            (np.ones(arcs.size), (arcs, network.head)), shape=size
-        )
-        missed = np.abs((self.share @ net).toarray() - wanted)
-        if missed.size and missed.max() > SHARE_TOLERANCE:
+        ones, pairs, arcs = np.ones(max(shape)), np.arange(shape[0]), np.arange(shape[1])
+
+        def at(rows: Ints, nodes: Ints) -> sparse.csr_array:
+            return sparse.csr_array((ones[: len(rows)], (rows, nodes)), shape=(len(rows), len(network.nodes)))
+
+        wanted = at(pairs, self.source) - at(pairs, self.target)
+        net = at(arcs, network.tail) - at(arcs, network.head)
+        missed = sparse.csr_array(abs(self.share @ net - wanted))
+        if missed.nnz and missed.max() > SHARE_TOLERANCE:
             pair, node = np.unravel_index(int(missed.argmax()), missed.shape)
             place = network.pair_name(int(self.source[pair]), int(self.target[pair]))
             raise RoutingError(
-                place, f"a share of {missed[pair, node]:.3g} begins or ends at {network.nodes[node]}",
+                place, f"a share of {missed.max():.3g} begins or ends at {network.nodes[node]}",
                 "all that leaves the source must arrive at the target",
             )  # fmt: skip
 
