@@ -17,7 +17,7 @@ _last: int | None = None
 _raise_at: float | None = None
 """When a signal is heard all the same; None while none waits."""
 _FRAGILE = ("importlib", "_frozen_importlib", "numpy", "polars", "pydantic")
-"""Packages that compiled code calls, or that are called from it, and that panics where they raise."""
+"""Packages with compiled parts that call Python, and panic or make another error of it where that raises."""
 _FRAGILE_S = 10.0
 """How long they have after a signal: an import of users may never end."""
 _PATIENCE_S = 1.0
@@ -86,7 +86,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _is_fragile(frame: FrameType | None) -> bool:
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in _FRAGILE:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in _FRAGILE:
             return True
         frame = frame.f_back
     return False
