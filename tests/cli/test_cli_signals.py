@@ -129,7 +129,7 @@ def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
     for fragile in (
         lambda: importlib.import_module("soon").__name__,
         lambda: importlib.import_module("never").__name__,
-        lambda: pl.Series([1, 2]).map_elements(pressed, return_dtype=pl.Int64).to_list(),
+        lambda: pl.Series([1]).map_elements(pressed, return_dtype=pl.Int64).to_list(),
     ):
 
         def app(call: Callable[[], object] = fragile, **_: object) -> None:
@@ -141,7 +141,7 @@ def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
         with pytest.raises(SystemExit) as ended:
             cli.main()
         assert (ended.value.code, time.monotonic() - begun_s < 2) == (130, True)
-    assert over == ["soon", [2, 3]]
+    assert over == ["soon", [2]]
     assert capsys.readouterr().err == ""
 
 

@@ -143,5 +143,5 @@ def test_every_figure_of_the_issue_is_there() -> None:
 
 
 def test_an_unknown_figure_names_the_nearest(folder: Path) -> None:
-    with pytest.raises(ReproductionError, match=r'no figure "5.3"; nearest: "5\.'):
+    with pytest.raises(ReproductionError, match=r'figure of sdn: "5.3" is not known; nearest: "5\.'):
         made("5.3", folder)
