@@ -382,7 +382,7 @@ def report(
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.capture import CaptureResult
-    from anabranch.folders import adding, read_manifest
+    from anabranch.folders import adding, read_inside, read_manifest, regular_files
     from anabranch.report.damage import damage_told
     from anabranch.report.html import save_capture_report, save_run_report, save_study_report
     from anabranch.report.html.page import REPORT
@@ -396,11 +396,12 @@ def report(
     # Before the work, not after it.
     check_forms(forms)
     with damage_told(folder):
-        study_result = StudyResult.load(folder) if (folder / "study.json").is_file() else None
+        study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
         own = out is None or out.resolve() == folder.resolve()
         target = folder if out is None else out
-        kind = read_manifest(folder).get("kind", "run" if study_result is None else "study")
+        manifest = read_manifest(folder)
+        kind = manifest.kind if manifest is not None else ("run" if study_result is None else "study")
         if forms and kind == CaptureResult.kind:
             raise ResultError(
                 f"{folder}: captures have no figures for print, only the page; leave out --figures"
@@ -412,8 +413,8 @@ def report(
             if result is not None and kind == CaptureResult.kind:
                 save_capture_report(result, place.partial)
             elif result is not None:
-                scenario = folder / "scenario.toml"
-                text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
+                kept = regular_files(folder)
+                text = read_inside(folder, "scenario.toml").decode() if "scenario.toml" in kept else None
                 save_run_report(result, place.partial, text)
                 if forms:
                     save_run_figures(result, place.partial, forms)

@@ -18,7 +18,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError, reason
-from anabranch.folders import Replacement, read_manifest, replacing
+from anabranch.folders import (
+    Replacement,
+    open_inside,
+    read_inside,
+    read_manifest,
+    regular_files,
+    replacing,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -207,11 +214,12 @@ class Result:
         if summary is None:
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
         try:
-            files = read_manifest(folder).get("files", [])
-            if _SUMMARY not in files:
-                files = sorted(file.name for file in folder.glob("*.parquet"))
+            manifest = read_manifest(folder)
+            files = regular_files(folder)
+            if manifest is not None and _SUMMARY in manifest.files:
+                files = sorted(manifest.files)
             names = [name for name in files if name.endswith(".parquet") and "/" not in name]
-            tables = {Path(name).stem: pl.read_parquet(folder / name) for name in names}
+            tables = {Path(name).stem: read_parquet(folder, name) for name in names}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{folder}: a table cannot be read: {error}") from None
         for key in ("format", "format_version"):
@@ -257,6 +265,17 @@ def write_parquet(table: pl.DataFrame, file: Path) -> None:
             raise
 
 
+def read_parquet(folder: Path, name: str) -> pl.DataFrame:
+    """A table of a folder, which is a regular file in it.
+
+    Raises:
+        OSError: if it is something else, or cannot be read.
+        polars.exceptions.PolarsError: if it is no table.
+    """
+    with open_inside(folder, name) as file:
+        return pl.read_parquet(file)
+
+
 def json_ready(value: Any) -> Any:
     """Plain data that JSON can say: what is infinite or not a number becomes null."""
     match value:
@@ -275,7 +294,7 @@ def json_ready(value: Any) -> Any:
 def _read_summary(folder: Path) -> dict[str, Any] | None:
     """The summary of a result folder; None if it is none."""
     try:
-        summary = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads(read_inside(folder, _SUMMARY))
     except (OSError, ValueError):
         return None
     return summary if isinstance(summary, dict) and summary.get("format") == FORMAT else None

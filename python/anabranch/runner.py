@@ -23,7 +23,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.cautions import cautions
 from anabranch.errors import Problem, ResultError, ScenarioError, reason
-from anabranch.folders import Replacement, check_target, replacing
+from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.result import CAPTURES, Result
 from anabranch.routes import plan, route_tables, warnings
@@ -215,13 +215,10 @@ def keep(
 
 def _deliver(capture: Path, result: Result) -> None:
     """Puts a capture into the current folder; where it cannot be written, the result says so."""
-    partial = Path(f".{capture.name}.partial")
     try:
-        shutil.copy2(capture, partial)
-        partial.replace(capture.name)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        result.summary["warnings"].append(f"the capture {capture.name} is lost: {reason(error)}")
+        copy_whole(capture, Path(capture.name))
+    except ResultError as error:
+        result.summary["warnings"].append(f"the capture {capture.name} is lost: {error}")
 
 
 def _save(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import Scenario, ScenarioError, Study
+from anabranch import Scenario, Study
 from anabranch.own.new import KINDS, new
 from anabranch.study.check import design
 
@@ -57,7 +57,7 @@ def test_a_mistake_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").mkdir()
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(AnabranchError) as refused:
         new(kind, name)
     assert str(refused.value).startswith(message)
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]

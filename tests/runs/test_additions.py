@@ -1,7 +1,6 @@
 """Folders that grow: files come together or not at all, what is not ours stays, one writer at a time."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +11,9 @@ import polars as pl
 import pytest
 
 from anabranch import ResultError, Scenario, run
-from anabranch.folders import Addition, adding, foreign, read_manifest
+from anabranch.folders import adding, foreign, read_manifest
+from anabranch.folders.directory import Directory
+from anabranch.folders.staging import Staging
 from anabranch.result import write_parquet
 
 FILES = ("README.md", "figures/a.png", "report.html")
@@ -99,16 +100,13 @@ def test_whenever_it_stops_all_files_are_old_or_become_new(
 
         return step
 
-    originals = Path.rename, Path.replace, shutil.rmtree
-    for stop in range(1, 40):
+    for stop in range(1, 80):
         steps = 0
         with monkeypatch.context() as patch:
-            for place, name, call in zip(
-                (Path, Path, shutil), ("rename", "replace", "rmtree"), originals, strict=True
-            ):
-                patch.setattr(place, name, counted(call, stop))
-            # A process that ends tidies nothing up; its lock goes.
-            patch.setattr(Addition, "close", Addition.close_lock)
+            for call in ("move", "make", "create", "remove"):
+                patch.setattr(Directory, call, counted(getattr(Directory, call), stop))
+            # A process that ends tidies nothing up; its locks go.
+            patch.setattr(Staging, "remove", lambda self: self.inside.close())
             try:
                 add(out, f"{stop}", replace=True)
             except Stopped:
@@ -125,7 +123,7 @@ def test_whenever_it_stops_all_files_are_old_or_become_new(
         assert not list(out.glob(".*"))
         assert foreign(out) == ["report.html.mine"]
         add(out, f"{stop}")
-    assert stop > 5
+    assert stop > 12
 
 
 def test_the_second_writer_and_another_kind_are_refused(tmp_path: Path) -> None:
@@ -156,7 +154,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("anabranch.folders.addition.sync_all", full)
+    monkeypatch.setattr("anabranch.folders.addition.contents_below", full)
     with pytest.raises(ResultError, match="out: cannot be written: No space left on device"):
         add(tmp_path / "out", "new")
     assert contents(tmp_path / "out") == dict.fromkeys(FILES, "old")
@@ -198,7 +196,10 @@ def test_it_imports_and_runs_where_there_is_no_posix(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.stderr == ""
     assert done.stdout == "out: another process is writing to it; wait for it, or choose another name\n"
-    assert read_manifest(tmp_path / "out")["kind"] == "run"
+    manifest = read_manifest(tmp_path / "out")
+    assert manifest is not None
+    assert manifest.kind == "run"
+    assert not list(tmp_path.glob(".anabranch-*"))
 
 
 LINE = """
@@ -279,7 +280,7 @@ def test_captures_make_room_for_tables(tmp_path: Path, monkeypatch: pytest.Monke
     written = write_parquet
 
     def full(table: pl.DataFrame, file: Path) -> None:
-        if list((tmp_path / ".out.partial").glob("*.pcapng")):
+        if list(tmp_path.glob(".anabranch-*/new/*.pcapng")):
             raise OSError(28, "No space left on device")
         written(table, file)
 

@@ -1,8 +1,8 @@
 """Result folders: exchanged in one step; what is not ours stays; one writer at a time."""
 
 import errno
+import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch.folders import Replacement, replacement, replacing
+from anabranch.folders import replacement, replacing
+from anabranch.folders.directory import Directory
+from anabranch.folders.staging import Staging
 
 LINE = """
 [network]
@@ -99,9 +101,9 @@ def test_whenever_it_stops_there_is_a_whole_result(
 ) -> None:
     """Each step that changes names fails in turn, as if the process ended there, and the next one goes on."""
     if system == "does not":
-        monkeypatch.setattr("ctypes.CDLL", lambda *_, **__: None)
+        monkeypatch.setattr(replacement, "_exchanged", lambda *_: False)
     mine = {name: text for name, text in contents(mixed).items() if name.startswith(("no", "ne"))}
-    rename, steps = Path.rename, 0
+    steps = 0
 
     class Stopped(BaseException):
         pass
@@ -116,14 +118,14 @@ def test_whenever_it_stops_there_is_a_whole_result(
 
         return step
 
-    for stop in range(1, 20):
+    for stop in range(1, 40):
         steps = 0
         with monkeypatch.context() as patch:
-            patch.setattr(Path, "rename", counted(rename, stop))
-            patch.setattr(replacement, "_link", counted(replacement._link, stop))
-            patch.setattr(shutil, "rmtree", counted(shutil.rmtree, stop))
+            patch.setattr(replacement, "_exchanged", counted(replacement._exchanged, stop))
+            for call in ("move", "link", "make", "create", "remove"):
+                patch.setattr(Directory, call, counted(getattr(Directory, call), stop))
             # A process that ends tidies nothing up; its locks go.
-            patch.setattr(Replacement, "close", lambda self: [lock.close() for lock in self._locks])
+            patch.setattr(Staging, "remove", lambda self: self.inside.close())
             try:
                 save(mixed, 10 + stop, replace=True)
             except Stopped:
@@ -131,13 +133,13 @@ def test_whenever_it_stops_there_is_a_whole_result(
             else:
                 assert steps < stop
                 break
-        place = mixed if mixed.is_dir() else mixed.with_name(".out.old")
+        place = mixed if mixed.is_dir() else next(mixed.parent.glob(".anabranch-*/old"))
         assert Result.load(place).summary["seed"] in (1, 100 + stop - 1, 10 + stop)
         save(mixed, 100 + stop, replace=True)
         assert Result.load(mixed).summary["seed"] == 100 + stop
         assert {name: text for name, text in contents(mixed).items() if name in mine} == mine
         assert [path.name for path in mixed.parent.iterdir()] == ["out"]
-    assert stop > 2
+    assert stop > 8
 
 
 def test_the_second_writer_is_refused_before_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,4 +224,8 @@ def test_the_summary_says_where_a_run_comes_from(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["origin"] == {key: summary[key] for key in summary if key in ORIGIN}
     assert manifest["origin"].keys() == ORIGIN
-    assert manifest["files"] == sorted(contents(tmp_path / "out").keys() - {"manifest.json"})
+    files = contents(tmp_path / "out")
+    assert manifest["files"] == {
+        name: {"bytes": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
+        for name in sorted(files.keys() - {"manifest.json"})
+    }

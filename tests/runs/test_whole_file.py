@@ -2,13 +2,13 @@
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from anabranch.errors import ResultError
 from anabranch.folders import write_whole
+from anabranch.folders.directory import Directory
 
 
 def test_a_full_disk_leaves_the_earlier_file_and_says_what_to_do(
@@ -19,7 +19,7 @@ def test_a_full_disk_leaves_the_earlier_file_and_says_what_to_do(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(Directory, "move", full)
     with pytest.raises(ResultError, match=r"a\.txt: cannot be written: No space left.*; free some space"):
         write_whole(file, b"after")
     assert file.read_bytes() == b"before"
@@ -33,11 +33,11 @@ def test_a_file_in_the_way_of_a_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def denied(**_: object) -> None:
+    def denied(*_: object, **__: object) -> None:
         raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
     # The administrator may write anywhere, so that taking away a right is no test for everybody.
-    monkeypatch.setattr(tempfile, "mkstemp", denied)
+    monkeypatch.setattr(Directory, "make", denied)
     with pytest.raises(ResultError, match="choose a folder that you may write to"):
         write_whole(tmp_path / "a.txt", b"")
 

@@ -141,7 +141,9 @@ def test_a_result_has_the_files_that_its_scenario_names(tmp_path: Path) -> None:
     assert [profile.source for profile in kept.profile] == ["file:inputs/measured", "file:inputs/2-measured"]
     (tmp_path / "measured").unlink()
     assert kept.run().flows.equals(first.flows)
-    assert "inputs/2-measured" in read_manifest(tmp_path / "out")["files"]
+    manifest = read_manifest(tmp_path / "out")
+    assert manifest is not None
+    assert "inputs/2-measured" in manifest.files
 
 
 def test_a_study_compares_profiles(tmp_path: Path) -> None:

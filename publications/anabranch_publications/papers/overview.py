@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.errors import AnabranchError
-from anabranch.folders import Addition, adding, write_whole
+from anabranch.folders import Addition, adding, read_inside, write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.looks import PALETTE
 from anabranch.report.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
@@ -285,7 +285,7 @@ def origin(outcome: Reproduction | None) -> str:
 
 def _read(paper: Paper, file: Path) -> Reproduction | None:
     try:
-        return Reproduction.from_data(paper, json.loads(file.read_text(encoding="utf-8")))
+        return Reproduction.from_data(paper, json.loads(read_inside(file.parent, file.name)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -122,10 +122,6 @@ def export(
             before = [one.plan.shares(layout.links) for one in job.jobs()]
             what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
-            path = place.partial / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            if path.suffix == ".sh":
-                path.chmod(0o755)
+            place.write(name, text.encode(), executable=name.endswith(".sh"))
         place.put()
     return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))

@@ -2,21 +2,30 @@
 
 A result is written beside its place and put there in one step (``replacement.py``). A folder that grows, as
 that of a study, gets its further files together (``addition.py``), and a file alone is written whole
-(``whole_file.py``).
+(``whole_file.py``). All of them write into a folder of their own that nobody else can reach
+(``staging.py``), by descriptors and never through links (``directory.py``). What a folder holds that came
+from elsewhere is read in the same way (``reading.py``).
 """
 
 from anabranch.folders.addition import Addition, adding
-from anabranch.folders.manifest import foreign, read_manifest
+from anabranch.folders.manifest import Manifest, foreign, read_manifest
+from anabranch.folders.reading import open_inside, read_inside, regular_files
 from anabranch.folders.replacement import Replacement, check_target, replacing
-from anabranch.folders.whole_file import write_whole
+from anabranch.folders.whole_file import copy_whole, write_folder, write_whole
 
 __all__ = [
     "Addition",
+    "Manifest",
     "Replacement",
     "adding",
     "check_target",
+    "copy_whole",
     "foreign",
+    "open_inside",
+    "read_inside",
     "read_manifest",
+    "regular_files",
     "replacing",
+    "write_folder",
     "write_whole",
 ]

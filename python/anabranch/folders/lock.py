@@ -19,63 +19,46 @@ except ImportError:
 class Lock:
     """A folder that no other process can lock meanwhile.
 
-    On POSIX it is a lock on the folder itself (flock). Windows cannot open folders: there it is a lock on the
-    file ``.NAME.lock`` beside it, which the system removes when it is closed. Where a file system has no
-    locks, as some network file systems, nobody is refused.
+    On POSIX it is a lock on the folder itself (flock), by the descriptor that is open. Windows cannot open
+    folders: there it is a lock on the file ``.NAME.lock`` beside it, which the system removes when it is
+    closed.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Locks a folder.
+    def __init__(self, descriptor: int | None, folder: Path) -> None:
+        """Locks a folder, by its descriptor if there is one.
 
         Raises:
             BlockingIOError: if it is locked.
             OSError: if it cannot be opened.
         """
-        self._folder = folder
-        self._descriptor = _open(folder)
+        self._own: int | None = None
+        self.held = True
+        """False where the file system has no locks, as some network file systems: then nobody is refused."""
+        if _fcntl is None or descriptor is None:
+            self._own = _beside(folder)
+            return
         try:
-            _take(self._descriptor)
+            _fcntl.flock(descriptor, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._descriptor)
             raise
-
-    def is_on(self, folder: Path) -> bool:
-        """Whether the folder that has this name now is the one that is locked, which may have been moved."""
-        if _fcntl is None:
-            return folder == self._folder and folder.is_dir()
-        try:
-            return os.path.samestat(os.fstat(self._descriptor), folder.stat())
-        except FileNotFoundError:
-            return False
+        except OSError:
+            self.held = False
 
     def close(self) -> None:
-        """Lets others lock it."""
-        os.close(self._descriptor)
+        """Lets others lock it, as soon as the folder's descriptor is closed."""
+        if self._own is not None:
+            os.close(self._own)
 
 
-def _open(folder: Path) -> int:
-    if _fcntl is not None:
-        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _beside(folder: Path) -> int:
+    """Locks the file beside a folder."""
     removed_at_the_end: int = getattr(os, "O_TEMPORARY", 0)
-    return os.open(folder.with_name(f".{folder.name}.lock"), os.O_RDWR | os.O_CREAT | removed_at_the_end)
-
-
-def _take(descriptor: int) -> None:
-    """Locks an open file, unless its file system has no locks.
-
-    Raises:
-        BlockingIOError: if another process has locked it.
-    """
-    if _fcntl is None:
-        try:
-            _msvcrt.locking(descriptor, _msvcrt.LK_NBLCK, 1)
-        except OSError as error:
-            # Windows has one error for all reasons.
-            raise BlockingIOError from error
-        return
+    name = folder.with_name(f".{folder.name}.lock")
+    descriptor = os.open(name, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | removed_at_the_end)
     try:
-        _fcntl.flock(descriptor, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError:
-        return
+        _msvcrt.locking(descriptor, _msvcrt.LK_NBLCK, 1)
+    except OSError as error:
+        os.close(descriptor)
+        # Windows has one error for all reasons.
+        raise BlockingIOError from error
+    return descriptor

@@ -1,60 +1,156 @@
-"""Which files of a folder are ours: ``manifest.json`` lists them. All others are the user's."""
+"""Which files of a folder are ours: ``manifest.json`` lists them with what they hold. All others are not.
+
+A name alone makes nothing ours. A file is, if the manifest has it and its content is the one that was written
+(SHA-256); one that the user has changed, or put there under a name of ours, is the user's.
+"""
 
 from __future__ import annotations
 
-import errno
 import json
-import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from anabranch.errors import ResultError
+from anabranch.folders.content import Content
+from anabranch.folders.directory import Directory, opened, opened_below
+from anabranch.folders.staging import is_lock, is_staging
 
 MANIFEST = "manifest.json"
-PARTIAL = ".anabranch-partial"
-"""Name of the folder in a folder that holds what is being written for it."""
-READY = ".anabranch-ready"
-"""The same once all of it is written."""
 REMEDY = "choose another name, or give --replace (replace=True)"
 """What to do about files that are not ours."""
 _FORMAT = "anabranch-manifest"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
+"""2: files have their sizes and hashes; before, they were names."""
 _MOST_NAMES = 5
-_TEMPORARY = f".{MANIFEST}.tmp"
+_MOST_BYTES = 64 << 20
+"""A manifest of that size would list half a million files."""
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder; empty if it has none."""
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a folder says of itself."""
+
+    kind: str
+    """Of result."""
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    """Where its files come from."""
+    files: Mapping[str, Content] = field(default_factory=dict)
+    """By name, relative to the folder."""
+    growing: tuple[str, ...] = ()
+    """Files that grow and folders that get files (``name/``): they are read and added to, never removed."""
+
+    @classmethod
+    def from_data(cls, data: object) -> Self | None:
+        """That of a JSON document; None if it is none, or has anything that no manifest has."""
+        if not isinstance(data, dict) or data.get("format") != _FORMAT:
+            return None
+        if data.get("format_version") != _FORMAT_VERSION:
+            return None
+        kind, files = data.get("kind"), data.get("files")
+        origin, growing = data.get("origin", {}), data.get("growing", [])
+        if not (isinstance(kind, str) and isinstance(files, dict) and isinstance(origin, dict)):
+            return None
+        contents = {name: Content.from_data(entry) for name, entry in files.items()}
+        known = {name: content for name, content in contents.items() if content is not None}
+        names = [*files, *(growing if isinstance(growing, list) else [None])]
+        if len(known) < len(files) or not all(map(_is_below, names)):
+            return None
+        return cls(kind, origin, known, tuple(growing))
+
+    def data(self) -> dict[str, Any]:
+        """As a JSON document."""
+        return {
+            "format": _FORMAT,
+            "format_version": _FORMAT_VERSION,
+            "kind": self.kind,
+            **({"origin": dict(self.origin)} if self.origin else {}),
+            "files": {name: self.files[name].data() for name in sorted(self.files)},
+            **({"growing": sorted(self.growing)} if self.growing else {}),
+        }
+
+    def text(self) -> bytes:
+        """As the content of a file."""
+        return f"{json.dumps(self.data(), indent=2, ensure_ascii=False)}\n".encode()
+
+
+def _is_below(name: object) -> bool:
+    """Whether it is the name of something in a folder or below."""
+    return isinstance(name, str) and all(
+        step not in ("", ".", "..") and "\0" not in step for step in name.removesuffix("/").split("/")
+    )
+
+
+def manifest_in(directory: Directory) -> Manifest | None:
+    """The manifest of a folder; None if it has none that can be believed."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    known = isinstance(manifest, dict) and manifest.get("format") == _FORMAT
-    return manifest if known and isinstance(manifest.get("files"), list) else {}
+        return Manifest.from_data(json.loads(directory.read(MANIFEST, _MOST_BYTES)))
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
-def ours(folder: Path) -> set[str]:
-    """The files of a folder that are ours, relative to it."""
-    manifest = read_manifest(folder)
-    return {MANIFEST, *map(str, manifest["files"])} if manifest else set()
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a folder; None if there is no folder, or none that can be believed in it."""
+    try:
+        with opened(folder) as directory:
+            return manifest_in(directory)
+    except OSError:
+        return None
+
+
+class Inventory:
+    """What is ours in an open folder. Contents are read once, and again if a file has changed since."""
+
+    def __init__(self, directory: Directory) -> None:
+        """Takes a folder; it is read when something is asked."""
+        self._directory = directory
+        self._judged: dict[str, tuple[tuple[int, ...], Content, bool]] = {}
+
+    def is_ours(self, name: str, contents: Iterable[Content | None]) -> bool:
+        """Whether a file holds one of the contents that were written under its name."""
+        return any(self._holds(name, content) for content in contents if content is not None)
+
+    def foreign(self, manifest: Manifest | None) -> list[str]:
+        """What is in a folder and not ours: files, and folders with nothing of ours in them (``name/``)."""
+        return list(self._foreign(self._directory, "", manifest or Manifest("")))
+
+    def _holds(self, name: str, content: Content) -> bool:
+        status = self._directory.entry(name)
+        if status is None:
+            return False
+        state = (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        judged = self._judged.get(name)
+        if judged is None or judged[:2] != (state, content):
+            judged = self._judged[name] = (state, content, content.is_in(self._directory, name))
+        return judged[2]
+
+    def _foreign(self, directory: Directory, prefix: str, manifest: Manifest) -> Iterator[str]:
+        for entry in directory.names():
+            name = f"{prefix}{entry}"
+            status = directory.entry(entry)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                if f"{name}/" in manifest.growing or is_staging(directory, entry):
+                    continue
+                if any(file.startswith(f"{name}/") for file in (*manifest.files, *manifest.growing)):
+                    with opened_below(directory, [entry]) as below:
+                        yield from self._foreign(below, f"{name}/", manifest)
+                else:
+                    yield f"{name}/"
+            elif not self._is_listed(name, manifest) and not is_lock(entry):
+                yield name
+
+    def _is_listed(self, name: str, manifest: Manifest) -> bool:
+        if name == MANIFEST:
+            return bool(manifest.kind)
+        return name in manifest.growing or self.is_ours(name, [manifest.files.get(name)])
 
 
 def foreign(folder: Path) -> list[str]:
-    """What is in a folder and is not ours: files, and folders with nothing of ours in them (``name/``)."""
-    return list(_foreign(folder, "", ours(folder)))
-
-
-def _foreign(folder: Path, prefix: str, known: set[str]) -> Iterator[str]:
-    for path in sorted(folder.iterdir()):
-        name = f"{prefix}{path.name}"
-        if path.is_dir() and not path.is_symlink():
-            if any(file.startswith(f"{name}/") for file in known):
-                yield from _foreign(path, f"{name}/", known)
-            elif name not in (PARTIAL, READY):
-                yield f"{name}/"
-        elif name not in known and name != _TEMPORARY:
-            yield name
+    """What is in a folder and is not ours; see :meth:`Inventory.foreign`."""
+    with opened(folder) as directory:
+        return Inventory(directory).foreign(manifest_in(directory))
 
 
 def check_folder(folder: Path) -> None:
@@ -71,73 +167,3 @@ def some(names: list[str]) -> str:
     """Names for a message, the first few."""
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def record(folder: Path, kind: str, files: Iterable[str], origin: Mapping[str, Any] | None = None) -> None:
-    """Adds files to the manifest of a folder; where there is none, it makes one of a kind.
-
-    Args:
-        folder: the folder.
-        kind: of a new manifest.
-        files: relative to the folder.
-        origin: what says where the files come from.
-
-    Raises:
-        OSError: if it cannot be written.
-    """
-    manifest = read_manifest(folder)
-    origin = manifest.get("origin") if origin is None else origin
-    manifest = {
-        "format": _FORMAT,
-        "format_version": _FORMAT_VERSION,
-        "kind": manifest.get("kind", kind),
-        **({"origin": dict(origin)} if origin else {}),
-        "files": sorted({*manifest.get("files", ()), *files}),
-    }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    partial = folder / _TEMPORARY
-    try:
-        partial.write_text(text + "\n", encoding="utf-8")
-        sync(partial)
-        partial.replace(folder / MANIFEST)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def files_in(folder: Path) -> list[str]:
-    """All files in a folder and below, relative to it."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
-
-
-def sync_all(folder: Path) -> None:
-    """Waits until a folder and all that is in it is on the disk."""
-    for below, _, names in os.walk(folder):
-        for name in (*names, ""):
-            sync(Path(below, name))
-
-
-def sync(path: Path) -> None:
-    """Waits until a file or folder is on the disk."""
-    windows = os.name == "nt"
-    if windows and path.is_dir():
-        # It cannot be opened there.
-        return
-    descriptor = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        # Some file systems cannot do it for a folder.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def free_name(path: Path) -> Path:
-    """The name itself if nothing has it, or the first of ``name.~1~``, ``name.~2~``, ... that is free."""
-    number, free = 0, path
-    while os.path.lexists(free):
-        number += 1
-        free = path.with_name(f"{path.name}.~{number}~")
-    return free

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ResultError, reason
-from anabranch.folders.lock import Lock
-from anabranch.folders.manifest import (
-    REMEDY,
-    check_folder,
-    files_in,
-    foreign,
+from anabranch.folders.content import contents_below
+from anabranch.folders.directory import (
+    Directory,
     free_name,
-    read_manifest,
-    record,
-    some,
-    sync,
-    sync_all,
+    is_trusted,
+    missing_folders,
+    open_directory,
+    opened_below,
+    remove_if_empty,
+    write_new,
 )
+from anabranch.folders.manifest import (
+    MANIFEST,
+    REMEDY,
+    Inventory,
+    Manifest,
+    check_folder,
+    foreign,
+    manifest_in,
+    read_manifest,
+    some,
+)
+from anabranch.folders.messages import another_writer, named_by_place, unwritable
+from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
 from anabranch.signals import deferred
 
-# <fcntl.h>, <linux/fs.h>
-_AT_FDCWD = -100
+# <linux/fs.h>
 _RENAME_EXCHANGE = 2
 
 
@@ -44,13 +54,16 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
         raise ResultError(
             f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder in it"
         )
-    found = [] if replace else foreign(folder)
-    if found:
+    if replace:
+        return
+    others = foreign(folder)
+    if others:
         raise ResultError(
-            f"{folder}: has what Anabranch did not write there: {some(found)}; {REMEDY}, which replaces an "
+            f"{folder}: has what Anabranch did not write there: {some(others)}; {REMEDY}, which replaces an "
             "earlier result and leaves all else where it is"
         )
-    if not replace and read_manifest(folder).get("kind", kind) != kind:
+    manifest = read_manifest(folder)
+    if manifest is not None and manifest.kind != kind:
         raise ResultError(f"{folder}: has a result of another kind; {REMEDY}")
 
 
@@ -61,38 +74,60 @@ class Replacement:
         self.place = place
         """Where the folder goes."""
         self._kind = kind
-        target = Path(os.path.abspath(place))  # noqa: PTH100 - Path.absolute keeps ".."
-        self._target = target
-        self._aside = target.with_name(f".{target.name}.old")
-        self.partial = target.with_name(f".{target.name}.partial")
-        """The folder to write to."""
-        self._missing = [path for path in self.partial.parents if not path.exists()]
-        self._locks: list[Lock] = []
+        absolute = Path(os.path.abspath(place))  # noqa: PTH100 - Path.absolute keeps ".."
+        self._name = absolute.name
+        self._around = absolute.parent
+        self._missing: list[Path] = []
+        self._held = ExitStack()
+        self._staging: Staging | None = None
+        self._new: Directory | None = None
+        self._target: Directory | None = None
+        self._inventory: Inventory | None = None
 
     def open(self) -> None:
         """Locks the place, and makes the empty folder.
 
         Raises:
-            ResultError: if another process writes there.
+            ResultError: if another process writes there, or what is there is another user's.
             OSError: if the folder cannot be made.
         """
-        while not self._is_own():
-            self.partial.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                self._lock(self.partial)
-        # What a crash has left: all that is not ours is in the target, too (see put).
-        if self._aside.is_dir():
-            if self._target.exists():
-                shutil.rmtree(self._aside)
-            else:
-                self._aside.rename(self._target)
-        if self._target.is_dir():
-            self._lock(self._target)
-        for path in self.partial.iterdir():
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+        self._missing = missing_folders(self._around)
+        around = open_directory(self._around, make=True)
+        self._held.callback(around.close)
+        try:
+            made = self._held.enter_context(staging(around, self._name, self._recover))
+            self._target = self._opened_target(around)
+        except (BusyError, BlockingIOError):
+            raise another_writer(self.place) from None
+        made.inside.make(NEW)
+        self._new = made.inside.below(NEW)
+        self._held.callback(self._new.close)
+        # It stays locked when it has got its name.
+        self._new.lock()
+        self._staging = made
+
+    @property
+    def partial(self) -> Path:
+        """The folder to write to."""
+        return self._opened_new.path
+
+    @property
+    def _opened_new(self) -> Directory:
+        assert self._new is not None  # noqa: S101 - from open on
+        return self._new
+
+    def write(self, name: str, content: bytes, *, executable: bool = False) -> None:
+        """Writes a file of the new folder.
+
+        Raises:
+            ResultError: if it cannot be written.
+        """
+        try:
+            *folders, last = name.split("/")
+            with opened_below(self._opened_new, folders, make=True) as folder:
+                write_new(folder, last, content, executable=executable, synced=False)
+        except OSError as error:
+            raise unwritable(self.place / name, error) from None
 
     def put(self, origin: Mapping[str, Any] | None = None) -> None:
         """Puts the folder into its place, with a manifest of the files in it and of their origin.
@@ -103,53 +138,94 @@ class Replacement:
         Raises:
             OSError: if that fails; what was there before still is.
         """
-        record(self.partial, self._kind, files_in(self.partial), origin)
-        sync_all(self.partial)
-        if self._target.is_dir():
-            for name in foreign(self._target):
-                _carry(self._target / name, self.partial / name)
-        self._exchange()
-        sync(self._target.parent)
+        made, new = self._staging, self._opened_new
+        assert made is not None  # noqa: S101 - from open on
+        if new.entry(MANIFEST) is not None:
+            # Of a try before, such as one that found no room.
+            new.remove(MANIFEST)
+        manifest = Manifest(self._kind, origin or {}, contents_below(new))
+        write_new(new, MANIFEST, manifest.text())
+        carried: set[str] = set()
+        self._carry(new, carried)
+        new.sync()
+        with deferred():
+            self._exchange(made)
+            if new.descriptor is not None:
+                # What came into the earlier folder in the last moment.
+                self._carry(new, carried)
+            made.around.sync()
 
     def close(self) -> None:
         """Removes what is beside the place, and lets others write there."""
-        # Where nothing was replaced, the name may be another process's by now.
-        if self._is_own():
-            shutil.rmtree(self.partial, ignore_errors=True)
-        for path in self._missing:
-            with suppress(OSError):
-                path.rmdir()
-        for lock in self._locks:
-            lock.close()
+        self._held.close()
+        remove_if_empty(self._missing)
 
-    def _is_own(self) -> bool:
-        """Whether the folder beside the place is locked by this process."""
-        return any(lock.is_on(self.partial) for lock in self._locks)
+    def _opened_target(self, around: Directory) -> Directory | None:
+        """The folder that is there, locked; None if there is none.
 
-    def _lock(self, folder: Path) -> None:
-        try:
-            self._locks.append(Lock(folder))
-        except BlockingIOError:
-            message = "another process is writing to it; wait for it, or choose another name"
-            raise ResultError(f"{self.place}: {message}") from None
+        Raises:
+            BlockingIOError: if another process has locked it.
+        """
+        status = around.entry(self._name)
+        if status is None:
+            return None
+        if not stat.S_ISDIR(status.st_mode):
+            raise ResultError(f"{self.place}: exists and is not a folder; choose another name")
+        if not is_trusted(status, around.status()):
+            raise ResultError(f"{self.place}: is another user's; choose another name")
+        target = around.below(self._name)
+        self._held.callback(target.close)
+        target.lock()
+        self._inventory = Inventory(target)
+        return target
 
-    def _exchange(self) -> None:
-        if not self._target.exists():
-            self.partial.rename(self._target)
+    def _carry(self, new: Directory, carried: set[str]) -> None:
+        """Gives what is not ours in the earlier folder a second name in the new one."""
+        if self._target is None or self._inventory is None:
             return
-        library = None if os.name == "nt" else ctypes.CDLL(None, use_errno=True)
-        call = getattr(library, "renameat2", None)
-        names = os.fsencode(self.partial), os.fsencode(self._target)
-        if call and call(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
+        for name in self._inventory.foreign(manifest_in(self._target)):
+            if name not in carried:
+                _carry(self._target, name.removesuffix("/"), new)
+                carried.add(name)
+
+    def _exchange(self, made: Staging) -> None:
+        """Puts the new folder into its place, and the earlier one where the new one was.
+
+        Raises:
+            OSError: if the place has another folder by now, or it cannot be done.
+        """
+        around, status = made.around, made.around.entry(self._name)
+        if self._target is None:
+            # A folder that is there by now is replaced only if it is empty, anything else not at all.
+            made.inside.move(NEW, around, self._name)
             return
-        # Not on every system: then in steps, which the next process takes back if this one is stopped.
-        self._target.rename(self._aside)
-        try:
-            self.partial.rename(self._target)
-        except OSError:
-            self._aside.rename(self._target)
-            raise
-        self._aside.rename(self.partial)
+        if status is None or not os.path.samestat(status, self._target.status()):
+            raise changed_meanwhile(self.place)
+        if not _exchanged(made.inside, around, self._name):
+            # Not on every system: then in steps, which the next process takes back if this one is stopped.
+            around.move(self._name, made.inside, OLD)
+            try:
+                made.inside.move(NEW, around, self._name)
+            except OSError:
+                made.inside.move(OLD, around, self._name)
+                raise
+
+    def _recover(self, left: Staging) -> None:
+        """Gives an earlier result its place back, which a process took from it that was killed then."""
+        if left.inside.entry(OLD) is not None and left.around.entry(self._name) is None:
+            left.inside.move(OLD, left.around, self._name)
+
+
+def _exchanged(inside: Directory, around: Directory, name: str) -> bool:
+    """Whether the system could exchange the new folder with the one that is there."""
+    numbers = inside.descriptor, around.descriptor
+    if None in numbers:
+        return False
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    code: int = call(numbers[0], os.fsencode(NEW), numbers[1], os.fsencode(name), _RENAME_EXCHANGE)
+    return code == 0
 
 
 @contextmanager
@@ -166,31 +242,30 @@ def replacing(folder: Path, kind: str, *, replace: bool = False) -> Iterator[Rep
         ResultError: if something else is there, another process writes there, or it cannot be written.
     """
     check_target(folder, kind, replace=replace)
-    found = Replacement(folder, kind)
+    replacement = Replacement(folder, kind)
     try:
         try:
-            found.open()
+            replacement.open()
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {reason(error)}") from None
-        yield found
+        with named_by_place(replacement.partial, folder):
+            yield replacement
     finally:
         with deferred():
-            found.close()
+            replacement.close()
 
 
-def _carry(source: Path, place: Path) -> None:
-    """A file or folder in a second place as well."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir() and not source.is_symlink():
-        shutil.copytree(source, place, symlinks=True, copy_function=_link, dirs_exist_ok=True)
-    else:
-        _link(source, place)
-
-
-def _link(source: str | Path, place: str | Path) -> None:
-    """Another name of a file; a copy where the file system has none."""
-    free = free_name(Path(place))
-    try:
-        os.link(source, free, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        shutil.copy2(source, free, follow_symlinks=False)
+def _carry(source: Directory, name: str, target: Directory) -> None:
+    """A file or folder in a second place as well; where something has its name, it gets another one."""
+    *folders, last = name.split("/")
+    with opened_below(source, folders) as origin, opened_below(target, folders, make=True) as place:
+        status = origin.entry(last)
+        if status is None:
+            return
+        if not stat.S_ISDIR(status.st_mode):
+            origin.link(last, place, free_name(place, last))
+            return
+        with opened_below(origin, [last]) as inner, opened_below(place, [last], make=True) as made:
+            for entry in inner.names():
+                _carry(inner, entry, made)
+            made.set_mode(status)

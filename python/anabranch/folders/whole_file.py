@@ -1,30 +1,25 @@
-"""Files that appear complete or not at all."""
+"""Files that appear complete or not at all, and new folders of them."""
 
 from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import shutil
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import IO
 
-from anabranch.errors import ResultError, reason
-
-_REMEDIES = {
-    errno.ENOSPC: "free some space, or choose a folder on another disk",
-    errno.EDQUOT: "free some space, or choose a folder on another disk",
-    errno.EACCES: "choose a folder that you may write to",
-    errno.EPERM: "choose a folder that you may write to",
-    errno.EROFS: "choose a folder that can be written to",
-    errno.ENOTDIR: "a part of this path is a file; choose another folder",
-    errno.EEXIST: "a part of this path is a file; choose another folder",
-    errno.EISDIR: "a folder has this name; remove it, or choose another folder",
-}
+from anabranch.errors import ResultError
+from anabranch.folders.directory import Directory, opened, opened_below, sync, write_all, write_new
+from anabranch.folders.messages import another_writer, unwritable
+from anabranch.folders.staging import NEW, BusyError, Staging, staging
 
 
 def write_whole(file: Path, content: bytes) -> Path:
     """Writes a file beside its place and renames it, so that no reader sees half of it.
 
-    Folders on the way are made. An earlier file of this name is replaced.
+    Folders on the way are made. An earlier file of this name is replaced; a device or a pipe is written to.
 
     Returns:
         The file.
@@ -32,19 +27,87 @@ def write_whole(file: Path, content: bytes) -> Path:
     Raises:
         ResultError: if it cannot be written, with a remedy; an earlier file is then still there.
     """
-    partial: Path | None = None
+    return _put(file, lambda made: write_all(made, content))
+
+
+def copy_whole(source: Path, file: Path) -> Path:
+    """Copies a file into its place in the same way; see :func:`write_whole`."""
+
+    def copy(made: IO[bytes]) -> None:
+        with source.open("rb") as opened_source:
+            shutil.copyfileobj(opened_source, made)
+
+    return _put(file, copy)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Makes a new folder with files, all of them or none.
+
+    Args:
+        folder: that is not there yet; folders on the way are made.
+        files: contents by name, relative to the folder.
+
+    Returns:
+        The files.
+
+    Raises:
+        ResultError: if there is something of that name, or it cannot be written.
+    """
+    place = Path(os.path.abspath(folder))  # noqa: PTH100 - Path.absolute keeps ".."
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=".partial-", suffix=file.suffix, dir=file.parent)
-        partial = Path(name)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        # As any other new file, and not for the owner's eyes only.
-        partial.chmod(0o644)
-        partial.replace(file)
+        with opened(place.parent, make=True) as around, staging(around, place.name, _nothing) as made:
+            if around.entry(place.name) is not None:
+                raise ResultError(f"{folder}/ is there already; choose another name, or a folder with --out")
+            made.inside.make(NEW)
+            with opened_below(made.inside, [NEW]) as new:
+                _fill(new, files)
+            made.inside.move(NEW, around, place.name)
+            around.sync()
+    except BusyError:
+        raise another_writer(folder) from None
     except OSError as error:
-        if partial is not None:
-            partial.unlink(missing_ok=True)
-        remedy = _REMEDIES.get(error.errno or 0, "choose another folder")
-        raise ResultError(f"{file}: cannot be written: {reason(error)}; {remedy}") from None
+        raise unwritable(folder, error) from None
+    return [folder / name for name in files]
+
+
+def _fill(new: Directory, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        *folders, last = name.split("/")
+        with opened_below(new, folders, make=True) as place:
+            write_new(place, last, content)
+    new.sync()
+
+
+def _put(file: Path, write: Callable[[IO[bytes]], None]) -> Path:
+    place = Path(os.path.abspath(file))  # noqa: PTH100 - Path.absolute keeps ".."
+    try:
+        if _is_stream(place):
+            with place.open("wb", buffering=0) as stream:
+                write(stream)
+            return file
+        with opened(place.parent, make=True) as around:
+            status = around.entry(place.name)
+            if status is not None and stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            with staging(around, place.name, _nothing) as made:
+                with made.inside.create(NEW) as new:
+                    write(new)
+                    sync(new.fileno())
+                made.inside.move(NEW, around, place.name)
+                around.sync()
+    except BusyError:
+        raise another_writer(file) from None
+    except OSError as error:
+        raise unwritable(file, error) from None
     return file
+
+
+def _is_stream(file: Path) -> bool:
+    """Whether it is a device, a pipe, or a name of an open file, such as ``/dev/stdout``."""
+    if file.is_relative_to("/dev") or file.is_relative_to("/proc/self"):
+        return file.exists()
+    return file.exists() and not (file.is_file() or file.is_dir())
+
+
+def _nothing(_: Staging) -> None:
+    """What a killed process has left of one file is not needed."""

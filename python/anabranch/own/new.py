@@ -5,7 +5,8 @@ from __future__ import annotations
 import keyword
 from pathlib import Path
 
-from anabranch.errors import Problem, ScenarioError, reason
+from anabranch.errors import Problem, ScenarioError
+from anabranch.folders import write_folder
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 
@@ -27,8 +28,8 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
         The files.
 
     Raises:
-        ScenarioError: if there is no such kind, the name is none of Python's, or the folder is there already
-            or cannot be made.
+        ScenarioError: if there is no such kind, or the name is none of Python's.
+        ResultError: if the folder is there already, or cannot be made.
     """
     module = name.replace("-", "_")
     if kind not in KINDS:
@@ -36,19 +37,10 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
     if not module.isidentifier() or keyword.iskeyword(module) or not module.islower():
         message = f"{quoted(name)} is no name of a module; write lower-case letters, digits and underscores"
         raise ScenarioError([Problem("", message)])
-    folder = Path(module) if folder is None else folder
     class_name = "".join(part.capitalize() for part in module.split("_"))
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        message = f"{folder}/ is there already; choose another name, or a folder with --out"
-        raise ScenarioError([Problem("", message)]) from None
-    except OSError as error:
-        raise ScenarioError([Problem("", f"{folder}/ cannot be made: {reason(error)}")]) from None
-    written = []
+    files = {}
     for file in _FILES:
         text = (_TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
-        made = folder / file.replace("mine", module)
-        made.write_text(text.replace("Mine", class_name).replace("mine", module), encoding="utf-8")
-        written.append(made)
-    return written
+        named = text.replace("Mine", class_name).replace("mine", module)
+        files[file.replace("mine", module)] = named.encode()
+    return write_folder(Path(module) if folder is None else folder, files)

@@ -26,11 +26,14 @@ from typing import IO, Any
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
+from anabranch.folders import read_inside
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome
 
 NAME = "journal.jsonl"
 """Of the file, in the folder of the study."""
+_BEGINNING = b'{"run": '
+"""Of every line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +49,43 @@ class Finished:
 class Journal:
     """The journal of one study, open for the process that works on it."""
 
-    def __init__(self, folder: Path, design: Design) -> None:
-        """Opens it, new or begun; what a crash has cut off is not there any more.
+    def __init__(self, file: IO[bytes], path: Path, design: Design) -> None:
+        """Takes its file, new or begun; what a crash has cut off of its last line is not there any more.
+
+        Args:
+            file: open for reading and appending, unbuffered.
+            path: of the file, for messages.
+            design: of the study.
 
         Raises:
             StudyError: if a line is of no run of this study.
             OSError: if it cannot be read or written.
         """
-        self._path = folder / NAME
+        self._path = path
         self._names = [metric.name for metric in design.metrics]
         self._host = platform.node()
-        self._file: IO[bytes] = self._path.open("a+b", buffering=0)
+        self._file = file
         try:
             self._file.seek(0)
             content = self._file.read()
             whole = content[: content.rfind(b"\n") + 1]
-            self._file.truncate(len(whole))
+            self._cut_off(content[len(whole) :], len(whole))
             self.finished = dict(self._read(whole, design.runs))
         except BaseException:
             self._file.close()
             raise
+
+    def _cut_off(self, rest: bytes, size: int) -> None:
+        """Removes the beginning of a line that a crash has left, and nothing else.
+
+        Raises:
+            StudyError: if something else stands there.
+        """
+        if not (rest.startswith(_BEGINNING) or _BEGINNING.startswith(rest)):
+            message = "is of no run of this study, and is not cut off; move it away"
+            raise StudyError([Problem("last line", message)], str(self._path))
+        if rest:
+            self._file.truncate(size)
 
     def close(self) -> None:
         """Closes the file."""
@@ -108,7 +128,7 @@ class Journal:
 def runs_done(folder: Path) -> int:
     """How many runs the journal of a folder has; 0 where there is none."""
     try:
-        return (folder / NAME).read_bytes().count(b"\n")
+        return read_inside(folder, NAME).count(b"\n")
     except OSError:
         return 0
 

@@ -11,8 +11,8 @@ runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -23,13 +23,12 @@ import tomli_w
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason
-from anabranch.folders import Addition
-from anabranch.result import csv_bytes
+from anabranch.folders import Addition, read_inside, regular_files
+from anabranch.result import csv_bytes, read_parquet
 from anabranch.signals import deferred
 from anabranch.study.design import HOSTS, Design
-from anabranch.study.files import unpack
 from anabranch.study.journal import NAME as JOURNAL
-from anabranch.study.journal import Finished, Journal, append, runs_done, runs_table
+from anabranch.study.journal import Finished, Journal, runs_done, runs_table
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
 from anabranch.study.work import Outcome, parquet
 
@@ -40,6 +39,7 @@ _FORMAT_VERSION = 3
 _MANIFEST = "study.json"
 _STUDY = "study.toml"
 _ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")
+_TABLES = "tables/"
 _OUTPUTS = ("report.html", "study.xlsx")
 
 
@@ -57,11 +57,10 @@ class Store:
         self._journal: Journal | None = None
         _check_study(folder, design)
         own = (_MANIFEST, _STUDY, JOURNAL, *design.files)
-        claims = (*own, *_ENDS, *_OUTPUTS, "figures/")
+        claims = (*own, *_ENDS, *_OUTPUTS, "figures/", _TABLES)
         self._addition = Addition(folder, "study", claims, replace=replace)
         try:
             self._addition.open()
-            self._addition.claim(own)
             self._open()
         except BaseException as error:
             self.close()
@@ -82,30 +81,20 @@ class Store:
         with deferred():
             if self._journal is not None:
                 self._journal.close()
-                self._tidy()
             self._addition.close()
 
-    def _tidy(self) -> None:
-        """Removes what was being written when a process was stopped."""
-        for pattern in (".*.tmp", "tables/*/.*.tmp"):
-            for leftover in self._folder.glob(pattern):
-                leftover.unlink()
-
     def _open(self) -> None:
-        folder = self._folder
         # Another one may have worked here until the folder was locked.
-        _check_study(folder, self._design)
-        self._journal = Journal(folder, self._design)
-        self._tidy()
+        _check_study(self._folder, self._design)
+        self._addition.grow((JOURNAL, _TABLES))
+        self._journal = Journal(self._addition.open_growing(JOURNAL), self._folder / JOURNAL, self._design)
         text = json.dumps(_manifest(self._design), indent=2, ensure_ascii=False, allow_nan=False)
         manifest = f"{text}\n".encode()
-        if not (folder / _MANIFEST).is_file() or (folder / _MANIFEST).read_bytes() != manifest:
+        if not self._addition.has(_MANIFEST, manifest):
             # A title or a confidence may have changed, with the tables at the end.
-            for name in _ENDS:
-                (folder / name).unlink(missing_ok=True)
-            _write(folder / _MANIFEST, manifest)
-        _write(folder / _STUDY, tomli_w.dumps(_study_data(self._design)).encode())
-        unpack(self._design.files, folder)
+            self._addition.remove(_ENDS)
+        study = tomli_w.dumps(_study_data(self._design)).encode()
+        self._addition.write({_MANIFEST: manifest, _STUDY: study, **self._design.files})
 
     @property
     def _open_journal(self) -> Journal:
@@ -124,10 +113,8 @@ class Store:
             StudyError: if it cannot be written; what was kept before stays.
         """
         try:
-            name = f"{outcome.run:06d}.parquet"
             for table, content in outcome.tables.items():
-                (self._folder / "tables" / table).mkdir(parents=True, exist_ok=True)
-                _write(self._folder / "tables" / table / name, content)
+                self._addition.keep(f"{_TABLES}{table}/{outcome.run:06d}.parquet", content)
             self._open_journal.append(outcome)
         except OSError as error:
             raise self._unwritable(error) from None
@@ -155,8 +142,8 @@ class Store:
         partial = self._addition.partial
         try:
             for name, table in (("runs", result.runs), ("cells", result.cells)):
-                _write(partial / f"{name}.parquet", parquet(table))
-                _write(partial / f"{name}.csv", csv_bytes(table))
+                (partial / f"{name}.parquet").write_bytes(parquet(table))
+                (partial / f"{name}.csv").write_bytes(csv_bytes(table))
         except OSError as error:
             raise self._unwritable(error) from None
         if add is not None:
@@ -182,12 +169,12 @@ def load(folder: Path) -> StudyResult:
     if manifest is None:
         message = f"not a study folder; it has no {_MANIFEST} that says so"
         raise StudyError([Problem("", message)], str(folder))
-    if not all((folder / name).is_file() for name in _ENDS):
+    if not set(_ENDS) <= set(regular_files(folder)):
         done = f"{runs_done(folder):,} of {manifest['runs']:,} runs"
         message = f"has {done}; start the study again, and it goes on from there"
         raise StudyError([Problem("", message)], str(folder))
     try:
-        runs, cells = (pl.read_parquet(folder / f"{name}.parquet") for name in ("runs", "cells"))
+        runs, cells = (read_parquet(folder, f"{name}.parquet") for name in ("runs", "cells"))
         return StudyResult(
             title=manifest["title"],
             confidence=manifest["confidence"],
@@ -208,7 +195,20 @@ def _factor_info(entry: Mapping[str, Any]) -> FactorInfo:
 
 
 def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
-    return {path.name: path for path in sorted((folder / "tables").glob("*")) if path.is_dir()}
+    """The folders of the tables that runs have kept, by the names of the tables.
+
+    Raises:
+        OSError: if one is a link, or has anything but regular files.
+    """
+    folders: dict[str, Path | pl.DataFrame] = {}
+    for path in sorted((folder / "tables").glob("*")):
+        if path.is_dir():
+            regular = set(regular_files(folder, f"{_TABLES}{path.name}"))
+            for file in path.glob("*.parquet"):
+                if file.name not in regular:
+                    raise OSError(errno.EINVAL, f"{file} is not a regular file", str(file))
+            folders[path.name] = path
+    return folders
 
 
 def _check_study(folder: Path, design: Design) -> None:
@@ -263,7 +263,7 @@ def _manifest(design: Design) -> dict[str, Any]:
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(read_inside(folder, _MANIFEST))
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
@@ -280,16 +280,3 @@ def _study_data(design: Design) -> dict[str, Any]:
         "factor": [dimension.data() for dimension in design.dimensions if dimension != HOSTS],
         "metric": [metric.model_dump(mode="json", exclude_defaults=True) for metric in design.metrics],
     }
-
-
-def _write(path: Path, content: bytes) -> None:
-    """A file that appears whole or not at all."""
-    partial = f"{path.parent}/.{path.name}.tmp"
-    try:
-        # Plain calls: with tables kept, this is most of what a study's own process does for a run.
-        with open(partial, "wb", buffering=0) as file:  # noqa: PTH123 - see above
-            append(file, content)
-        os.replace(partial, path)  # noqa: PTH105 - see above
-    except OSError:
-        Path(partial).unlink(missing_ok=True)
-        raise
