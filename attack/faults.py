@@ -92,8 +92,8 @@ FAULTS = (*SIGNALS, "full disk", "closed stdout", "closed stderr")
 STARTING = ("Python runtime state", "<frozen site>", "_get_module_details", "import runpy module")
 """Where a signal meets Python before it has begun with a program; how that ends is Python's own."""
 STATUSES = {0, 1, 2, 129, 130, 143, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGKILL}
-VOLATILE = ("journal.jsonl", "summary.json")
-"""Files that tell the time."""
+VOLATILE = ("journal.jsonl", "summary.json", "manifest.json")
+"""Files that tell the time, or have the hash of one that does."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
     inputs = folder.with_name(folder.name + "-inputs")
     shutil.copytree(folder, inputs)
     _forget_peak()
-    outcome, detail = _call(arguments, folder)
+    outcome, detail = call(arguments, folder)
     if outcome in EXPECTED.values() and _peak_bytes() > MOST_BYTES:
         outcome, detail = "memory", f"{_peak_bytes() / 2**30:.1f} GiB"
     if outcome in EXPECTED.values() and _size(folder) > MOST_BYTES:
@@ -104,8 +104,8 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
     return Verdict(number, outcome, detail, outcome not in ("done", "in part", "refused"))
 
 
-def _call(arguments: Sequence[str], folder: Path) -> tuple[str, str]:
-    """What the command line makes of its arguments, with whatever it says."""
+def call(arguments: Sequence[str], folder: Path, soon_s: float = SOON_S) -> tuple[str, str]:
+    """What the command line makes of its arguments, with whatever it says; Ctrl-C comes after ``soon_s``."""
     from anabranch.cli import main  # noqa: PLC0415 - see above
 
     sys.argv = ["anabranch", *arguments]
@@ -114,7 +114,7 @@ def _call(arguments: Sequence[str], folder: Path) -> tuple[str, str]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, contextlib.chdir(folder):
         with _redirected(out, err):
-            signal.setitimer(signal.ITIMER_REAL, SOON_S)
+            signal.setitimer(signal.ITIMER_REAL, soon_s)
             try:
                 main()
                 status = 0

@@ -51,7 +51,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             )
         )
         limit = time.monotonic() + 60
-        while not any(file.stat().st_size for file in tmp_path.glob(".out.partial/*.pcapng")):
+        while not any(file.stat().st_size for file in tmp_path.glob(".anabranch-*/new/*.pcapng")):
             assert time.monotonic() < limit
             assert begun[-1].poll() is None, begun[-1].communicate()
             time.sleep(0.02)

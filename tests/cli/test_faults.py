@@ -50,7 +50,7 @@ def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
     (work / "out").mkdir(parents=True)
     (work / "out" / "journal.jsonl").write_text('{"run": 0}\n')
     (work / "temporary").mkdir()
-    (work / ".out.partial").mkdir()
+    (work / ".anabranch-0123456789abcdef").mkdir()
     (work / "out" / "flows.parquet").write_text("cut off")
     ground = faults.Ground(command, template, before, {}, 1.0, 1)
     found = faults.judged(ground, work, "SIGINT", 3, "Traceback (most recent call last)")
@@ -61,6 +61,6 @@ def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
         "lost: out/notes.txt",
         "lost: out/tables/flows/000001.parquet",
         "lost: out/journal.jsonl",
-        "left lying: .out.partial",
+        "left lying: .anabranch-0123456789abcdef",
         "neither the earlier nor the new result: out/flows.parquet",
     ]

@@ -94,7 +94,7 @@ def test_the_command_writes_the_page_and_writes_it_anew(folder: Path, tmp_path: 
     assert done.exit_code == 0, done.output
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "<h1>left1.pcapng</h1>" in page
-    (out / "report.html").write_text("")
+    (out / "report.html").unlink()
     done = CliRunner().invoke(app, ["report", str(out)])
     assert done.exit_code == 0, done.output
     assert (out / "report.html").read_text(encoding="utf-8") == page

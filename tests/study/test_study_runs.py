@@ -291,7 +291,6 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
     with pytest.raises(StudyError, match=r"has 20 of 90 runs; start the study again"):
         StudyResult.load(tmp_path / "killed")
     # What a kill in the middle of writing leaves.
-    (tmp_path / "killed" / "tables" / "flows" / ".000089.parquet.tmp").write_bytes(b"\xff\xff\xff\xff")
     with (tmp_path / "killed" / "journal.jsonl").open("a") as file:
         file.write('{"run": 1')
     again = anabranch("study", "study.toml", "--out", "killed")

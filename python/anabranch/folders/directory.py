@@ -297,7 +297,7 @@ def _walk(absolute: str, flags: int, *, make: bool) -> int:
                 target = _followed(name, held, absolute)
                 links += 1
                 if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), absolute) from None
+                    raise OSError(errno.ELOOP, "too many links", absolute) from None
                 steps.extendleft(reversed(PurePath(target).parts))
                 if not target.startswith("/"):
                     continue
@@ -328,7 +328,7 @@ def _followed(name: str, folder: int, absolute: str) -> str:
     """
     link, holder = os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(folder)
     if not stat.S_ISLNK(link.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), absolute)
+        raise NotADirectoryError(errno.ENOTDIR, "is no folder", absolute)
     if holder.st_mode & _OTHERS_WRITE and link.st_uid not in (0, os.geteuid(), holder.st_uid):
         raise PermissionError(errno.EACCES, f"{name} on this path is a link of another user's", absolute)
     return os.readlink(name, dir_fd=folder)

@@ -88,7 +88,7 @@ def _put(file: Path, write: Callable[[IO[bytes]], None]) -> Path:
         with opened(place.parent, make=True) as around:
             status = around.entry(place.name)
             if status is not None and stat.S_ISDIR(status.st_mode):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+                raise IsADirectoryError(errno.EISDIR, "is a folder")
             with staging(around, place.name, _nothing) as made:
                 with made.inside.create(NEW) as new:
                     write(new)

@@ -1,0 +1,435 @@
+"""Folders, links and names that somebody has put where a command writes or reads: nothing outside is touched.
+
+Each case plants something beside or in the place of a command, such as a link to a folder of the user's under a
+name that Anabranch uses or used, or a forged manifest. After the command, whatever it answers, the victim has its
+bytes, names and rights, nothing of the user's in the place is lost, and the answer is a result or one message.
+``python attack/places.py`` runs all pairs of cases and commands; a test runs some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import multiprocessing
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SCENARIO = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[[traffic]]
+name = "pair"
+from = "left1"
+to = "right1"
+size = "20 kB"
+[run]
+duration = "1 s"
+"""
+CAPTURE = """
+[[capture]]
+file = "left1.pcapng"
+host = "left1"
+"""
+STUDY = """
+scenario = "plain.toml"
+replications = 2
+keep = "tables"
+[[factor]]
+field = "traffic[0].transport"
+levels = ["newreno", "cubic"]
+"""
+LOADS = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[routing.demand]
+ingress = "5 Mbps"
+egress = "5 Mbps"
+[[traffic]]
+from = "left1"
+to = "right1"
+[run]
+duration = "1 s"
+"""
+TOKEN = "0123456789abcdef"
+"""Of forged staging folders."""
+_PATIENCE_S = 60.0
+"""A command that hangs, as on a pipe, is interrupted then."""
+THESIS = "six years of work\n"
+FILES = (
+    "manifest.json", "summary.json", "flows.parquet", "report.html", "scenario.toml", "left1.pcapng", "study.json",
+    "study.toml", "journal.jsonl", "runs.csv", "runs.parquet", "cells.csv", "study.xlsx", "mininet.py", "x.csv",
+)  # fmt: skip
+FOLDERS = ("figures", "tables", "tables/flows", "topologies", "inputs", "logs", "sequences", "captures")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that writes into ``out`` in its folder, and what makes an earlier result there."""
+
+    name: str
+    arguments: tuple[str, ...]
+    earlier: tuple[str, ...] = ()
+
+
+_RUN = ("run", "captured.toml", "--no-page", "--out", "out")
+COMMANDS = (
+    Command("run", _RUN, _RUN),
+    Command("run --replace", (*_RUN, "--replace"), _RUN),
+    Command("run with a page", ("run", "plain.toml", "--out", "out"), ("run", "plain.toml", "--out", "out")),
+    Command("study", ("study", "study.toml", "--jobs", "1", "--out", "out"),
+            ("study", "study.toml", "--jobs", "1", "--out", "out")),
+    Command("study --replace", ("study", "study.toml", "--jobs", "1", "--out", "out", "--replace"),
+            ("study", "study.toml", "--jobs", "1", "--out", "out")),
+    Command("report", ("report", "out"), _RUN),
+    Command("report --figures", ("report", "out", "--figures", "svg", "--replace"), _RUN),
+    Command("report of a study", ("report", "out"), ("study", "study.toml", "--jobs", "1", "--out", "out")),
+    Command("report elsewhere", ("report", "result", "--out", "out"), ("report", "result", "--out", "out")),
+    Command("capture", ("capture", "given.pcapng", "--out", "out"), ("capture", "given.pcapng", "--out", "out")),
+    Command("export", ("export", "plain.toml", "--to", "mininet", "--out", "out"),
+            ("export", "plain.toml", "--to", "mininet", "--out", "out")),
+    Command("export --replace", ("export", "plain.toml", "--to", "csv", "--out", "out", "--replace"),
+            ("export", "plain.toml", "--to", "csv", "--out", "out")),
+    Command("new", ("new", "congestion-control", "mine", "--out", "out")),
+    Command("routes", ("routes", "plain.toml", "--out", "out/plan.json", "--csv", "out/x.csv")),
+    Command("load", ("load", "loads.toml", "--csv", "out/x.csv", "--page", "out/report.html")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where a case is tried: a folder to work in, the place in it, and what must not be touched."""
+
+    work: Path
+    place: Path
+    victim: Path
+
+    @property
+    def thesis(self) -> Path:
+        """A file of the user's outside."""
+        return self.victim / "thesis.tex"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something in the way of a command."""
+
+    name: str
+    plant: Callable[[Ground], None]
+
+
+def _link(name: str, to: Callable[[Ground], Path], *, beside: bool = False) -> Callable[[Ground], None]:
+    def plant(ground: Ground) -> None:
+        file = (ground.work if beside else ground.place) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _clear(file)
+        file.symlink_to(to(ground))
+
+    return plant
+
+
+def _hard_link(name: str) -> Callable[[Ground], None]:
+    def plant(ground: Ground) -> None:
+        ground.place.mkdir(exist_ok=True)
+        _clear(ground.place / name)
+        (ground.place / name).hardlink_to(ground.thesis)
+
+    return plant
+
+
+def _users(name: str) -> Callable[[Ground], None]:
+    """A folder of the user's own under a name that was ours."""
+
+    def plant(ground: Ground) -> None:
+        folder = ground.work / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "mine.txt").write_text(THESIS)
+
+    return plant
+
+
+def _forged(
+    *, inside: bool, ready: bool, inode: bool, mode: int, links: bool = False
+) -> Callable[[Ground], None]:
+    """A folder that looks like one of ours in the middle of its work."""
+
+    def plant(ground: Ground) -> None:
+        around = ground.place if inside else ground.work
+        around.mkdir(exist_ok=True)
+        folder = around / f".anabranch-{TOKEN}"
+        folder.mkdir(mode=0o700)
+        content = THESIS.encode()
+        entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        ticket = {
+            "format": "anabranch-staging",
+            "token": TOKEN,
+            "inode": folder.stat().st_ino + (0 if inode else 1),
+            "place": "." if inside else ground.place.name,
+            "ready": ready,
+            "files": {"thesis.tex": entry, "../victim/new.txt": entry},
+            "before": {"flows.parquet": entry},
+        }
+        (folder / "ticket.json").write_text(json.dumps(ticket))
+        if links:
+            (folder / "new").symlink_to(ground.victim)
+            (folder / "old").symlink_to(ground.victim)
+        else:
+            (folder / "new").mkdir()
+            (folder / "new" / "thesis.tex").write_text(THESIS)
+        folder.chmod(mode)
+
+    return plant
+
+
+def _manifest(files: object, **further: object) -> Callable[[Ground], None]:
+    """A manifest that claims files, beside the user's own thesis."""
+
+    def plant(ground: Ground) -> None:
+        ground.place.mkdir(exist_ok=True)
+        (ground.place / "thesis.tex").write_text(THESIS)
+        data: dict[str, Any] = {"format": "anabranch-manifest", "format_version": 2, "kind": "run"}
+        with suppress(OSError, ValueError):
+            data |= json.loads((ground.place / "manifest.json").read_text(encoding="utf-8"))
+        known = data.get("files", {})
+        data["files"] = {**known, **files} if isinstance(files, dict) and isinstance(known, dict) else files
+        _clear(ground.place / "manifest.json")
+        (ground.place / "manifest.json").write_text(json.dumps({**data, **further}))
+
+    return plant
+
+
+def _special(name: str) -> Callable[[Ground], None]:
+    """A pipe, which nobody writes to, under a name of ours."""
+
+    def plant(ground: Ground) -> None:
+        ground.place.mkdir(exist_ok=True)
+        _clear(ground.place / name)
+        os.mkfifo(ground.place / name)
+
+    return plant
+
+
+def _anothers(ground: Ground) -> None:
+    """The place belongs to another user, in a folder of this one."""
+    ground.place.mkdir(exist_ok=True)
+    (ground.place / "mine.txt").write_text(THESIS)
+    if os.geteuid() == 0:
+        os.chown(ground.place, 65534, 65534)
+
+
+def _clear(file: Path) -> None:
+    with suppress(FileNotFoundError):
+        if file.is_dir() and not file.is_symlink():
+            shutil.rmtree(file)
+        else:
+            file.unlink()
+
+
+def _victim(ground: Ground) -> Path:
+    return ground.victim
+
+
+def _thesis(ground: Ground) -> Path:
+    return ground.thesis
+
+
+_OLD_NAMES = (".anabranch-partial", ".anabranch-ready", f".anabranch-{TOKEN}")
+_ENTRY = {"bytes": len(THESIS), "sha256": "0" * 64}
+CASES = (
+    *(Case(f"{name} beside is a link to a folder", _link(name, _victim, beside=True))
+      for name in (".out.partial", ".out.old", ".out.lock", f".anabranch-{TOKEN}", ".partial-out")),
+    *(Case(f"{name} beside is the user's folder", _users(name)) for name in (".out.partial", ".out.old",
+                                                                            f".anabranch-{TOKEN}")),
+    *(Case(f"{name} in the place is a link to a folder", _link(name, _victim))
+      for name in (".anabranch-partial", ".anabranch-ready", f".anabranch-{TOKEN}")),
+    *(Case(f"{name} in the place is a link to a file", _link(name, _thesis))
+      for name in (".manifest.json.tmp", ".study.json.tmp", ".report.html.partial", f".anabranch-{TOKEN}")),
+    *(Case(f"{name} is a link to a file", _link(name, _thesis)) for name in FILES),
+    *(Case(f"{name} is a link to a folder", _link(name, _victim)) for name in FOLDERS),
+    *(Case(f"{name} is another name of a file", _hard_link(name)) for name in FILES),
+    *(Case(f"{name} is a pipe", _special(name)) for name in ("manifest.json", "summary.json", "journal.jsonl",
+                                                             "flows.parquet", "scenario.toml")),
+    Case("the place is a link to a folder", _link("out", _victim, beside=True)),
+    Case("the place is a link to a file", _link("out", _thesis, beside=True)),
+    Case("the place is a link to nothing", _link("out", lambda ground: ground.victim / "none", beside=True)),
+    Case("the place is another user's", _anothers),
+    *(Case(f"a forged staging folder: {options}", _forged(**options)) for options in (
+        {"inside": False, "ready": False, "inode": False, "mode": 0o700},
+        {"inside": False, "ready": True, "inode": True, "mode": 0o755},
+        {"inside": False, "ready": False, "inode": True, "mode": 0o700, "links": True},
+        {"inside": True, "ready": True, "inode": False, "mode": 0o700},
+        {"inside": True, "ready": True, "inode": True, "mode": 0o755},
+        {"inside": True, "ready": True, "inode": True, "mode": 0o700, "links": True},
+    )),
+    Case("a manifest claims the user's file", _manifest({"thesis.tex": _ENTRY})),
+    Case("a manifest claims it by name alone", _manifest(["thesis.tex", "manifest.json"], format_version=1)),
+    Case("a manifest claims files outside", _manifest({"../victim/thesis.tex": _ENTRY, "/etc/hostname": _ENTRY})),
+    Case("a manifest says that it grows", _manifest({}, growing=["thesis.tex", "../victim/", "tables/../../victim/"])),
+    Case("a manifest of other types", _manifest([[["thesis.tex"]]], kind=7, origin="here")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a command in a case."""
+
+    command: str
+    case: str
+    answer: str
+    wrong: tuple[str, ...]
+
+
+def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """What a folder holds: rights and contents by name; a link is where it leads."""
+    held: dict[str, tuple[int, bytes]] = {}
+    for path in (folder, *folder.rglob("*")):
+        status = path.lstat()
+        content = b""
+        if stat.S_ISLNK(status.st_mode):
+            content = os.fsencode(path.readlink())
+        elif stat.S_ISREG(status.st_mode):
+            content = path.read_bytes()
+        held[path.relative_to(folder).as_posix()] = (status.st_mode, content)
+    return held
+
+
+def templates(folder: Path) -> dict[str, Path]:
+    """For each command a folder with its inputs and an earlier result, from which its cases start."""
+    from worker import call  # noqa: PLC0415 - found once HERE is in the path
+
+    base = folder / "base"
+    base.mkdir(parents=True)
+    for name, text in (
+        ("plain.toml", SCENARIO),
+        ("study.toml", STUDY),
+        ("loads.toml", LOADS),
+        ("captured.toml", SCENARIO + CAPTURE),
+    ):
+        (base / name).write_text(text)
+    _made(call(("run", "captured.toml", "--no-page", "--out", "result"), base, _PATIENCE_S))
+    shutil.copy2(base / "result" / "left1.pcapng", base / "given.pcapng")
+    made = {}
+    for command in COMMANDS:
+        made[command.name] = folder / hashlib.sha256(command.name.encode()).hexdigest()[:12]
+        shutil.copytree(base, made[command.name])
+        if command.earlier:
+            _made(call(command.earlier, made[command.name], _PATIENCE_S))
+    return made
+
+
+def _made(answer: tuple[str, str]) -> None:
+    if answer[0] != "done":
+        raise RuntimeError(f"a template cannot be made: {answer}")
+
+
+def attempt(command: Command, case: Case, template: Path, scratch: Path) -> Outcome:
+    """Tries one command in one case."""
+    from worker import EXPECTED, call  # noqa: PLC0415 - found once HERE is in the path
+
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    try:
+        ground = Ground(folder / "work", folder / "work" / "out", folder / "victim")
+        shutil.copytree(template, ground.work, symlinks=True)
+        (ground.victim / "sub").mkdir(parents=True)
+        ground.thesis.write_text(THESIS)
+        (ground.victim / "sub" / "notes").write_text(THESIS)
+        case.plant(ground)
+        before, mine = tree(ground.victim), _users_texts(ground.work)
+        answer, detail = call(command.arguments, ground.work, _PATIENCE_S)
+        wrong = [] if answer in EXPECTED.values() else [f"{answer}: {detail[-600:]}"]
+        after = tree(ground.victim)
+        wrong += [f"outside: {name}" for name in sorted(before.keys() | after.keys())
+                  if before.get(name) != after.get(name)]  # fmt: skip
+        if _users_texts(ground.work) < mine:
+            wrong.append("a file of the user's is gone")
+        wrong += [
+            f"left: {path.name}" for path in ground.work.rglob(".anabranch-*") if path.name not in _OLD_NAMES
+        ]
+        return Outcome(command.name, case.name, answer, tuple(wrong))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _users_texts(work: Path) -> int:
+    """How many files below hold the user's text, each counted once however many names it has."""
+    held = set()
+    for path in work.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == THESIS.encode():
+            held.add(path.stat().st_ino)
+    return len(held)
+
+
+def _tried(work: tuple[int, str]) -> list[Outcome]:
+    """All cases of one command, in a process of its own."""
+    sys.path.insert(0, str(HERE))
+    index, scratch = work
+    for module in ("cli", "capture", "display", "report.plots.every", "report.html", "study", "worst_loads"):
+        importlib.import_module(f"anabranch.{module}")
+    command = COMMANDS[index]
+    made = json.loads((Path(scratch) / "templates.json").read_text(encoding="utf-8"))
+    return [attempt(command, case, Path(made[command.name]), Path(scratch)) for case in CASES]
+
+
+def check_all(jobs: int, chosen: str = "") -> Iterator[Outcome]:
+    """Tries the commands that begin with a word in every case."""
+    with tempfile.TemporaryDirectory(prefix="places-", ignore_cleanup_errors=True) as name:
+        sys.path.insert(0, str(HERE))
+        scratch = Path(name)
+        made = {command: str(folder) for command, folder in templates(scratch / "templates").items()}
+        (scratch / "templates.json").write_text(json.dumps(made), encoding="utf-8")
+        order = [index for index, command in enumerate(COMMANDS) if command.name.startswith(chosen)]
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+            for outcomes in pool.map(_tried, [(index, name) for index in order]):
+                yield from outcomes
+
+
+def counts(outcomes: Sequence[Outcome]) -> Mapping[str, object]:
+    """How many pairs were tried and how they were answered."""
+    return {
+        "pairs": len(outcomes),
+        "wrong": sum(bool(outcome.wrong) for outcome in outcomes),
+        "answers": Counter(outcome.answer for outcome in outcomes),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> Mapping[str, object]:
+    """Tries all pairs, and prints what is wrong."""
+    parser = argparse.ArgumentParser(prog="places", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--only", default="", help="commands that begin so")
+    options = parser.parse_args(arguments)
+    outcomes = []
+    for outcome in check_all(options.jobs, options.only):
+        outcomes.append(outcome)
+        for complaint in outcome.wrong:
+            print(f"{outcome.command}, {outcome.case}: {complaint}", flush=True)
+    print(dict(counts(outcomes)))
+    return counts(outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main()["wrong"] else 0)
