@@ -1,15 +1,14 @@
 """A second user of the machine who may write where root does: nothing of root's is touched.
 
-Root (this process) runs commands in a folder that everybody may write to, with and without the sticky bit, while a
-process of the user nobody looks for what appears there and puts links, folders and files of its own under those
-names, before and during the commands. A precious file in a folder that only root may enter must stay as it is.
-Needs root. ``python attack/two_users.py`` tries it; a test tries a few rounds.
+Root (this process) runs commands in a folder that everybody may write to, with and without the sticky bit,
+while a process of the user nobody looks for what appears there and puts links, folders and files of its own
+under those names, before and during the commands. A precious file in a folder that only root may enter must stay
+as it is. Needs root. ``python attack/two_users.py`` tries it; a test tries a round.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 NOBODY = 65534
@@ -30,60 +30,54 @@ COMMANDS = {
     "in a folder of the other's": ("run", "plain.toml", "--no-page", "--out", "{shared}/sub/res"),
     "through the other's link": ("run", "plain.toml", "--no-page", "--out", "{shared}/way/res"),
 }
-NAMES = ("summary.json", "flows.parquet", "scenario.toml", "manifest.json", "report.html", "ticket.json", "new",
-         "runs.csv", "journal.jsonl", "study.json", "x.csv")  # fmt: skip
+NAMES = (
+    "summary.json", "flows.parquet", "scenario.toml", "manifest.json", "report.html", "ticket.json", "new",
+    "runs.csv", "journal.jsonl", "study.json", "x.csv",
+)  # fmt: skip
 """Files that commands write."""
 
 
-def plant(shared: Path, precious: Path, until: float, *, takes_the_place: bool) -> None:
-    """What the other user does until then: links and folders under every name that is or may be used.
+WAYS = ("plants", "takes the place", "renames")
+"""What the other user does: plants names beforehand, the place itself, or takes what appears."""
 
-    Args:
-        shared: the folder that everybody may write to.
-        precious: a file of root's.
-        until: when it ends, on the monotonic clock.
-        takes_the_place: whether the place itself is taken, too, so that commands are refused from the first.
-    """
-    names = (".res.partial", ".res.old", ".anabranch-0123456789abcdef", ".res.lock")
-    (shared / "sub").mkdir(mode=0o777, exist_ok=True)
-    with contextlib.suppress(OSError):
+
+def plant(shared: Path, precious: Path, until: float, way: str) -> None:
+    """Does what the other user does, until a time on the monotonic clock: links to root's file above all."""
+    names = [".res.partial", ".res.old", ".anabranch-0123456789abcdef", ".res.lock"]
+    if way == "takes the place":
+        names.append("res")
+    with suppress(OSError):
+        (shared / "sub").mkdir(mode=0o777)
         (shared / "way").symlink_to(precious.parent)
-    rounds = 0
     while time.monotonic() < until:
-        rounds += 1
         seen = [entry for where in (shared, shared / "sub") for entry in _entries(where)]
         for place in (shared, shared / "sub"):
-            for name in (*names, "res") if takes_the_place else names:
-                _try(lambda name=name, place=place: (place / name).mkdir(mode=0o777))
+            for name in names:
+                with suppress(OSError):
+                    (place / name).mkdir(mode=0o777)
                 for file in NAMES:
-                    _try(lambda name=name, place=place, file=file: (place / name / file).symlink_to(precious))
-            _try(lambda place=place: (place / ".res.partial-x").symlink_to(precious.parent))
-        for entry in seen:
+                    with suppress(OSError):
+                        (place / name / file).symlink_to(precious)
+        for entry in seen if way == "renames" else ():
             # Where nothing forbids it, what root has just made gets another name, and a link its name.
-            _try(lambda entry=entry: entry.rename(entry.with_name(f"{entry.name}.taken")))
-            _try(lambda entry=entry: entry.symlink_to(precious.parent if rounds % 2 else precious))
-        if rounds % 7 == 0:
-            for entry in seen:
-                _try(lambda entry=entry: entry.unlink())
-                _try(lambda entry=entry: shutil.rmtree(entry))
+            with suppress(OSError):
+                entry.rename(entry.with_name(f"{entry.name}.taken"))
+                entry.symlink_to(precious.parent)
 
 
 def _entries(folder: Path) -> list[Path]:
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         return [entry for entry in folder.iterdir() if entry.name.startswith((".", "res"))]
     return []
 
 
-def _try(act: object) -> None:
-    with contextlib.suppress(OSError):
-        act()  # type: ignore[operator]
-
-
-def attack(rounds: int, root: Path, inputs: Mapping[str, str]) -> list[str]:
-    """Runs every command so many times beside the other user; what is wrong."""
+def attack(
+    rounds: int, root: Path, inputs: Mapping[str, str], chosen: Sequence[str] = tuple(COMMANDS)
+) -> list[str]:
+    """Runs commands so many times beside the other user; what is wrong."""
     wrong = []
     for mode in (0o1777, 0o777):
-        for command in COMMANDS:
+        for command in chosen:
             for number in range(rounds):
                 wrong += _round(root / "work", mode, (command, number), inputs)
     return wrong
@@ -106,14 +100,14 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
-        plant(shared, own / "precious", time.monotonic() + 30, takes_the_place=number % 2 == 1)
+        plant(shared, own / "precious", time.monotonic() + 30, WAYS[number % len(WAYS)])
         os._exit(0)
     try:
         time.sleep(0.1)
         filled = [argument.format(shared=shared) for argument in COMMANDS[command]]
         done = subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-m", "anabranch", *filled], cwd=work, capture_output=True, text=True, check=False,
-            timeout=120,
+            [sys.executable, "-m", "anabranch", *filled], cwd=work, capture_output=True, text=True,
+            check=False, timeout=120,
         )  # fmt: skip
     finally:
         os.kill(planter, 9)
@@ -121,8 +115,9 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
     wrong = []
     if done.returncode not in (0, 2) or "Traceback" in done.stderr:
         wrong.append(f"{command}, {oct(mode)}: status {done.returncode}: {done.stderr[-600:]}")
-    if (own / "precious").read_text() != PRECIOUS or sorted(os.listdir(own)) != ["kept", "precious"]:
-        wrong.append(f"{command}, {oct(mode)}: root's own folder has {sorted(os.listdir(own))}")
+    names = sorted(path.name for path in own.iterdir())
+    if (own / "precious").read_text() != PRECIOUS or names != ["kept", "precious"]:
+        wrong.append(f"{command}, {oct(mode)}: root's own folder has {names}, or another file")
     if (own / "precious").stat().st_uid != 0:
         wrong.append(f"{command}, {oct(mode)}: the precious file changed its owner")
     return wrong
@@ -138,10 +133,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.geteuid() != 0:
         print("needs root: nothing was tried")
         return 0
-    inputs = {"plain.toml": places.SCENARIO, "study.toml": places.STUDY}
     with tempfile.TemporaryDirectory(prefix="two-users-") as name:
         Path(name).chmod(0o755)
-        wrong = attack(options.rounds, Path(name), inputs)
+        wrong = attack(options.rounds, Path(name), places.INPUTS)
     for complaint in wrong:
         print(complaint)
     print(f"{2 * len(COMMANDS) * options.rounds} rounds, {len(wrong)} wrong")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import Scenario, Study
+from anabranch.errors import AnabranchError
 from anabranch.own.new import KINDS, new
 from anabranch.study.check import design
 
