@@ -2,8 +2,8 @@
 
 Root (this process) runs commands in a folder that everybody may write to, with and without the sticky bit,
 while a process of the user nobody looks for what appears there and puts links, folders and files of its own
-under those names, before and during the commands. A precious file in a folder that only root may enter must stay
-as it is. Needs root. ``python attack/two_users.py`` tries it; a test tries a round.
+under those names, before and during the commands. A precious file in a folder that only root may enter must
+stay as it is. Needs root. ``python attack/two_users.py`` tries it; a test tries a round.
 """
 
 from __future__ import annotations
