@@ -113,9 +113,12 @@ def export(
         if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
-            job = ExportJob(layout, PlanPaths.of(first), buckets, resilient, own)
         else:
-            job = ExportJob(layout, PlanPaths.of(plan_data(scenario, setup)), buckets, resilient)
+            first, own = plan_data(scenario, setup), ()
+        balancing = str(setup.routing.load_balancing["algorithm"])
+        job = ExportJob(
+            layout, PlanPaths.of(first), buckets, resilient, own, balancing, has_events=bool(setup.events)
+        )
         found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
