@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anabranch.csv_cells import FORMULA, NUMBER, escaped
 from anabranch.errors import ResultError, reason
 from anabranch.folders import Replacement, read_manifest, replacing
 
@@ -287,24 +287,12 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
 
 
-_RUN_BY_SPREADSHEETS = r"^[=+\-@\t\r]"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-
-
 def csv_bytes(table: pl.DataFrame) -> bytes:
-    """A table as CSV, of which a spreadsheet runs nothing.
-
-    Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV injection");
-    numbers such as ``-3.5`` stay.
-    """
+    """A table as CSV, of which a spreadsheet runs nothing; see :func:`anabranch.csv_cells.escaped`."""
     text = pl.col(pl.String)
-    formula = text.str.contains(_RUN_BY_SPREADSHEETS) & ~text.str.contains(_NUMBER)
+    formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
     safe = table.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
-    return (
-        safe.rename(lambda name: f"'{name}" if re.match(_RUN_BY_SPREADSHEETS, name) else name)
-        .write_csv()
-        .encode()
-    )
+    return safe.rename(escaped).write_csv().encode()
 
 
 def _series(name: str, values: Column) -> pl.Series:

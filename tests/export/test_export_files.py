@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
+import itertools
 import json
 import os
 import re
@@ -408,3 +411,33 @@ def test_only_what_a_scenario_has_is_told_as_left_out(name: str, tmp_path: Path)
     is_emulator = name in ("mininet", "containerlab")
     assert "events" not in single
     assert ("events" in notes('scheme = "shortest"\n', more=EVENT)) is is_emulator
+
+
+def test_names_that_a_spreadsheet_would_run_are_text_and_come_back(tmp_path: Path) -> None:
+    names = ["=1+1", "+a", "-b", "@c", "'=d", "-3"]
+    nodes = "".join(f'[[network.node]]\nname = "{name}"\n' for name in names)
+    links = "".join(
+        f'[[network.link]]\nbetween = ["{a}", "{b}"]\nnew = true\n' for a, b in itertools.pairwise(names)
+    )
+    original = Scenario.loads(
+        f'{nodes}{links}[network.links]\ncapacity = "1 Mbps"\ndelay = "1 ms"\nweight = 3\n'
+        f'[[traffic]]\nfrom = "=1+1"\nto = "-3"\n[run]\nduration = "1 s"\n{DEMAND}'
+        '[routing]\nscheme = "ecmp"\nmetric = "weight"\n'
+    )
+    export(original, "csv", tmp_path)
+    tables = [file for file in tmp_path.iterdir() if file.suffix == ".csv"]
+    assert len(tables) >= 4
+    for file in tables:
+        cells = [cell for row in csv.reader(io.StringIO(file.read_text(), newline="")) for cell in row]
+        assert "'''=d" in cells or "''=d" in cells or file.name == "next_hops.csv"
+        assert all(cell[:1] not in "=+-@" or cell in ("-3", "") for cell in cells)
+    again = original.replace(
+        {
+            "routing.scheme": "given",
+            "routing.paths": f"file:{tmp_path}/routes.csv",
+            "network.weights": f"file:{tmp_path}/weights.csv",
+        }
+    )
+    before, after = ([link.load for link in worst_loads(each).links] for each in (original, again))
+    assert after == before
+    assert max(before) > 0

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from anabranch.csv_cells import escaped
 from anabranch.errors import ExportError
 from anabranch.export.forwarding import along_rounded
 from anabranch.export.layout import DeviceLayout
@@ -124,11 +125,11 @@ class Export:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
+    """A table as CSV, of which a spreadsheet runs nothing, and which a scenario reads."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue()
 
 
