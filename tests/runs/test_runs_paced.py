@@ -83,7 +83,7 @@ new = true
     ],
 )
 def test_the_published_schedule_says_when_it_does_not_hold(flows: int, origins: str, told: str) -> None:
-    """The thesis's equations are of one access switch, and at least one segment of each flow in an interval."""
+    """Its equations are of one access switch, and at least one segment of each flow in an interval."""
 
     def warnings(schedule: str) -> list[str]:
         values = {"flows": flows, "origins": origins, "more": SECOND_SWITCH, "schedule": schedule}
