@@ -203,6 +203,8 @@ class Result:
             ResultError: if there is none.
         """
         folder = Path(folder)
+        if not folder.is_dir():
+            raise ResultError(f"{folder}: is not there" if not folder.exists() else f"{folder}: is no folder")
         summary = _read_summary(folder)
         if summary is None:
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
@@ -210,10 +212,17 @@ class Result:
             files = read_manifest(folder).get("files", [])
             if _SUMMARY not in files:
                 files = sorted(file.name for file in folder.glob("*.parquet"))
-            names = [name for name in files if name.endswith(".parquet") and "/" not in name]
+            names = [name for name in map(str, files) if name.endswith(".parquet") and "/" not in name]
             tables = {Path(name).stem: pl.read_parquet(folder / name) for name in names}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{folder}: a table cannot be read: {error}") from None
+        from anabranch.stored import REMEDY, check_table  # noqa: PLC0415 - as in _read_summary
+
+        try:
+            for name, table in tables.items():
+                check_table(f"{name}.parquet", table)
+        except ValueError as error:
+            raise ResultError(f"{folder}: {error}: {REMEDY}") from None
         for key in ("format", "format_version"):
             summary.pop(key, None)
         return cls(tables, summary)
@@ -273,12 +282,26 @@ def json_ready(value: Any) -> Any:
 
 
 def _read_summary(folder: Path) -> dict[str, Any] | None:
-    """The summary of a result folder; None if it is none."""
+    """The summary of a result folder; None if it is none.
+
+    Raises:
+        ResultError: if it has something that no run writes.
+    """
     try:
-        summary = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = (folder / _SUMMARY).read_bytes()
+    except OSError:
         return None
-    return summary if isinstance(summary, dict) and summary.get("format") == FORMAT else None
+    # Whoever only writes results need not wait for pydantic.
+    from anabranch.stored import REMEDY, Summary, check, read_json  # noqa: PLC0415
+
+    try:
+        summary = read_json(content)
+        if not isinstance(summary, dict) or summary.get("format") != FORMAT:
+            return None
+        check(Summary, summary)
+    except ValueError as error:
+        raise ResultError(f"{folder / _SUMMARY}: {error}: {REMEDY}") from None
+    return summary
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
