@@ -13,6 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 REMEDY = "the file is damaged, or was changed; run it again"
 """What to do about a value that no run has written."""
 
+_MOST_DIGITS = 400
+"""Digits of a whole number: more than the largest double has."""
+
 
 def read_json(text: str | bytes) -> Any:
     """Returns the data of a JSON text (RFC 8259).
@@ -23,7 +26,11 @@ def read_json(text: str | bytes) -> Any:
     """
     try:
         return json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_short,
+            object_pairs_hook=_unique,
         )
     except RecursionError:
         raise ValueError("is nested too deep") from None
@@ -31,6 +38,12 @@ def read_json(text: str | bytes) -> Any:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"has {name}, which is no number")
+
+
+def _short(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"has {text[:20]}..., which has too many digits")
+    return int(text)
 
 
 def _finite(text: str) -> float:
