@@ -88,6 +88,9 @@ def _messages() -> Iterator[None]:
         # A reader that has gone is no error; typer sees to it.
         if error.errno == errno.EPIPE:
             raise
+        if isinstance(error.filename, str | bytes):
+            say(f"{os.fsdecode(error.filename)}: {reason(error)}")
+            sys.exit(EXIT_MISTAKE)
         say(f"output cannot be written: {reason(error)}")
         # What is still buffered cannot be written at the exit, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anabranch.csv_cells import FORMULA, NUMBER, escaped
-from anabranch.errors import ResultError, reason
+from anabranch.errors import ResultError, reason, written_for
 from anabranch.folders import Replacement, read_manifest, replacing
 
 if TYPE_CHECKING:
@@ -164,7 +164,8 @@ class Result:
             ResultError: if it cannot be written.
         """
         try:
-            self._write(place.partial, scenario, captures, add)
+            with written_for(place.place, place.partial):
+                self._write(place.partial, scenario, captures, add)
             place.put({key: self.summary[key] for key in _ORIGIN if key in self.summary})
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{place.place}: cannot be written: {reason(error)}") from None

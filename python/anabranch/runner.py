@@ -22,7 +22,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.cautions import cautions
-from anabranch.errors import Problem, ResultError, ScenarioError, reason
+from anabranch.errors import Problem, ResultError, ScenarioError, reason, written_for
 from anabranch.folders import Replacement, check_target, replacing
 from anabranch.own.failure import failed
 from anabranch.result import CAPTURES, Result
@@ -135,7 +135,8 @@ def run(
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred(_core.inside_own_code) as heard:
-            result = way.measured(scenario, captured, planned, heard, progress)
+            with nullcontext() if place is None else written_for(place.place, place.partial):
+                result = way.measured(scenario, captured, planned, heard, progress)
             pages = page_writer(result, page=page, figures=figures)
             keep(result, place, scenario, captures, heard, add=_both(way.add, pages))
     return result

@@ -8,12 +8,13 @@ their own; ``added_load.py`` says what rounding costs.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from anabranch.errors import ExportError
+from anabranch.errors import ExportError, writing, written_for
 from anabranch.export import containerlab, csv_tables, frr, graph_files, iproute2, mininet, openflow
 from anabranch.export.added_load import AddedLoad, added_loads
 from anabranch.export.job import Export, ExportJob
@@ -31,6 +32,7 @@ __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported"
 DEFAULT_BUCKETS = 64
 """Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
 MOST_BUCKETS = 1024
+_EXECUTABLE: Final = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
 
 class Format(NamedTuple):
@@ -126,9 +128,11 @@ def export(
             what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
             path = place.partial / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            if path.suffix == ".sh":
-                path.chmod(0o755)
-        place.put()
+            with written_for(folder, place.partial), writing(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+                if path.suffix == ".sh":
+                    path.chmod(path.stat().st_mode | _EXECUTABLE)
+        with writing(folder):
+            place.put()
     return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))

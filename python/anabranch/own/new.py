@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import keyword
+import os
 from pathlib import Path
 
-from anabranch.errors import Problem, ScenarioError, reason
+from anabranch.errors import Problem, ScenarioError, reason, writing
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 
@@ -29,6 +30,7 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
     Raises:
         ScenarioError: if there is no such kind, the name is none of Python's, or the folder is there already
             or cannot be made.
+        ResultError: if a file cannot be written; then nothing is left of it.
     """
     module = name.replace("-", "_")
     if kind not in KINDS:
@@ -38,6 +40,8 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
         raise ScenarioError([Problem("", message)])
     folder = Path(module) if folder is None else folder
     class_name = "".join(part.capitalize() for part in module.split("_"))
+    # The folder itself, and then those on the way to it.
+    missing = [path for path in (folder, *folder.parents) if not os.path.lexists(path)]
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -45,10 +49,20 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
         raise ScenarioError([Problem("", message)]) from None
     except OSError as error:
         raise ScenarioError([Problem("", f"{folder}/ cannot be made: {reason(error)}")]) from None
-    written = []
-    for file in _FILES:
-        text = (_TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
-        made = folder / file.replace("mine", module)
-        made.write_text(text.replace("Mine", class_name).replace("mine", module), encoding="utf-8")
-        written.append(made)
+    written: list[Path] = []
+    try:
+        for file in _FILES:
+            text = (_TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
+            written.append(folder / file.replace("mine", module))
+            with writing(written[-1]):
+                written[-1].write_text(
+                    text.replace("Mine", class_name).replace("mine", module), encoding="utf-8"
+                )
+    except BaseException:
+        # All of it, or nothing.
+        for path in written:
+            path.unlink(missing_ok=True)
+        for made in missing:
+            made.rmdir()
+        raise
     return written

@@ -40,6 +40,10 @@ def _field(value: str) -> str:
     return value
 
 
+_MOST_LETTERS = 200
+"""Letters of a name that becomes one of a file, with its ending."""
+
+
 def _statistic(value: str) -> str:
     if value not in STATISTICS and not re.fullmatch(r"p[1-9][0-9]?", value):
         listed = ", ".join(quoted(name) for name in STATISTICS)
@@ -50,6 +54,10 @@ def _statistic(value: str) -> str:
 def _column(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value):
         raise ValueError(f'{quoted(value)} is no column name; write letters, digits and _, such as "fct_us"')
+    if len(value) > _MOST_LETTERS:
+        raise ValueError(
+            f"has {len(value)} letters, and figures have it as their file name; {_MOST_LETTERS} at most"
+        )
     return value
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,7 +23,7 @@ import polars as pl
 import tomli_w
 
 from anabranch import _core
-from anabranch.errors import Problem, ResultError, StudyError, reason
+from anabranch.errors import Problem, ResultError, StudyError, reason, written_for
 from anabranch.folders import Addition
 from anabranch.result import csv_bytes
 from anabranch.signals import deferred
@@ -84,7 +85,9 @@ class Store:
             if self._journal is not None:
                 self._journal.close()
                 self._tidy()
-            self._addition.close()
+            # A folder that somebody has removed has taken its lock along.
+            with suppress(FileNotFoundError):
+                self._addition.close()
 
     def _tidy(self) -> None:
         """Removes what was being written when a process was stopped."""
@@ -158,11 +161,12 @@ class Store:
             for name, table in (("runs", result.runs), ("cells", result.cells)):
                 _write(partial / f"{name}.parquet", parquet(table))
                 _write(partial / f"{name}.csv", csv_bytes(table))
+            if add is not None:
+                with written_for(self._folder, partial):
+                    add(result, partial)
+            self._addition.put()
         except OSError as error:
             raise self._unwritable(error) from None
-        if add is not None:
-            add(result, partial)
-        self._addition.put()
         return replace(result, repeated=tuple(self._open_journal.rejected.values()))
 
     def _unwritable(self, error: OSError) -> StudyError:
