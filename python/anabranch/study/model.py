@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from anabranch.errors import ScenarioError, StudyError
+from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
@@ -232,6 +232,9 @@ class Study(Table):
             data = parse_toml(read_text(path), path.name)
         except ScenarioError as error:
             raise StudyError(error.problems, error.origin) from None
+        if data.keys() & {"network", "traffic", "run"} and "scenario" not in data:
+            message = f"is a scenario; run it by: anabranch run {path}"
+            raise StudyError([Problem("", message)], path.name)
         return cls.from_data(data, origin=path.name, base=path.parent)
 
     @classmethod
