@@ -16,6 +16,7 @@ class Outcome(TypedDict):
     tables: dict[str, Columns]
     summary: dict[str, object]
     lost_captures: list[tuple[str, float, str]]
+    breaches: NotRequired[list[tuple[float, int | None, list[int], tuple[int, int] | None]]]
     one_core: NotRequired[str | None]
 
 class SetupError(ValueError):

@@ -340,6 +340,7 @@ def study(
     from anabranch.progress import study_progress
     from anabranch.result import json_ready
     from anabranch.study import Study
+    from anabranch.study.journal import NAME as JOURNAL
 
     _check_against(against)
     loaded = Study.load(study)
@@ -360,6 +361,8 @@ def study(
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         say(f"interrupted{kept if folder.is_dir() else ''}")
         raise typer.Exit(exit_status()) from None
+    for why in result.repeated:
+        say(f"warning: {folder / JOURNAL}, {why}; the run was done again")
     if result.replications < loaded.replications:
         say(
             f"replications: nothing in this study is random, so that {loaded.replications} runs of a cell "

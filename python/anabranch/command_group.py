@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -27,6 +29,7 @@ from anabranch.signals import exit_status
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
 
+_OF_A_STUDY = re.compile(r"^\s*(\[\[factor\]\]|\[\[metric\]\]|replications\s*=)", re.MULTILINE)
 DISTRIBUTIONS: Mapping[str, str] = {
     "reproduce": "anabranch-publications",
     "compare": "anabranch-publications",
@@ -46,10 +49,13 @@ class CommandGroup(TyperGroup):
         """The command of that name, or None.
 
         Raises:
-            CommandError: if a distribution of this repository has it that is not installed.
+            CommandError: if it is the name of a file or folder, or if a distribution of this repository has
+                it that is not installed.
         """
         if cmd_name not in self.commands:
             self._add_offered()
+        if cmd_name not in self.commands and (place := Path(cmd_name)).exists():
+            raise CommandError(f"{place}: is no command; write: anabranch {_command_for(place)} {place}")
         if cmd_name not in self.commands and cmd_name in DISTRIBUTIONS:
             distribution = DISTRIBUTIONS[cmd_name]
             raise CommandError(
@@ -75,6 +81,19 @@ class CommandGroup(TyperGroup):
                 self.add_command(_offered(entry), entry.name)
 
 
+def _command_for(place: Path) -> str:
+    """The command that takes a file or a folder."""
+    if place.is_dir():
+        return "report"
+    if place.suffix != ".toml":
+        return "capture" if place.suffix in (".pcap", ".pcapng", ".gz", ".zst") else "run"
+    try:
+        text = place.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "run"
+    return "study" if _OF_A_STUDY.search(text) else "run"
+
+
 @contextmanager
 def _messages() -> Iterator[None]:
     """What goes wrong becomes one message and an exit status."""
@@ -88,6 +107,9 @@ def _messages() -> Iterator[None]:
         # A reader that has gone is no error; typer sees to it.
         if error.errno == errno.EPIPE:
             raise
+        if isinstance(error.filename, str | bytes):
+            say(f"{os.fsdecode(error.filename)}: {reason(error)}")
+            sys.exit(EXIT_MISTAKE)
         say(f"output cannot be written: {reason(error)}")
         # What is still buffered cannot be written at the exit, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

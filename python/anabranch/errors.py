@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class AnabranchError(Exception):
@@ -88,3 +90,36 @@ def system_error(number: int | None, what: str | None = None) -> OSError:
 def reason(error: BaseException) -> str:
     """Why something cannot be read or written: the system's words, or the library's where it has its own."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """A file is written in this block.
+
+    Raises:
+        ResultError: if the system cannot, with the file's name, which its own error may lack.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ResultError(f"{file}: cannot be written: {reason(error)}") from None
+
+
+@contextmanager
+def written_for(place: Path, hidden: Path) -> Iterator[None]:
+    """What is written in this block goes into a hidden folder, which takes the place of another one.
+
+    Raises:
+        ResultError: if something of it cannot be written, with its name in the place.
+        OSError: if the system does not say what, or it is something else.
+    """
+    try:
+        yield
+    except ResultError as error:
+        raise ResultError(str(error).replace(f"{hidden}{os.sep}", f"{place}{os.sep}")) from None
+    except OSError as error:
+        name = error.filename if isinstance(error.filename, str | bytes) else ""
+        if not os.fsdecode(name).startswith(f"{hidden}{os.sep}"):
+            raise
+        file = os.fsdecode(name).replace(f"{hidden}{os.sep}", f"{place}{os.sep}")
+        raise ResultError(f"{file}: cannot be written: {reason(error)}") from None

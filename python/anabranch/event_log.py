@@ -126,12 +126,17 @@ _EVENTS: dict[str, tuple[str, _Fields]] = {
 """Each event of the table ``log``: its name, and the fields of its ``data``."""
 
 
+_MOST_LETTERS = 200
+"""Letters of a flow's name in that of a file."""
+
+
 def flow_file_stem(flow: int, name: str) -> str:
     """Name of a file about a flow, without its ending.
 
-    The number tells flows apart whose names have the same letters once a file system accepts them.
+    The number tells flows apart whose names have the same letters once a file system accepts them: so many of
+    them as leave room for an ending in the 255 bytes that names have at most.
     """
-    return f"{flow}-{re.sub(r'[^A-Za-z0-9_.]+', '-', name)}"
+    return f"{flow}-{re.sub(r'[^A-Za-z0-9_.]+', '-', name)[:_MOST_LETTERS]}"
 
 
 def save_log(log: pl.DataFrame, names: Mapping[int, str], folder: Path) -> list[Path]:

@@ -67,6 +67,11 @@ class PlanPaths:
         """All pairs, in order."""
         return sorted([*self.paths, *self.hop_by_hop])
 
+    def splits(self) -> bool:
+        """Whether any pair has several ways."""
+        hops = (links for table in self.tables.values() for links in table.values())
+        return any(len(ways) > 1 for ways in (*self.paths.values(), *hops))
+
     def of_pair(self, links: Sequence[LinkSetup], pair: Pair, most: int) -> Sequence[WeightedPath] | None:
         """The paths of a pair; None if it goes hop by hop, and by more than ``most`` of them."""
         if pair in self.paths:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anabranch.errors import ResultError, reason
+from anabranch.csv_cells import FORMULA, NUMBER, escaped
+from anabranch.errors import ResultError, reason, written_for
 from anabranch.folders import (
     Replacement,
     open_inside,
@@ -171,7 +171,8 @@ class Result:
             ResultError: if it cannot be written.
         """
         try:
-            self._write(place.partial, scenario, captures, add)
+            with written_for(place.place, place.partial):
+                self._write(place.partial, scenario, captures, add)
             place.put({key: self.summary[key] for key in _ORIGIN if key in self.summary})
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{place.place}: cannot be written: {reason(error)}") from None
@@ -210,6 +211,8 @@ class Result:
             ResultError: if there is none.
         """
         folder = Path(folder)
+        if not folder.is_dir():
+            raise ResultError(f"{folder}: is not there" if not folder.exists() else f"{folder}: is no folder")
         summary = _read_summary(folder)
         if summary is None:
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
@@ -222,6 +225,13 @@ class Result:
             tables = {Path(name).stem: read_parquet(folder, name) for name in names}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{folder}: a table cannot be read: {error}") from None
+        from anabranch.stored import REMEDY, check_table  # noqa: PLC0415 - as in _read_summary
+
+        try:
+            for name, table in tables.items():
+                check_table(f"{name}.parquet", table)
+        except ValueError as error:
+            raise ResultError(f"{folder}: {error}: {REMEDY}") from None
         for key in ("format", "format_version"):
             summary.pop(key, None)
         return cls(tables, summary)
@@ -292,12 +302,26 @@ def json_ready(value: Any) -> Any:
 
 
 def _read_summary(folder: Path) -> dict[str, Any] | None:
-    """The summary of a result folder; None if it is none."""
+    """The summary of a result folder; None if it is none.
+
+    Raises:
+        ResultError: if it has something that no run writes.
+    """
     try:
-        summary = json.loads(read_inside(folder, _SUMMARY))
-    except (OSError, ValueError):
+        content = read_inside(folder, _SUMMARY)
+    except OSError:
         return None
-    return summary if isinstance(summary, dict) and summary.get("format") == FORMAT else None
+    # Whoever only writes results need not wait for pydantic.
+    from anabranch.stored import REMEDY, Summary, check, read_json  # noqa: PLC0415
+
+    try:
+        summary = read_json(content)
+        if not isinstance(summary, dict) or summary.get("format") != FORMAT:
+            return None
+        check(Summary, summary)
+    except ValueError as error:
+        raise ResultError(f"{folder / _SUMMARY}: {error}: {REMEDY}") from None
+    return summary
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
@@ -306,24 +330,12 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
 
 
-_RUN_BY_SPREADSHEETS = r"^[=+\-@\t\r]"
-_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-
-
 def csv_bytes(table: pl.DataFrame) -> bytes:
-    """A table as CSV, of which a spreadsheet runs nothing.
-
-    Text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV injection");
-    numbers such as ``-3.5`` stay.
-    """
+    """A table as CSV, of which a spreadsheet runs nothing; see :func:`anabranch.csv_cells.escaped`."""
     text = pl.col(pl.String)
-    formula = text.str.contains(_RUN_BY_SPREADSHEETS) & ~text.str.contains(_NUMBER)
+    formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
     safe = table.with_columns(pl.when(formula).then("'" + text).otherwise(text).name.keep())
-    return (
-        safe.rename(lambda name: f"'{name}" if re.match(_RUN_BY_SPREADSHEETS, name) else name)
-        .write_csv()
-        .encode()
-    )
+    return safe.rename(escaped).write_csv().encode()
 
 
 def _series(name: str, values: Column) -> pl.Series:

@@ -22,12 +22,13 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.cautions import cautions
-from anabranch.errors import Problem, ResultError, ScenarioError, reason
+from anabranch.errors import Problem, ResultError, ScenarioError, reason, written_for
 from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.result import CAPTURES, Result
 from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
+from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.memory import check_memory
@@ -134,7 +135,8 @@ def run(
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred(_core.inside_own_code) as heard:
-            result = way.measured(scenario, captured, planned, heard, progress)
+            with nullcontext() if place is None else written_for(place.place, place.partial):
+                result = way.measured(scenario, captured, planned, heard, progress)
             pages = page_writer(result, page=page, figures=figures)
             keep(result, place, scenario, captures, heard, add=_both(way.add, pages))
     return result
@@ -293,6 +295,7 @@ def measured(
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
             *_full_logs(result),
+            *_breaches(setup, outcome.get("breaches", ())),
             *_lost_captures(outcome["lost_captures"]),
             *_one_core(outcome.get("one_core")),
         ],
@@ -331,6 +334,24 @@ def _full_logs(result: Result) -> list[str]:
 def _one_core(why: str | None) -> list[str]:
     """Why a run was not divided though two cores were asked for."""
     return [f"the run has one core, though two were asked for: {why}"] if why is not None else []
+
+
+def _breaches(
+    setup: Setup, breaches: Iterable[tuple[float, int | None, Sequence[int], tuple[int, int] | None]]
+) -> Iterator[str]:
+    """Which assumptions of the published schedule of paced senders did not hold."""
+    for at_s, link, switches, flows in breaches:
+        names = " and ".join(quoted(setup.nodes[switch].name) for switch in switches)
+        if link is not None:
+            broken = f"flows of {names} share the link {quoted(setup.links[link].name)}"
+        else:
+            count, segments = flows or (0, 0)
+            broken = f"{names} has {count:,} flows for {segments:,} segments"
+        yield (
+            'controller.application.schedule: "published" holds for the senders of one access switch, as '
+            f"many as an interval has segments; at {at_s:.6g} s {broken}, so that queues grow from then on; "
+            'take "stretched"'
+        )
 
 
 def _lost_captures(lost: list[tuple[str, float, str]]) -> list[str]:

@@ -1,5 +1,6 @@
 """A result folder with a damaged file is told in one message, whatever the damage."""
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from anabranch import Scenario, Study
+from anabranch import Result, Scenario, Study
 from anabranch.cli import app
+from anabranch.errors import ResultError
 from anabranch.report.plots.plot import fitted
 
 from .conftest import SMALL
@@ -86,3 +88,62 @@ def test_a_long_title_is_cut_in_a_moment() -> None:
     assert "..." in cut
     assert 20 < len(cut) < 100
     assert sys.getsizeof(fitted("wide" * 100, 1.0, 8.0)) < 100
+
+
+WRONG_VALUES = {
+    "seed": (True, -1, 1.5, "1", 2**70, None),
+    "ended_s": ("1", -1, None, [1], True),
+    "jain_index": ("high", 2, -0.1, False),
+    "delivered_mbps": ("fast", -3, [], {}),
+    "warnings": ("one", [1], {"a": 1}, None),
+    "network": ([None], 3),
+    "packet_hops": (-5, 0.5, "many"),
+    "interrupted": (1, "no"),
+    "version": (3, None),
+    "format_version": ("1", -1, True),
+}
+
+
+@pytest.mark.parametrize("key", list(WRONG_VALUES))
+def test_a_value_of_a_summary_that_cannot_be_is_told(key: str, results: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(results / "run", tmp_path / "run")
+    summary = json.loads((copy / "summary.json").read_text())
+    assert Result.load(copy).flows.height > 0
+    for value in WRONG_VALUES[key]:
+        (copy / "summary.json").write_text(json.dumps({**summary, key: value}))
+        with pytest.raises(ResultError, match=rf"summary\.json: {key}.*damaged, or was changed"):
+            Result.load(copy)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"jain_index": NaN',
+        '"jain_index": Infinity',
+        '"jain_index": 1e999',
+        f'"x": {"[" * 100_000}',
+        '"x": 1,"x": 2',
+    ],
+)
+def test_what_is_no_json_in_a_summary_is_told(text: str, results: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(results / "run", tmp_path / "run")
+    summary = json.loads((copy / "summary.json").read_text())
+    del summary["jain_index"]
+    (copy / "summary.json").write_text("{" + text + "," + json.dumps(summary)[1:])
+    done = CliRunner().invoke(app, ["report", str(copy)])
+    assert done.exit_code == 2
+    assert done.output.startswith(f"{copy}/summary.json: ")
+    assert done.output.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_in_a_table_that_is_none_is_told(value: float, results: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(results / "run", tmp_path / "run")
+    file = copy / "flows.parquet"
+    pl.read_parquet(file).with_columns(pl.lit(value).alias("goodput_mbps")).write_parquet(file)
+    with pytest.raises(ResultError, match=r"flows\.parquet: column goodput_mbps"):
+        Result.load(copy)
+    counts = pl.read_parquet(results / "run" / "flows.parquet")
+    counts.with_columns((-pl.lit(3)).cast(pl.Int64).alias("retransmissions")).write_parquet(file)
+    with pytest.raises(ResultError, match=r"flows\.parquet: column retransmissions"):
+        Result.load(copy)

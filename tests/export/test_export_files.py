@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
+import itertools
 import json
 import os
 import re
@@ -180,7 +183,6 @@ def test_emulators_name_what_they_cannot_express(tmp_path: Path) -> None:
     for name in ("mininet", "containerlab"):
         found = export(scenario, name, tmp_path / name)
         assert any(note.startswith("a loss model with bursts") for note in found.notes)
-        assert any("load balancing" in note for note in found.notes)
     head = (tmp_path / "mininet" / "topology.py").read_text().split('"""')[1]
     assert "- a loss model with bursts; the mean loss stands for it: a->b and 9 more" in head
     top = (tmp_path / "containerlab" / "anabranch.clab.yml").read_text().splitlines()[:4]
@@ -378,3 +380,64 @@ def test_a_controller_has_no_plan(tmp_path: Path) -> None:
     del data["routing"]
     with pytest.raises(ScenarioError, match="a controller chooses while it runs"):
         export(Scenario.from_data(data), "csv", tmp_path / "out")
+
+
+EVENT = '[[event]]\nat = "0.5 s"\nlink = ["a", "b"]\nstate = "down"\n'
+FORGETFUL = '{ algorithm = "gilbert-elliott", to_bad = 0.01, to_good = 0.5 }'
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_only_what_a_scenario_has_is_told_as_left_out(name: str, tmp_path: Path) -> None:
+    """Each property beside the same scenario without it: the note is there, and is not."""
+
+    def notes(routing: str, *, more: str = "", loss: str = "0.001") -> str:
+        found = export(diamond(routing, more=more, loss=loss), name, tmp_path / "out", replace=True)
+        readme = (tmp_path / "out" / "README.md").read_text()
+        assert all(f"- {note}" in readme for note in found.notes)
+        assert found.notes or "Nothing of these routes is left out." in readme
+        return "\n".join(found.notes)
+
+    by_packet = 'load_balancing = "packet"\n'
+    single, several = notes('scheme = "shortest"\n'), notes('scheme = "ecmp"\n')
+    assert single == several
+    assert "load balancing" not in single
+    assert "load balancing" not in notes(f'scheme = "shortest"\n{by_packet}')
+    has_routes = name not in ("graphml", "networkx", "csv")
+    assert ('load balancing "packet"' in notes(f'scheme = "ecmp"\n{by_packet}')) is has_routes
+    assert ('load balancing "hash"' in notes('scheme = "ecmp"\nload_balancing = "hash"\n')) is has_routes
+    is_network = name not in ("openflow", "iproute2", "frr")
+    assert "bursts" not in single
+    assert ("bursts" in notes('scheme = "shortest"\n', loss=FORGETFUL)) is is_network
+    is_emulator = name in ("mininet", "containerlab")
+    assert "events" not in single
+    assert ("events" in notes('scheme = "shortest"\n', more=EVENT)) is is_emulator
+
+
+def test_names_that_a_spreadsheet_would_run_are_text_and_come_back(tmp_path: Path) -> None:
+    names = ["=1+1", "+a", "-b", "@c", "'=d", "-3"]
+    nodes = "".join(f'[[network.node]]\nname = "{name}"\n' for name in names)
+    links = "".join(
+        f'[[network.link]]\nbetween = ["{a}", "{b}"]\nnew = true\n' for a, b in itertools.pairwise(names)
+    )
+    original = Scenario.loads(
+        f'{nodes}{links}[network.links]\ncapacity = "1 Mbps"\ndelay = "1 ms"\nweight = 3\n'
+        f'[[traffic]]\nfrom = "=1+1"\nto = "-3"\n[run]\nduration = "1 s"\n{DEMAND}'
+        '[routing]\nscheme = "ecmp"\nmetric = "weight"\n'
+    )
+    export(original, "csv", tmp_path)
+    tables = [file for file in tmp_path.iterdir() if file.suffix == ".csv"]
+    assert len(tables) >= 4
+    for file in tables:
+        cells = [cell for row in csv.reader(io.StringIO(file.read_text(), newline="")) for cell in row]
+        assert "'''=d" in cells or "''=d" in cells or file.name == "next_hops.csv"
+        assert all(cell[:1] not in "=+-@" or cell in ("-3", "") for cell in cells)
+    again = original.replace(
+        {
+            "routing.scheme": "given",
+            "routing.paths": f"file:{tmp_path}/routes.csv",
+            "network.weights": f"file:{tmp_path}/weights.csv",
+        }
+    )
+    before, after = ([link.load for link in worst_loads(each).links] for each in (original, again))
+    assert after == before
+    assert max(before) > 0

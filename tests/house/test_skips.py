@@ -46,4 +46,3 @@ def test_a_skipped_test_is_told(
     assert (done.returncode, done.stderr) == (status, "")
     assert said in done.stdout
     assert said or "not tested here" not in done.stdout
-

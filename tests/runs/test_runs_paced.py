@@ -38,3 +38,61 @@ def test_each_of_many_flows_has_its_part_of_a_network(seed: int) -> None:
     assert goodput.len() == 100
     assert goodput.min() > 1.1  # type: ignore[operator]
     assert result.links["drops_queue"].sum() == 0
+
+
+INCAST = """
+[network]
+topology = "dumbbell"
+parameters = {{ hosts = 3, bottleneck_capacity = "10 Mbps" }}
+links = {{ capacity = "100 Mbps", delay = "1 ms", queue = "20 packets" }}
+{more}
+[controller]
+application = {{ algorithm = "sdn-paced", schedule = "{schedule}" }}
+links = {{ capacity = "1 Gbps", delay = "0.1 ms" }}
+[[traffic]]
+from = {origins}
+to = ["right1"]
+pairs = "all"
+flows = {flows}
+size = "50 kB"
+transport = "sdn-paced"
+[run]
+duration = "5 s"
+"""
+SECOND_SWITCH = """
+[[network.node]]
+name = "switch2"
+[[network.node]]
+name = "other"
+kind = "host"
+[[network.link]]
+between = ["switch2", "router-left"]
+new = true
+[[network.link]]
+between = ["other", "switch2"]
+new = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("flows", "origins", "told"),
+    [
+        (1, '["left1", "left2"]', ""),
+        (12, '["left1", "left2"]', '"router-left" has'),
+        (1, '["left1", "other"]', 'flows of "router-left" and "switch2" share the link'),
+    ],
+)
+def test_the_published_schedule_says_when_it_does_not_hold(flows: int, origins: str, told: str) -> None:
+    """Its equations are of one access switch, and at least one segment of each flow in an interval."""
+
+    def warnings(schedule: str) -> list[str]:
+        values = {"flows": flows, "origins": origins, "more": SECOND_SWITCH, "schedule": schedule}
+        run = Scenario.loads(INCAST.format(**values)).run()
+        assert run.links["drops_queue"].sum() == 0 or run.summary["warnings"]
+        found: list[str] = run.summary["warnings"]
+        return found
+
+    said = "\n".join(warnings("published"))
+    assert told in said
+    assert ("so that queues grow from then on;" in said) is bool(told)
+    assert warnings("stretched") == []

@@ -2,10 +2,11 @@
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from anabranch import Scenario, Study, StudyError
+from anabranch import Factor, Metric, Scenario, Study, StudyError
 from anabranch.study.check import design
 from anabranch.study.model import Output
 
@@ -296,3 +297,47 @@ def test_a_series_of_nothing_that_is_there_cannot_be_measured(write: Write) -> N
     metric = '[[metric]]\nname = "x"\ntable = "datagram_series"\ncolumn = "flow"\n'
     (line,) = messages(write(f'scenario = "two.toml"\n{metric}', SCENARIO))
     assert line.endswith("; the scenario has run.flow_series = false, or no ping or udp")
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "message"),
+    [
+        ("flows", {"name": "web.9"}, 'no row of flows has name = "web.9"'),
+        ("flows", {"name": ["web.0", "wbe.1"]}, 'no row of flows has name = "wbe.1"; nearest: "web.1"'),
+        ("flows", {"flow": 7}, 'no row of flows has flow = "7"'),
+        ("flows", {"from": "left1", "to": "left1"}, 'has to = "left1"'),
+        ("links", {"from": "left1", "to": "right1"}, 'no row of links has from = "left1" and to = "right1"'),
+        ("links", {"name": "left1->right1"}, 'no row of links has name = "left1->right1"'),
+        ("flow_series", {"flow": 5}, 'no row of flow_series has flow = "5"'),
+        ("link_series", {"link": 1000}, 'no row of link_series has link = "1000"'),
+    ],
+)
+def test_a_metric_whose_rows_are_nowhere_is_refused(table: str, where: dict[str, Any], message: str) -> None:
+    column = {"flows": "goodput_mbps", "links": "packets", "flow_series": "cwnd_bytes"}
+    study = _of_pairs(table, column.get(table, "queue_packets"), where, "10 Mbps")
+    with pytest.raises(StudyError) as caught:
+        study.run(jobs=1)
+    assert "metric[0].where: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_metric_whose_rows_are_in_another_cell_is_kept() -> None:
+    """A level may bring them, and what is measured, such as a count of losses, is known only at the end."""
+    study = _of_pairs("links", "packets", {"name": "left2->router-left"}, "10 Mbps")
+    study = study.model_copy(update={"factors": [Factor(field="network.parameters.hosts", levels=[1, 2])]})
+    values = study.run(jobs=1).cells["found"].to_list()
+    assert values[0] is None
+    assert values[1] is not None
+    measured = _of_pairs("flows", "goodput_mbps", {"retransmissions": 12345}, "10 Mbps")
+    assert measured.run(jobs=1).cells["found"].to_list() == [None]
+
+
+def _of_pairs(table: str, column: str, where: dict[str, Any], capacity: str) -> Study:
+    scenario = Scenario.loads(
+        '[network]\ntopology = "dumbbell"\n[network.links]\ncapacity = "10 Mbps"\ndelay = "1 ms"\n'
+        '[[traffic]]\nname = "web"\nfrom = "left1"\nto = "right1"\nsize = "10 kB"\nflows = 2\n'
+        '[run]\nduration = "100 ms"\nflow_series = true\nlink_series = true\n'
+    )
+    metric = Metric(name="found", table=table, column=column, where=where)
+    factor = Factor(field="network.links.capacity", levels=[capacity])
+    return Study(scenario=scenario, factors=[factor], metrics=[metric], replications=1)

@@ -54,3 +54,60 @@ def test_one_random_level_keeps_the_replications_of_all() -> None:
     assert result.runs.height == 6
     # Equal values tell nothing of how they scatter.
     assert result.cells["delivered_mbps_ci"][0] is None
+
+
+CONTROLLED = """
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+queue = "20 packets"
+[controller]
+application = "forwarding"
+[controller.links]
+capacity = "1 Gbps"
+delay = "1 ms"
+[[traffic]]
+from = "left1"
+to = "right1"
+size = "20 kB"
+[run]
+duration = "500 ms"
+"""
+APPLICATIONS = {
+    "forwarding": ('"forwarding"', "cubic", 1),
+    "stretched": ('"sdn-paced"', "sdn-paced", 1),
+    "published": ('{ algorithm = "sdn-paced", schedule = "published" }', "sdn-paced", 1),
+    "window-clamp": ('"window-clamp"', "cubic", 1),
+    "tcpbp": ('"tcpbp"\nstatistics_interval = "100 ms"', "cubic", 1),
+    "subflow-round-robin": ('"subflow-round-robin"', "cubic", 3),
+    "drawn delay": (
+        '"forwarding"\nprocessing_delay = { distribution = "exponential", mean = "1 ms" }',
+        "cubic",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(APPLICATIONS))
+def test_a_controller_that_draws_nothing_runs_each_cell_once(name: str) -> None:
+    application, transport, runs = APPLICATIONS[name]
+    text = CONTROLLED.replace('"forwarding"', application).replace(
+        'size = "20 kB"', f'size = "20 kB"\ntransport = "{transport}"'
+    )
+    assert study(text, ["10 packets"]).run(jobs=1).runs.height == runs
+    if runs == 1:
+        # It is certain: what two replications measure is the same.
+        first, second = (
+            Scenario.loads(text).replace({"run.replication": number}).run().tables for number in (0, 1)
+        )
+        assert all(first[table].equals(second[table]) for table in first)
+
+
+@pytest.mark.parametrize(("scheme", "runs"), [("ecmp", 1), ("disjoint", 1), ("tcpbp", 1)])
+def test_schemes_with_one_path_for_each_pair_run_once(scheme: str, runs: int) -> None:
+    routing = f'[routing]\nscheme = "{scheme}"\n'
+    assert study(TEXT + routing, ["10 packets"]).run(jobs=1).runs.height == runs
+    two = TEXT.replace('"line"', '"parallel"\nparameters.paths = 2')
+    assert study(two + routing, ["10 packets"]).run(jobs=1).runs.height == (1 if scheme == "tcpbp" else 3)

@@ -1,4 +1,5 @@
 use crate::batch;
+use crate::elsewhere::take_longer;
 use crate::error::{CaptureError, FileProblem};
 use crate::format::End;
 use crate::group::group;
@@ -9,8 +10,9 @@ use crate::progress::Meter;
 use crate::report::{Analysis, Found, report};
 use crate::select::{Flow, Selection, select};
 use crate::steady;
-use crate::survey::{FileSurvey, survey};
+use crate::survey::{FileSurvey, NEVER, survey};
 use anabranch_units::Span;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -65,16 +67,14 @@ pub(crate) fn analyze_in_batches(
     let none = ReadProgress { bytes: 0, total_bytes: 0 };
     let (inputs, interrupted) = inputs(paths, &mut || progress(none))?;
     let meter = Meter::default();
-    // Of both passes.
-    let total_bytes = 2 * inputs.iter().map(Input::bytes).sum::<u64>();
-    let mut hear = || progress(ReadProgress { bytes: meter.bytes(), total_bytes }).is_continue();
-    let surveyed = for_each(inputs.len(), options.threads, &meter, &mut hear, |file| {
+    let whole_bytes: Vec<u64> = inputs.iter().map(Input::bytes).collect();
+    // Of both passes, and of more where flows were captured at several places.
+    let total_bytes = Cell::new(2 * whole_bytes.iter().sum::<u64>());
+    let mut hear =
+        || progress(ReadProgress { bytes: meter.bytes(), total_bytes: total_bytes.get() }).is_continue();
+    let files = sort_out(for_each(inputs.len(), options.threads, &meter, &mut hear, |file| {
         survey(&inputs[file], &options.ports, batch, &meter)
-    });
-    let (files, problems) = sort_out(surveyed);
-    if !problems.is_empty() {
-        return Err(CaptureError::Files { files: problems });
-    }
+    }))?;
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
@@ -92,24 +92,28 @@ pub(crate) fn analyze_in_batches(
         end_ns: steady.end_ns,
         interval_ns: nanoseconds(options.interval),
     };
-    check_rows(&selection.flows, &times)?;
     let data_direction = data_directions(&selection.flows, &connections);
     let packets: Vec<u64> = files.iter().map(|file| file.counts.packets).collect();
-    let job = Job {
-        inputs: &inputs,
-        ports: &options.ports,
-        packets: &packets,
-        selection: &selection,
-        data_direction: &data_direction,
-        times,
-        batch,
-        meter: &meter,
-    };
-    let groups = &selection.groups;
-    let measured = for_each(groups.len(), options.threads, &meter, &mut hear, |index| {
-        measure::measure(&job, &groups[index])
-    });
-    let measured = gather(&selection, measured)?;
+    let elsewhere: Vec<Selection> = (0..).map_while(|number| selection.elsewhere(number)).collect();
+    let passes: Vec<&Selection> = std::iter::once(&selection).chain(&elsewhere).collect();
+    passes.iter().try_for_each(|selection| check_rows(&selection.flows, &times))?;
+    let read = passes.iter().flat_map(|selection| selection.groups.iter().flatten());
+    total_bytes.set(whole_bytes.iter().sum::<u64>() + read.map(|&file| whole_bytes[file]).sum::<u64>());
+    let measured = measure_all(&passes, &times, |selection, times| {
+        let job = Job {
+            inputs: &inputs,
+            ports: &options.ports,
+            packets: &packets,
+            selection,
+            data_direction: &data_direction,
+            times,
+            batch,
+            meter: &meter,
+        };
+        let groups = &selection.groups;
+        let measure = |index: usize| measure::measure(&job, &groups[index]);
+        together(for_each(groups.len(), options.threads, &meter, &mut hear, measure))
+    })?;
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
@@ -129,7 +133,8 @@ pub(crate) fn analyze_in_batches(
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;
 
-fn sort_out(surveyed: Vec<Surveyed>) -> (Vec<FileSurvey>, Vec<FileProblem>) {
+/// What the files have; or what is wrong with them, all together.
+fn sort_out(surveyed: Vec<Surveyed>) -> Result<Vec<FileSurvey>, CaptureError> {
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for result in surveyed {
         match result {
@@ -137,28 +142,44 @@ fn sort_out(surveyed: Vec<Surveyed>) -> (Vec<FileSurvey>, Vec<FileProblem>) {
             Err(problem) => problems.push(problem),
         }
     }
-    (files, problems)
+    if problems.is_empty() { Ok(files) } else { Err(CaptureError::Files { files: problems }) }
 }
 
-/// What both directions of each flow gave; one that was not seen gave nothing.
-fn gather(
-    selection: &Selection,
-    groups: Vec<Result<measure::Results, FileProblem>>,
+/// What all flows gave where they are read, with round-trip times of the other places where these are longer.
+fn measure_all(
+    passes: &[&Selection],
+    times: &Times,
+    mut read: impl FnMut(&Selection, Times) -> Result<measure::Results, CaptureError>,
 ) -> Result<Vec<[Measured; 2]>, CaptureError> {
-    let mut all: Vec<[Measured; 2]> = Vec::new();
-    all.resize_with(selection.flows.len(), Default::default);
-    let mut problems = Vec::new();
+    let mut measured = by_flow(passes[0], read(passes[0], *times)?);
+    for (number, &place) in passes[1..].iter().enumerate() {
+        let times_there = times.back_to(first_ns(&place.flows));
+        let results = read(place, times_there)?;
+        take_longer(&passes[0].flows, number, results, &mut measured, (times, &times_there));
+    }
+    Ok(measured)
+}
+
+/// What all groups gave; or what is wrong with their files, all together.
+fn together(groups: Vec<Result<measure::Results, FileProblem>>) -> Result<measure::Results, CaptureError> {
+    let (mut results, mut problems) = (Vec::new(), Vec::new());
     for group in groups {
         match group {
-            Ok(group) => {
-                for (flow, direction, measured) in group {
-                    all[flow][direction] = measured;
-                }
-            }
+            Ok(group) => results.extend(group),
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() { Ok(all) } else { Err(CaptureError::Files { files: problems }) }
+    if problems.is_empty() { Ok(results) } else { Err(CaptureError::Files { files: problems }) }
+}
+
+/// What both directions of each flow gave; one that was not seen gave nothing.
+fn by_flow(selection: &Selection, results: measure::Results) -> Vec<[Measured; 2]> {
+    let mut all: Vec<[Measured; 2]> = Vec::new();
+    all.resize_with(selection.flows.len(), Default::default);
+    for (flow, direction, measured) in results {
+        all[flow][direction] = measured;
+    }
+    all
 }
 
 /// For each flow, the direction in which its connection carries more payload.
@@ -178,11 +199,16 @@ fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> 
     directions
 }
 
+/// The first packet of these flows.
+fn first_ns(flows: &[Flow]) -> u64 {
+    flows.iter().map(Flow::first_ns).min().unwrap_or(NEVER)
+}
+
 fn check_rows(flows: &[Flow], times: &Times) -> Result<(), CaptureError> {
     let rows = |interval_ns: u64| {
-        let times = Times { interval_ns, ..*times };
+        let times = Times { interval_ns, ..times.back_to(first_ns(flows)) };
         let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
-        flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)))
+        flows.iter().filter(|flow| flow.is_read()).fold(0u64, |sum, flow| sum.saturating_add(bins(flow)))
     };
     // A flow has two rows at most if the interval is long enough.
     let most = MOST_ROWS.max(2 * flows.len() as u64);

@@ -13,6 +13,7 @@
 mod analysis;
 mod batch;
 mod clocks;
+mod elsewhere;
 mod error;
 mod flow;
 mod format;
@@ -25,6 +26,7 @@ mod packet;
 mod parallel;
 mod pcap;
 mod pcapng;
+mod places;
 mod progress;
 mod report;
 mod round_trips;

@@ -36,6 +36,17 @@ impl Times {
     pub(crate) fn bin(&self, time_ns: u64) -> usize {
         (time_ns.saturating_sub(self.origin_ns) / self.interval_ns) as usize
     }
+
+    /// The same intervals for packets by other clocks, of which the first has this time: bins have numbers from 0.
+    pub(crate) fn back_to(&self, first_ns: u64) -> Self {
+        let earlier = self.origin_ns.saturating_sub(first_ns).div_ceil(self.interval_ns);
+        Self { origin_ns: self.origin_ns.saturating_sub(earlier * self.interval_ns), ..*self }
+    }
+
+    /// The middle of an interval.
+    pub(crate) fn middle_ns(&self, bin: usize) -> u64 {
+        self.origin_ns + bin as u64 * self.interval_ns + self.interval_ns / 2
+    }
 }
 
 /// What one direction of a flow gave.
@@ -53,6 +64,8 @@ pub(crate) struct Measured {
     pub intervals: Vec<Interval>,
     /// Round-trip times of the other direction's data; None without any.
     pub rtts: Option<Box<RttHistogram>>,
+    /// Which other place of the flow they are from; None if they are from where it is read.
+    pub rtts_elsewhere: Option<u8>,
     /// ACKs with numbers of no window.
     pub implausible: u64,
     /// What its data ACKs say.
@@ -93,6 +106,15 @@ impl Interval {
         self.samples += more.samples;
         self.rtt_ns += more.rtt_ns;
         self.bytes += more.bytes;
+    }
+
+    /// Adds one to others, which are in order. It is behind them or of the last one, unless times go back.
+    pub(crate) fn insert(intervals: &mut Vec<Self>, closed: Self) {
+        let at = intervals.iter().rposition(|known| known.bin <= closed.bin);
+        match at.map(|at| &mut intervals[at]) {
+            Some(known) if known.bin == closed.bin => known.add(&closed),
+            _ => intervals.insert(at.map_or(0, |at| at + 1), closed),
+        }
     }
 }
 

@@ -205,6 +205,8 @@ fn warn_of_flows(found: &mut Found<'_>) {
     let implausible: u64 = found.measured.iter().flatten().map(|measured| measured.implausible).sum();
     let forgotten = count(&|flow| found.data(flow).data().forgotten > 0);
     let nearer = count(&|flow| rtt::is_far_from_the_sender(found, flow));
+    let apart = count(&|flow| rtt::is_without_a_place(found, flow));
+    let other_clock = count(&|flow| found.flow(flow).has_other_clock);
     let all = flows.len();
     let mut warn = |number: u64, text: &str| {
         if number > 0 {
@@ -235,6 +237,16 @@ fn warn_of_flows(found: &mut Found<'_>) {
         nearer as u64,
         "{of} subflows were captured away from the sender of the data: their RTTs are from the capture point to the \
          receiver and back, in the median less than half of the handshake's",
+    );
+    warn(
+        apart as u64,
+        "{of} subflows without a capture point that saw both their data and the ACKs: no round-trip times, since clocks \
+         of two points cannot be compared",
+    );
+    warn(
+        other_clock as u64,
+        "{of} subflows of which a point with another clock saw more ACKs: left out, since their times cannot be compared \
+         with those of the data; set the clock with editcap -t and analyse again",
     );
     warn(forgotten as u64, "{of} subflows with more holes than are remembered: reordering is a lower bound");
 }
@@ -397,6 +409,7 @@ fn subflow_columns(
         ("data_from", texts(rows, |row| sender_name(found, *row, DATA))),
         ("data_at", texts(rows, |row| points(found, *row, found.data_direction[*row]))),
         ("acks_at", texts(rows, |row| points(found, *row, 1 - found.data_direction[*row]))),
+        ("rtt_at", texts(rows, |row| rtt::points(found, *row))),
         ("acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).acked))),
         ("reverse_acked_bytes", integers(rows, |row| found.data(*row).acked)),
         ("window_acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).window_acked))),
@@ -416,8 +429,13 @@ fn subflow_columns(
     columns
 }
 
-/// The capture points at which a direction is read: number of the file, and the interface in it.
+/// The capture points at which a direction is read.
 fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
+    point_names(found, &found.flow(flow).directions[direction].points)
+}
+
+/// Capture points: number of the file, and the interface in it.
+fn point_names(found: &Found<'_>, points: &[PointId]) -> String {
     let name = |id: &PointId| {
         let point = &found.files[id.file as usize].points[id.point as usize];
         let interface: &dyn Display = point.name.as_ref().map_or(&point.interface, |name| name);
@@ -426,7 +444,7 @@ fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
             view => format!("{}:{interface}/{view}", id.file),
         }
     };
-    match found.flow(flow).directions[direction].points.as_slice() {
+    match points {
         // Nearly always, and for each of very many flows.
         [only] => name(only),
         several => several.iter().map(name).collect::<Vec<_>>().join(" "),

@@ -1,12 +1,8 @@
-//! From the flows of each file to the flows of the experiment: which are the same, and at which capture
-//! points each direction is read, so that no packet counts twice.
+//! From the flows of each file to the flows of the experiment: which are the same, and which files are read together.
 
 use crate::flow::FlowKey;
-use crate::survey::{FileFlow, FileSurvey, Marks, Multipath, NEVER, Sighting};
-
-/// How many sightings before it may be what another goes on from. They are sorted by their beginnings, so
-/// that only captures of more than this many points at once are beyond it.
-const LOOK_BACK: usize = 256;
+use crate::places::{Choice, Seen, choose};
+use crate::survey::{FileFlow, FileSurvey, Multipath, NEVER, Sighting};
 
 /// A capture point of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,6 +31,35 @@ pub(crate) struct Direction {
     pub rst_ns: u64,
 }
 
+impl Direction {
+    /// One that is read nowhere.
+    pub(crate) fn nowhere() -> Self {
+        Self {
+            points: Vec::new(),
+            seen_at: 0,
+            packets: 0,
+            payload: 0,
+            first_ns: NEVER,
+            last_ns: 0,
+            isn: None,
+            syn_ns: NEVER,
+            syns: 0,
+            established_ns: NEVER,
+            fin_ns: NEVER,
+            fin_end: None,
+            rst_ns: NEVER,
+        }
+    }
+}
+
+/// Both directions of a flow at another place, where its round-trip times are measured as well.
+#[derive(Clone, Debug)]
+pub(crate) struct Elsewhere {
+    pub directions: [Direction; 2],
+    /// What is added to a time there, in ns, to have one of the place where the flow is read.
+    pub later_ns: i64,
+}
+
 /// A TCP flow of the experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
@@ -45,9 +70,18 @@ pub(crate) struct Flow {
     pub opened: bool,
     pub directions: [Direction; 2],
     pub multipath: Option<Multipath>,
+    /// Other places that saw both directions.
+    pub elsewhere: Vec<Elsewhere>,
+    /// Whether ACKs that another place saw are left out, since its clock is not that of the data's place.
+    pub has_other_clock: bool,
 }
 
 impl Flow {
+    /// Whether any of its packets are read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.directions.iter().any(|direction| !direction.points.is_empty())
+    }
+
     /// Time of the first packet.
     pub(crate) fn first_ns(&self) -> u64 {
         self.directions.iter().map(|direction| direction.first_ns).min().unwrap_or(NEVER)
@@ -103,18 +137,36 @@ pub(crate) fn select(files: &[FileSurvey], disjoint: bool) -> Selection {
     flows.sort_by_key(|(flow, _)| (flow.first_ns(), flow.key));
 
     let mut of_file: Vec<Vec<u32>> = files.iter().map(|file| vec![0; file.flows.len()]).collect();
-    let mut groups = Groups::new(files.len());
-    for (number, (flow, members)) in flows.iter().enumerate() {
+    for (number, (_, members)) in flows.iter().enumerate() {
         for &(file, index) in members {
             of_file[file][index] = number as u32;
         }
-        for direction in &flow.directions {
-            for pair in direction.points.windows(2) {
+    }
+    Selection::new(flows.into_iter().map(|(flow, _)| flow).collect(), of_file)
+}
+
+impl Selection {
+    fn new(flows: Vec<Flow>, of_file: Vec<Vec<u32>>) -> Self {
+        let mut groups = Groups::new(of_file.len());
+        for points in flows.iter().flat_map(|flow| &flow.directions).map(|direction| &direction.points) {
+            points.iter().for_each(|point| groups.is_read[point.file as usize] = true);
+            for pair in points.windows(2) {
                 groups.join(pair[0].file as usize, pair[1].file as usize);
             }
         }
+        Self { flows, of_file, groups: groups.all() }
     }
-    Selection { flows: flows.into_iter().map(|(flow, _)| flow).collect(), of_file, groups: groups.all() }
+
+    /// The same flows at the other places with this number; None if no flow has so many.
+    pub(crate) fn elsewhere(&self, number: usize) -> Option<Self> {
+        self.flows.iter().find(|flow| flow.elsewhere.len() > number)?;
+        let there = |flow: &Flow| {
+            let place = flow.elsewhere.get(number).map(|place| place.directions.clone());
+            let directions = place.unwrap_or_else(|| [Direction::nowhere(), Direction::nowhere()]);
+            Flow { directions, multipath: None, elsewhere: Vec::new(), ..*flow }
+        };
+        Some(Self::new(self.flows.iter().map(there).collect(), self.of_file.clone()))
+    }
 }
 
 /// Tells connections between the same ends apart. Those whose opening was seen have its number; a part
@@ -170,18 +222,21 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], disjoint: bool) -> Flo
             usize::from(first.port < second.port)
         }
     };
-    let directions = [0, 1].map(|direction| {
+    let seen = [0, 1].map(|direction| {
         let seen = parts.iter().flat_map(|(file, part)| {
             let file = *file;
             let at = move |seen: &Sighting| PointId { file: file as u32, point: seen.point };
             files[file].sightings(part, direction).map(move |seen| (at(seen.0), seen))
         });
-        let opening = parts.iter().find(|(_, part)| part.identity.client == Some(direction as u8));
-        let isn = opening.map(|(_, part)| part.identity.client_isn);
-        read_at(seen.collect(), disjoint, isn)
+        let mut seen: Vec<Seen<'_>> = seen.collect();
+        seen.sort_by_key(|(point, (sighting, _))| (sighting.first_ns, *point));
+        seen
     });
+    let opening = parts.iter().find(|(_, part)| part.identity.client == Some(client as u8));
+    let client_isn = opening.map(|(_, part)| part.identity.client_isn);
+    let Choice { directions, elsewhere, has_other_clock } = choose(&seen, client, client_isn, disjoint);
     let multipath = parts.iter().filter_map(|(_, part)| part.state.multipath.as_deref()).fold(None, merge);
-    Flow { key, client, opened: opened.is_some(), directions, multipath }
+    Flow { key, client, opened: opened.is_some(), directions, multipath, elsewhere, has_other_clock }
 }
 
 fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {
@@ -197,106 +252,16 @@ fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {
     Some(sum)
 }
 
-/// What a capture point saw of a direction.
-type Seen<'a> = (PointId, (&'a Sighting, &'a Marks));
-
-/// Chooses the capture points at which a direction is read. `isn`: the client's initial sequence number, if
-/// this is its direction and it is known.
-fn read_at(mut seen: Vec<Seen<'_>>, disjoint: bool, isn: Option<u32>) -> Direction {
-    seen.sort_by_key(|(point, (sighting, _))| (sighting.first_ns, *point));
-    let chosen = if disjoint || seen.len() < 2 { (0..seen.len()).collect() } else { longest_chain(&seen) };
-    let mut sum = Direction {
-        points: Vec::with_capacity(chosen.len()),
-        seen_at: seen.len(),
-        packets: 0,
-        payload: 0,
-        first_ns: NEVER,
-        last_ns: 0,
-        isn: None,
-        syn_ns: NEVER,
-        syns: 0,
-        established_ns: NEVER,
-        fin_ns: NEVER,
-        fin_end: None,
-        rst_ns: NEVER,
-    };
-    for (point, (sighting, marks)) in chosen.into_iter().map(|index| seen[index]) {
-        sum.points.push(point);
-        sum.packets += sighting.packets;
-        sum.payload += sighting.payload;
-        sum.first_ns = sum.first_ns.min(sighting.first_ns);
-        sum.last_ns = sum.last_ns.max(sighting.last_ns);
-        if marks.syns > 0 {
-            sum.isn = sum.isn.or(Some(marks.isn));
-            sum.syns += marks.syns;
-            sum.syn_ns = marks.syn_ns;
-        }
-        let mut established_ns = marks.established_ns;
-        if marks.syns == 0 && sighting.has_ack && isn == Some(marks.first_seq.wrapping_sub(1)) {
-            // The SYN went by elsewhere, and its number was not known here.
-            established_ns = sighting.first_ns;
-        }
-        sum.established_ns = sum.established_ns.min(established_ns);
-        if marks.fin_ns < sum.fin_ns {
-            sum.fin_ns = marks.fin_ns;
-            sum.fin_end = Some(marks.fin_end);
-        }
-        sum.rst_ns = sum.rst_ns.min(marks.rst_ns);
-    }
-    sum
-}
-
-/// The sightings that go on from one another and together have most packets, by index. `seen` is sorted by
-/// beginning. The earlier capture point wins where there is nothing between them.
-fn longest_chain(seen: &[Seen<'_>]) -> Vec<usize> {
-    let mut best: Vec<(u64, Option<usize>)> = Vec::with_capacity(seen.len());
-    for (index, (_, (sighting, marks))) in seen.iter().enumerate() {
-        let mut longest = (0, None);
-        for before in index.saturating_sub(LOOK_BACK)..index {
-            if best[before].0 > longest.0 && goes_on(seen[before].1, (sighting, marks)) {
-                longest = (best[before].0, Some(before));
-            }
-        }
-        best.push((longest.0 + sighting.packets, longest.1));
-    }
-    let most = best.iter().map(|entry| entry.0).max().unwrap_or(0);
-    let mut at = (0..seen.len()).filter(|&index| best[index].0 == most).min_by_key(|&index| seen[index].0);
-    let mut chain = Vec::new();
-    while let Some(index) = at {
-        chain.push(index);
-        at = best[index].1;
-    }
-    chain.reverse();
-    chain
-}
-
-/// Whether `later` carries on where `earlier` ends, as the next file of a rotated capture does, rather than
-/// showing the same packets again: it begins after the other ended, in time and in the numbers of TCP.
-fn goes_on((earlier, _): (&Sighting, &Marks), (later, marks): (&Sighting, &Marks)) -> bool {
-    if later.first_ns <= earlier.last_ns {
-        return false;
-    }
-    let step = |to: u32, from: u32| i64::from(to.wrapping_sub(from).cast_signed());
-    let mut ahead = step(marks.first_seq, earlier.max_seq);
-    if earlier.has_ack && later.has_ack {
-        ahead += step(marks.first_ack, earlier.max_ack);
-    }
-    if earlier.progress == 0 {
-        // A single packet, or the same one again and again.
-        return ahead.saturating_add_unsigned(later.progress) > 0;
-    }
-    // The same packets seen elsewhere, by another clock, begin where the others began.
-    ahead > -i64::try_from(earlier.progress / 2).unwrap_or(i64::MAX)
-}
-
 /// Files that are to be read together.
 struct Groups {
     parent: Vec<usize>,
+    /// By file, whether anything is read in it.
+    is_read: Vec<bool>,
 }
 
 impl Groups {
     fn new(files: usize) -> Self {
-        Self { parent: (0..files).collect() }
+        Self { parent: (0..files).collect(), is_read: vec![false; files] }
     }
 
     fn root(&mut self, mut file: usize) -> usize {
@@ -314,7 +279,7 @@ impl Groups {
 
     fn all(mut self) -> Vec<Vec<usize>> {
         let mut groups = vec![Vec::new(); self.parent.len()];
-        for file in 0..self.parent.len() {
+        for file in (0..self.parent.len()).filter(|&file| self.is_read[file]).collect::<Vec<_>>() {
             groups[self.root(file)].push(file);
         }
         groups.retain(|group| !group.is_empty());

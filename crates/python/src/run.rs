@@ -3,6 +3,7 @@
 use crate::error::{engine_error, parse, value_error};
 use crate::own;
 use crate::watch::{Watch, is_interrupt};
+use anabranch_engine::control::Breach;
 use anabranch_engine::partition::Cut;
 use anabranch_engine::queues::DropCause;
 use anabranch_engine::records::{Column, Table};
@@ -79,6 +80,13 @@ pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyD
     result.set_item("summary", summary)?;
     let lost = outcome.lost_captures.into_iter().map(|lost| (lost.file, lost.at.as_secs_f64(), lost.reason));
     result.set_item("lost_captures", lost.collect::<Vec<_>>())?;
+    let breaches = outcome.breaches.into_iter().map(|breach| match breach {
+        Breach::SharedLink { at, link, switches } => {
+            (at.as_secs_f64(), Some(link.0), vec![switches.0.0, switches.1.0], None)
+        }
+        Breach::TooManyFlows { at, switch, flows } => (at.as_secs_f64(), None, vec![switch.0], Some(flows)),
+    });
+    result.set_item("breaches", breaches.collect::<Vec<_>>())?;
     Ok(result)
 }
 

@@ -1,6 +1,7 @@
 //! Quantities as people write them: `10 Mbps`, `2.5 ms`, `100 packets`.
 //!
-//! Decimal text is scaled exactly; a value finer than the base unit is an error, not a rounding.
+//! Decimal text is scaled exactly, and rounded to the base unit where this changes it little, as in what programs write
+//! (`26.025000000000002 ms`). A value that would become another one is an error.
 
 use crate::{Bytes, Rate, Span};
 use thiserror::Error;
@@ -79,6 +80,15 @@ impl Quantity {
         }
     }
 
+    /// One part in so many by which rounding may change a value. Of packets and segments there are whole ones only: what
+    /// is left of them is an error of a double, whose 53 bits are 16 digits.
+    const fn part_rounded(self) -> u128 {
+        match self {
+            Self::Packets | Self::Segments => 1_000_000_000,
+            Self::Span | Self::Rate | Self::Bytes | Self::Speed => 1000,
+        }
+    }
+
     const fn noun(self) -> &'static str {
         match self {
             Self::Span => "a time",
@@ -139,7 +149,7 @@ pub enum ParseError {
         /// The known units.
         units: String,
     },
-    /// The value is not a whole number of base units.
+    /// The value is not a whole number of base units, nor close to one.
     #[error("{read:?} is finer than the smallest unit, {smallest}")]
     TooFine {
         /// The text.
@@ -223,7 +233,7 @@ fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
         return Err(ParseError::UnknownUnit { read: read(), unit, noun, units: list() });
     };
     let smallest = quantity.units()[0].0;
-    match decimal.times(scale) {
+    match decimal.times(scale, quantity.part_rounded()) {
         Scaled::Whole(value) => Ok(value),
         Scaled::Fraction => Err(ParseError::TooFine { read: read(), smallest }),
         Scaled::Overflow => Err(ParseError::TooLarge { read: read() }),
@@ -245,6 +255,9 @@ struct Decimal {
     exponent: i32,
 }
 
+/// Digits that are read: as many as the largest number of 64 bits has. What is behind them is far below any rounding.
+const MOST_DIGITS: usize = 20;
+
 enum Scaled {
     Whole(u64),
     Fraction,
@@ -259,14 +272,18 @@ impl Decimal {
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits: String = whole.chars().chain(fraction.chars()).filter(|&c| c != '_').collect();
-        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) || digits.len() > 30 {
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
         let places = i32::try_from(fraction.chars().filter(|&c| c != '_').count()).ok()?;
-        Some(Self { digits: digits.parse().ok()?, exponent: exponent.checked_sub(places)? })
+        let significant = digits.trim_start_matches('0');
+        let (read, behind) = significant.split_at(significant.len().min(MOST_DIGITS));
+        let exponent = exponent.checked_sub(places)?.checked_add(i32::try_from(behind.len()).ok()?)?;
+        Some(Self { digits: if read.is_empty() { 0 } else { read.parse().ok()? }, exponent })
     }
 
-    fn times(&self, scale: u128) -> Scaled {
+    /// The nearest whole number of base units, if rounding changes it by less than one part in so many.
+    fn times(&self, scale: u128, part_rounded: u128) -> Scaled {
         let Some(product) = self.digits.checked_mul(scale) else { return Scaled::Overflow };
         if product == 0 {
             return Scaled::Whole(0);
@@ -275,10 +292,14 @@ impl Decimal {
             return if self.exponent < 0 { Scaled::Fraction } else { Scaled::Overflow };
         };
         let value = if self.exponent < 0 {
-            if !product.is_multiple_of(power) {
+            let (below, rest) = (product / power, product % power);
+            let rounds_up = rest >= power - rest;
+            let change = if rounds_up { power - rest } else { rest };
+            // Exact where there is no rest, however large the product is.
+            if change > 0 && change >= product / part_rounded {
                 return Scaled::Fraction;
             }
-            Some(product / power)
+            Some(below + u128::from(rounds_up && rest > 0))
         } else {
             product.checked_mul(power)
         };
@@ -321,7 +342,46 @@ mod tests {
         }
     }
 
+    /// Python's 0.1 + 0.2, 26.025 as a sum, thirds, and all digits of a double.
+    #[test]
+    fn what_programs_write_is_rounded() {
+        assert_eq!(parse_span("26.025000000000002 ms"), Ok(Span::from_ps(26_025_000_000)));
+        assert_eq!(parse_span("26.024999999999999 ms"), Ok(Span::from_ps(26_025_000_000)));
+        assert_eq!(parse_span("0.30000000000000004 s"), Ok(Span::from_ms(300)));
+        assert_eq!(parse_span("3.0000000000000004e-4 s"), Ok(Span::from_ps(300_000_000)));
+        assert_eq!(
+            parse_span("26.02500000000000213162820728030055761337280273437500 ms"),
+            Ok(Span::from_ps(26_025_000_000))
+        );
+        assert_eq!(parse_span("0.00000000000000000000000000000000000 s"), Ok(Span::ZERO));
+        assert_eq!(parse_rate("0.3333333333333333 Mbps"), Ok(Rate::from_bps(333_333)));
+        assert_eq!(parse_rate("666666.6666666666 bps"), Ok(Rate::from_bps(666_667)));
+        assert_eq!(parse_bytes("33333.333333333336 B"), Ok(Bytes(33_333)));
+        assert_eq!(parse_count("2.9999999999999996 packets"), Ok(3));
+        assert_eq!(parse_segments("44.00000000000001 segments"), Ok(44));
+    }
+
+    #[test]
+    fn what_would_be_another_value_is_refused() {
+        for text in ["0.1 ps", "1.5 ps", "0.4999 ps", "1e-40 s", "400.5 ps"] {
+            assert!(matches!(parse_span(text), Err(ParseError::TooFine { .. })), "{text}");
+        }
+        for text in ["1.5 packets", "1000000.5 packets", "0.9 packets"] {
+            assert!(matches!(parse_count(text), Err(ParseError::TooFine { .. })), "{text}");
+        }
+        assert!(matches!(parse_span("1000000000000000000000 ps"), Err(ParseError::TooLarge { .. })));
+        assert!(matches!(parse_span("18446744073709551616 ps"), Err(ParseError::TooLarge { .. })));
+        assert_eq!(parse_span("18446744073709551615 ps"), Ok(Span::from_ps(u64::MAX)));
+    }
+
     proptest! {
+        /// Every number of microseconds that a double has in milliseconds is that number again.
+        #[test]
+        fn doubles_come_back(us in 1..1_000_000_000_000u64) {
+            let text = format!("{:?} ms", us as f64 / 1e3);
+            prop_assert_eq!(parse_span(&text), Ok(Span::from_ps(us * 1_000_000)));
+        }
+
         #[test]
         fn no_text_panics(text in ".{0,40}") {
             let _ = (parse_span(&text), parse_rate(&text), parse_bytes(&text), parse_count(&text));

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal, ParamSpec
 
+from anabranch.stored import metric_value
 from anabranch.units import plain
 
 Verdict = Literal["agrees", "differs as predicted", "differs"]
@@ -250,23 +251,44 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
 
     Raises:
         KeyError: if something is missing.
-        ValueError: if the verdict is not what the numbers say, or there is no such experiment.
+        ValueError: if a value is of the wrong kind, the verdict is not what the numbers say, or there is no
+            such experiment.
     """
     made = row["prediction"]
     if row["kind"] not in KINDS:
         raise ValueError(f'"{row["kind"]}" is no kind of finding')
     found = Finding(
-        row["what"],
-        row["published"],
-        row["ours"],
+        text_of(row, "what"),
+        text_of(row, "published"),
+        text_of(row, "ours"),
         row["verdict"] == "agrees",
-        row["judged"],
+        text_of(row, "judged"),
         row["kind"],
-        row["value"],
-        None if made is None else Prediction(made["value"], made["width"], made["text"], made["experiment"]),
-        row["remark"],
-        row["ratio"],
+        metric_value(row["value"]),
+        None if made is None else _prediction_of(made),
+        text_of(row, "remark"),
+        metric_value(row["ratio"]),
     )
     if found.verdict != row["verdict"]:
         raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
     return found
+
+
+def _prediction_of(made: Mapping[str, Any]) -> Prediction:
+    value, width = metric_value(made["value"]), metric_value(made["width"])
+    if value is None or width is None:
+        raise ValueError("a prediction without a number")
+    return Prediction(value, width, text_of(made, "text"), text_of(made, "experiment"))
+
+
+def text_of(row: Mapping[str, Any], key: str) -> str:
+    """Returns the text that a row has under a key.
+
+    Raises:
+        KeyError: if it has none.
+        ValueError: if it is no text.
+    """
+    text = row[key]
+    if not isinstance(text, str):
+        raise ValueError(f"{key} is no text")  # noqa: TRY004 - the file is wrong, not the program
+    return text

@@ -18,6 +18,7 @@ from anabranch.report.html.page import REPORT
 from anabranch.report.looks import PALETTE
 from anabranch.report.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
 from anabranch.report.style import figure_bytes, styled
+from anabranch.stored import read_json
 from anabranch.units import plain
 from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.findings import (
@@ -285,7 +286,7 @@ def origin(outcome: Reproduction | None) -> str:
 
 def _read(paper: Paper, file: Path) -> Reproduction | None:
     try:
-        return Reproduction.from_data(paper, json.loads(read_inside(file.parent, file.name)))
+        return Reproduction.from_data(paper, read_json(read_inside(file.parent, file.name)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -30,6 +30,7 @@ from anabranch_publications.papers.findings import (
     finding_data,
     finding_of,
     sentence,
+    text_of,
     verdict_text,
 )
 from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Paper
@@ -103,22 +104,24 @@ class Reproduction:
             raise ValueError(f'it is of the paper "{data["paper"]}"')
         if data.get("format") != FORMAT:
             raise ValueError(f"Anabranch {data.get('version')} wrote it, whose verdicts were of another kind")
+        if not isinstance(data["quick"], bool):
+            raise ValueError("quick is neither true nor false")  # noqa: TRY004 - the file is wrong
         figures = [
             FigureResult(
-                figure["figure"],
-                figure["title"],
+                text_of(figure, "figure"),
+                text_of(figure, "title"),
                 tuple(finding_of(row) for row in figure["findings"]),
-                note=figure["note"],
+                note=text_of(figure, "note"),
             )
             for figure in data["figures"]
         ]
         return cls(
             paper,
-            bool(data["quick"]),
+            data["quick"],
             tuple(figures),
-            failed=data.get("failed", ""),
-            version=data["version"],
-            date=data.get("date", ""),
+            failed=text_of({"failed": "", **data}, "failed"),
+            version=text_of(data, "version"),
+            date=text_of({"date": "", **data}, "date"),
         )
 
     def save(self, folder: Path) -> Path:

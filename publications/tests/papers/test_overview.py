@@ -257,3 +257,36 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
         json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["counts"]["printed"]["agrees"]
         == 2
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("quick",), "yes"),
+        (("version",), 3),
+        (("failed",), []),
+        (("figures", 0, "title"), None),
+        (("figures", 0, "findings", 0, "what"), 1),
+        (("figures", 0, "findings", 0, "value"), "fast"),
+        (("figures", 0, "findings", 0, "value"), True),
+        (("figures", 0, "findings", 0, "ratio"), float("inf")),
+        (("figures", 0, "findings", 0, "ratio"), [1.0]),
+        (("figures", 0, "findings", 0, "remark"), {}),
+        (("figures",), {"1": 2}),
+    ],
+)
+def test_a_value_of_a_summary_that_cannot_be_is_said(
+    run: Run, tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    chosen = paper("one", AGREES)
+    run(chosen)
+    file = tmp_path / "one" / "summary.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    assert Overview.read([chosen], tmp_path).failed() == []
+    inner = data
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    file.write_text(json.dumps(data), encoding="utf-8")
+    (failed,) = Overview.read([chosen], tmp_path).failed()
+    assert "summary.json cannot be read" in failed.failed

@@ -8,12 +8,13 @@ their own; ``added_load.py`` says what rounding costs.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from anabranch.errors import ExportError
+from anabranch.errors import ExportError, writing
 from anabranch.export import containerlab, csv_tables, frr, graph_files, iproute2, mininet, openflow
 from anabranch.export.added_load import AddedLoad, added_loads
 from anabranch.export.job import Export, ExportJob
@@ -31,6 +32,7 @@ __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported"
 DEFAULT_BUCKETS = 64
 """Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
 MOST_BUCKETS = 1024
+_EXECUTABLE: Final = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
 
 class Format(NamedTuple):
@@ -113,9 +115,12 @@ def export(
         if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
-            job = ExportJob(layout, PlanPaths.of(first), buckets, resilient, own)
         else:
-            job = ExportJob(layout, PlanPaths.of(plan_data(scenario, setup)), buckets, resilient)
+            first, own = plan_data(scenario, setup), ()
+        balancing = str(setup.routing.load_balancing["algorithm"])
+        job = ExportJob(
+            layout, PlanPaths.of(first), buckets, resilient, own, balancing, has_events=bool(setup.events)
+        )
         found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
@@ -123,5 +128,6 @@ def export(
             what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
             place.write(name, text.encode(), executable=name.endswith(".sh"))
-        place.put()
+        with writing(folder):
+            place.put()
     return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))

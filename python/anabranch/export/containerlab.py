@@ -20,7 +20,7 @@ def write(job: ExportJob) -> Export:
     """The topology file, the scripts of its nodes, and one for rates, delays and losses."""
     layout = job.layout
     notes = [
-        *cannot_express(layout, None),
+        *cannot_express(job, None),
         "the topology file itself has no rates, delays and losses: links.sh sets them by containerlab's "
         "netem",
         "room of queues, and rates above what one machine forwards",

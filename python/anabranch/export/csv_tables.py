@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from anabranch.export.emulated import MEAN_LOSS, mean_loss
+from anabranch.export.emulated import mean_loss, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob, csv_text
 from anabranch.export.layout import DeviceLayout
 
@@ -54,7 +54,7 @@ def write(job: ExportJob) -> Export:
     ]
     if weighted:
         export.files["weights.csv"] = csv_text(("from", "to", "weight", "index"), weighted)
-    export.notes = [MEAN_LOSS]
+    export.notes = not_in_a_network_file(layout)
     return export.with_readme(layout, "CSV export", _README, interfaces=False)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from anabranch import _core
+from anabranch.export.job import ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.setup.model import LinkSetup
 
 _PS_PER_MS: Final = 1e9
 PLAIN_LOSS: Final = ("none", "bernoulli")
 PLAIN_QUEUE: Final = ("drop-tail", "fifo")
-MEAN_LOSS: Final = "queues, jitter and loss models with bursts: of a loss model the mean is written"
-"""What the files of a network alone cannot express."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,17 @@ def mean_loss(link: LinkSetup) -> float:
     return float(_core.mean_loss(json.dumps(link.loss)))
 
 
-def cannot_express(layout: DeviceLayout, most_mbps: float | None) -> list[str]:
+def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:
     """What of a network an emulator of plain links leaves out, in plain sentences.
 
     Args:
-        layout: the network.
+        job: with the network.
         most_mbps: the highest rate that it emulates; None for any.
     """
-    notes = ["load balancing, transports, traffic and events of the scenario: this is the network alone"]
-    groups = {
-        "a loss model with bursts; the mean loss stands for it": [
-            link for link in layout.links if link.loss["algorithm"] not in PLAIN_LOSS
-        ],
-        "jitter": [link for link in layout.links if link.jitter is not None],
+    layout = job.layout
+    parts = "transports, traffic and events" if job.has_events else "transports and traffic"
+    notes = [f"{parts} of the scenario: this is the network alone", *job.balancing_notes("Linux")]
+    groups = _of_any_plain_link(layout) | {
         "a queue discipline other than drop-tail": [
             link for link in layout.links if link.queue.discipline["algorithm"] not in PLAIN_QUEUE
         ],
@@ -71,8 +69,25 @@ def cannot_express(layout: DeviceLayout, most_mbps: float | None) -> list[str]:
             link for number, link in enumerate(layout.links) if layout.receiver[number].out is None
         ],
     }
-    for what, links in groups.items():
-        if links:
-            more = f" and {len(links) - 1:,} more" if len(links) > 1 else ""
-            notes.append(f"{what}: {links[0].name}{more}")
-    return notes
+    return notes + _told(groups)
+
+
+def not_in_a_network_file(layout: DeviceLayout) -> list[str]:
+    """What of a network a file leaves out that has a capacity, a delay and a mean loss of each link."""
+    return ["queues of links", *_told(_of_any_plain_link(layout))]
+
+
+def _of_any_plain_link(layout: DeviceLayout) -> dict[str, list[LinkSetup]]:
+    """The links that have more than a capacity, a delay and a mean loss, by what that is."""
+    return {
+        "a loss model with bursts; the mean loss stands for it": [
+            link for link in layout.links if link.loss["algorithm"] not in PLAIN_LOSS
+        ],
+        "jitter": [link for link in layout.links if link.jitter is not None],
+    }
+
+
+def _told(groups: Mapping[str, Sequence[LinkSetup]]) -> list[str]:
+    """A line for each property that links have, with the first of them."""
+    more = {what: f" and {len(links) - 1:,} more" if len(links) > 1 else "" for what, links in groups.items()}
+    return [f"{what}: {links[0].name}{more[what]}" for what, links in groups.items() if links]

@@ -62,11 +62,7 @@ def write(job: ExportJob) -> Export:
         folder = layout.file(node, "")
         export.files[f"{folder}/frr.conf"] = _configuration(layout, node, by_node[node])
         export.files[f"{folder}/daemons"] = _DAEMONS
-    export.notes = [
-        "weights: static routes of FRR share equally over their next hops, and a plan of other shares is "
-        "refused",
-        "load balancing packet by packet",
-    ]
+    export.notes = job.balancing_notes("the kernel")
     return export.with_readme(layout, "FRR export", *_readme(job, routes, mpls=bool(used)))
 
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from anabranch.export.emulated import MEAN_LOSS, mean_loss
+from anabranch.export.emulated import mean_loss, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.setup.model import LinkSetup
@@ -71,7 +71,8 @@ def graphml(job: ExportJob) -> Export:
         ends = f'source="{layout.label(link.origin)}" target="{layout.label(link.to)}"'
         lines.append(f"    <edge {ends}>{data}</edge>")
     lines += ["  </graph>", "</graphml>", ""]
-    export = Export({"network.graphml": "\n".join(lines)}, notes=[MEAN_LOSS, _KIND])
+    kinds = [_KIND] if layout.hosts else []
+    export = Export({"network.graphml": "\n".join(lines)}, notes=[*not_in_a_network_file(layout), *kinds])
     return export.with_readme(layout, "GraphML export", _GRAPHML_README, interfaces=False)
 
 
@@ -121,7 +122,7 @@ def networkx(job: ExportJob) -> Export:
         "edges": edges,
     }
     text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
-    export = Export({"network.json": text}, notes=[MEAN_LOSS])
+    export = Export({"network.json": text}, notes=not_in_a_network_file(layout))
     return export.with_readme(layout, "networkx export", _NETWORKX_README, interfaces=False)
 
 

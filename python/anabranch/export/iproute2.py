@@ -52,11 +52,7 @@ def write(job: ExportJob) -> Export:
         export.files[f"routes/{layout.file(node, '.sh')}"] = _script(layout, node, commands)
         export.files[f"undo/{layout.file(node, '.sh')}"] = _script(layout, node, _undo(commands), stop=False)
     export.files["try.sh"] = _try(layout)
-    export.notes = [
-        "load balancing packet by packet: Linux keeps a flow on one path (`fib_multipath_hash_policy=1`, a "
-        "hash of addresses and ports)",
-        f"weights above {MOST_WEIGHT}",
-    ]
+    export.notes = job.balancing_notes("Linux (`fib_multipath_hash_policy=1`)")
     how = " by SRv6 (the kernel needs CONFIG_IPV6_SEG6_LWTUNNEL)"
     load = _README.format(example=layout.file(0, ".sh"), protocol=_PROTOCOL)
     return export.with_readme(layout, "Linux export (iproute2)", routes.explained(job, how), load)

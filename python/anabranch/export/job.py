@@ -7,11 +7,13 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from anabranch.csv_cells import escaped
 from anabranch.errors import ExportError
 from anabranch.export.forwarding import along_rounded
 from anabranch.export.layout import DeviceLayout
 from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
+from anabranch.scenario.quantity import quoted
 from anabranch.switch_rules import OwnTraffic, Weighted
 
 MOST_NAMED = 5
@@ -42,6 +44,9 @@ class ExportJob:
     """Whether a group has all of its buckets, so that flows stay where they are when a path goes."""
     own: tuple[OwnPlan, ...] = ()
     """Of flows with routes of their own, for formats that tell flows apart."""
+    balancing: str = "flow"
+    """Algorithm of the scenario's load balancing."""
+    has_events: bool = False
 
     def jobs(self) -> list[ExportJob]:
         """The job of each plan: that of most flows, and those of flows with routes of their own."""
@@ -73,6 +78,16 @@ class ExportJob:
         counts = self.weights({number: share for number, (_, share) in enumerate(ways)})
         return [(ways[number][0], count) for number, count in counts.items()]
 
+    def balancing_notes(self, how: str) -> list[str]:
+        """What a format loses that chooses among several ways by a hash of each flow's addresses and ports.
+
+        Args:
+            how: what has the hash, such as ``a group``.
+        """
+        if self.balancing == "flow" or not any(one.plan.splits() for one in self.jobs()):
+            return []
+        return [f"load balancing {quoted(self.balancing)}: {how} keeps a flow on one path by a hash"]
+
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""
         return {pair: along_rounded(self.ways(pair)) for pair in self.plan.pairs}
@@ -98,7 +113,8 @@ class Export:
 
     def with_readme(self, layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> Export:
         """The same with a README: what it cannot express, parts, and the tables of nodes and interfaces."""
-        cannot = "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in self.notes)
+        notes = "\n".join(f"- {note}" for note in self.notes) or "Nothing of these routes is left out."
+        cannot = f"## What it cannot express\n\n{notes}"
         tables = ["## Nodes", numbered_table(layout)]
         if interfaces:
             tables += ["## Interfaces", interface_table(layout)]
@@ -109,11 +125,11 @@ class Export:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV."""
+    """A table as CSV, of which a spreadsheet runs nothing, and which a scenario reads."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue()
 
 

@@ -83,7 +83,7 @@ _FILE: Final = "topology.py"
 def write(job: ExportJob) -> Export:
     """The script, and the addresses and routes of each node."""
     layout = job.layout
-    notes = cannot_express(layout, _MOST_MBPS)
+    notes = cannot_express(job, _MOST_MBPS)
     scripts = iproute2.write(job)
     export = Export(shares=scripts.shares, notes=notes)
     for name, text in scripts.files.items():

@@ -52,7 +52,7 @@ def write(job: ExportJob) -> Export:
         export.files[f"flows/{layout.file(node, '.flows')}"] = "".join(lines[node])
         export.files[f"groups/{layout.file(node, '.groups')}"] = "".join(groups[node])
     export.files["rest.json"] = _rest(layout, switches, rules)
-    export.notes = ["load balancing packet by packet: a group keeps a flow on one path"]
+    export.notes = job.balancing_notes("a group")
     through = sorted({pair for one in jobs for pair in one.plan.pairs if _through_host(one, pair)})
     if through:
         export.notes.append(

@@ -10,7 +10,7 @@ from dataclasses import replace as replaced
 from pathlib import Path
 from typing import IO
 
-from anabranch.errors import ResultError, reason
+from anabranch.errors import ResultError, reason, written_for
 from anabranch.folders.content import Content, contents_below, files_below
 from anabranch.folders.directory import (
     Directory,
@@ -32,7 +32,7 @@ from anabranch.folders.manifest import (
     manifest_in,
     some,
 )
-from anabranch.folders.messages import another_writer, named_by_place
+from anabranch.folders.messages import another_writer
 from anabranch.folders.staging import NEW, BusyError, Staging, staging
 from anabranch.signals import deferred
 
@@ -376,7 +376,7 @@ def adding(
             addition.open()
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {reason(error)}") from None
-        with named_by_place(addition.partial, folder):
+        with written_for(folder, addition.partial):
             yield addition
     finally:
         with deferred():

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch.errors import ResultError, reason
@@ -32,12 +29,3 @@ def unwritable(place: Path, error: OSError) -> ResultError:
 def another_writer(place: Path) -> ResultError:
     """The error of a place where another process writes."""
     return ResultError(f"{place}: another process is writing to it; wait for it, or choose another name")
-
-
-@contextmanager
-def named_by_place(partial: Path, place: Path) -> Iterator[None]:
-    """Errors about files in a folder that is being made name them as they will be called."""
-    try:
-        yield
-    except ResultError as error:
-        raise ResultError(str(error).replace(f"{partial}{os.sep}", f"{place}{os.sep}")) from None

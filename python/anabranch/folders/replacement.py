@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import ResultError, reason
+from anabranch.errors import ResultError, reason, written_for
 from anabranch.folders.content import contents_below
 from anabranch.folders.directory import (
     Directory,
@@ -33,7 +33,7 @@ from anabranch.folders.manifest import (
     read_manifest,
     some,
 )
-from anabranch.folders.messages import another_writer, named_by_place, unwritable
+from anabranch.folders.messages import another_writer, unwritable
 from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
 from anabranch.signals import deferred
 
@@ -248,7 +248,7 @@ def replacing(folder: Path, kind: str, *, replace: bool = False) -> Iterator[Rep
             replacement.open()
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {reason(error)}") from None
-        with named_by_place(replacement.partial, folder):
+        with written_for(folder, replacement.partial):
             yield replacement
     finally:
         with deferred():

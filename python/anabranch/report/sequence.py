@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.event_log import flow_file_stem
-from anabranch.report.looks import PALETTE
+from anabranch.report.looks import PALETTE, printable
+from anabranch.report.plots.plot import fitted
 from anabranch.report.style import plain, save_figure, styled
 from anabranch.result import csv_bytes
 from anabranch.units import suited
@@ -25,6 +26,8 @@ RECEIVED = ("syn-ack", "ack", "fin-ack")
 CONTROL = "ctrl"
 """Kind of the controller's messages to the sender."""
 
+_TITLE_SIZE, _TITLE_ROOM = 10.0, 360.0
+"""Of the title, in points; the axes are some 400 wide."""
 _ORDINARY = ("data", "retransmission", "ack")
 _COLUMNS = ("time_s", "flow", "kind", "sequence_bytes", "segment")
 _BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _BLACK, _WINE = PALETTE
@@ -159,7 +162,8 @@ def sequence_figure(
             )  # fmt: skip
         axes.set_xlabel(f"time in {unit}")
         axes.set_ylabel("segment" if in_segments else "position in the stream in bytes")
-        axes.set_title(f"flow {flow}" if name is None else plain(name), loc="left")
+        title = f"flow {flow}" if name is None else plain(fitted(printable(name), _TITLE_ROOM, _TITLE_SIZE))
+        axes.set_title(title, loc="left", fontsize=_TITLE_SIZE)
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 

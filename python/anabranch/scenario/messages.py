@@ -11,9 +11,9 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, owners
+from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, declarations, owners
 from anabranch.scenario.docstrings import field_docstring
-from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
+from anabranch.scenario.quantity import ZERO_ERROR, number_hint, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.suggest import suggest
@@ -77,8 +77,7 @@ def _message(
 
 
 def _wrong_number(read: object, _: dict[str, Any]) -> str:
-    hint = "; write it without quotes" if isinstance(read, str) else ""
-    return f"{shown(read)} is not a number{hint}"
+    return f"{shown(read)} is not a number{number_hint(read)}"
 
 
 def _wrong_length(_: object, context: dict[str, Any]) -> str:
@@ -87,7 +86,31 @@ def _wrong_length(_: object, context: dict[str, Any]) -> str:
 
 
 def _wrong_choice(read: object, context: dict[str, Any]) -> str:
-    return unknown_choice(read, re.findall(r"'([^']*)'", context["expected"]))
+    return _choice_or_elsewhere(read, re.findall(r"'([^']*)'", context["expected"]))
+
+
+_FIELDS_OF_KINDS = {
+    "scheme": "routing.scheme",
+    "load_balancing": "routing.load_balancing",
+    "congestion_control": "congestion_control of [transport.NAME]",
+    "scheduler": "scheduler of [transport.NAME]",
+    "path_manager": "path_manager of [transport.NAME]",
+    "queue": "queue of links",
+    "loss": "loss of links",
+    "application": "controller.application",
+}
+"""Where a scenario names an algorithm, by its kind."""
+
+
+def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
+    """What to say about a name that is none of the choices, but perhaps of another kind of algorithm."""
+    name = read if isinstance(read, str) else ""
+    kinds = [kind for kind in _FIELDS_OF_KINDS if name in declarations().get(kind, {})]
+    if not kinds:
+        return unknown_choice(read, choices)
+    article = "an" if kinds[0][0] in "aeiou" else "a"
+    noun, field = kinds[0].replace("_", " "), _FIELDS_OF_KINDS[kinds[0]]
+    return f"{shown(read)} is {article} {noun}, for {field}; here there are {', '.join(map(quoted, choices))}"
 
 
 def _unknown_field(key: str, location: Location, model: type[BaseModel]) -> str:
@@ -119,7 +142,7 @@ def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
     tags = re.findall(r"'<([^']*)>'", context.get("expected_tags", ""))
     names = [tag for tag in tags if tag not in (NAME_ONLY, PYTHON)]
     if "algorithm" in read:
-        return f"algorithm {unknown_choice(read['algorithm'], names)}"
+        return f"algorithm {_choice_or_elsewhere(read['algorithm'], names)}"
     own = '; or "python": a class of yours' if PYTHON in tags else ""
     return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}{own}'
 

@@ -214,8 +214,7 @@ class Number(Quantity):
             if 0 <= value <= cls.largest:
                 return cls(value)
             raise ValueError(f"{shown(value)} is not between 0 and {cls.largest}")
-        hint = "; write it without quotes" if isinstance(value, str) else ""
-        raise ValueError(f"{shown(value)} is not {cls.noun}{hint}")
+        raise ValueError(f"{shown(value)} is not {cls.noun}{number_hint(value)}")
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -276,6 +275,20 @@ PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
 def quoted(text: str) -> str:
     """Text in double quotes, as TOML writes it, cut to a readable length."""
     return '"' + _cut(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def number_hint(read: object) -> str:
+    """Says how a number is written that was read as text; empty where this is no number."""
+    if not isinstance(read, str):
+        return ""
+    text = read.strip()
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        return ""
+    if text.endswith("%"):
+        return f"; write {number / 100:g}"
+    return "; write it without quotes"
 
 
 def shown(value: object) -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from anabranch.errors import Problem, ScenarioError, reason
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.toml_text import MOST_STEPS, parse
+from anabranch.suggest import suggest
 
 LARGEST_FILE_BYTES = 10_000_000
 """A scenario of ten thousand flows, each written out, has about a tenth of it."""
 
+_MOST_FILES = 1000
+"""Files of a folder among which the one is looked for that may be meant."""
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6})\]")
 
 
@@ -29,7 +33,8 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except OSError as error:
-        raise ScenarioError([Problem("", f"cannot be read: {reason(error)}")], str(path)) from None
+        message = f"cannot be read: {reason(error)}{_near_file(path) if error.errno == errno.ENOENT else ''}"
+        raise ScenarioError([Problem("", message)], str(path)) from None
     except ValueError:
         raise ScenarioError([Problem("", "cannot be read: not a file name")], quoted(str(path))) from None
     if len(content) > LARGEST_FILE_BYTES:
@@ -42,6 +47,17 @@ def read_text(path: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         message = f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x})"
         raise ScenarioError([Problem("", message)], path.name) from None
+
+
+def _near_file(path: Path) -> str:
+    """Says which scenario file of the folder may be meant by a name that no file has."""
+    try:
+        files = islice(path.parent.iterdir(), _MOST_FILES)
+        names = sorted(each.name for each in files if each.suffix == ".toml")
+    except OSError:
+        return ""
+    name = f"{path.name}.toml" if f"{path.name}.toml" in names else suggest(path.name, names)
+    return f"; {quoted(str(path.with_name(name)))} is there" if name else ""
 
 
 def parse_toml(text: str, origin: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
 from pydantic import Field, Tag
@@ -41,6 +42,10 @@ class Run(Table):
     """Flows by name (``web.0``) whose senders keep an event log, with a row for each ACK, or ``"*"``."""
 
 
+_MOST_NAME_BYTES = 240
+"""Bytes of a file's name: file systems have 255, and beside it there may be a file that is not yet whole."""
+
+
 class Capture(Table):
     """Packets written to a pcapng file, for Wireshark."""
 
@@ -62,5 +67,7 @@ class Capture(Table):
             refuse("file", "must be a plain file name; the file goes into the result folder")
         if not self.file.endswith(".pcapng"):
             refuse("file", "must end in .pcapng")
+        if (length := len(os.fsencode(self.file))) > _MOST_NAME_BYTES:
+            refuse("file", f"has {length} bytes; a file name may have {_MOST_NAME_BYTES} here")
         if self.snap_length is not None and not 0 < self.snap_length < 2**32:
             refuse("snap_length", "must be between 1 B and 4 GB")

@@ -28,6 +28,22 @@ from anabranch.scenario.table import Table, untouched
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
 
+_INNER_TABLES = ("run", "network", "network.links", "routing", "controller")
+"""Tables that have one place: whoever leaves it out means them."""
+_STUDY_KEYS = {"scenario", "factor", "metric", "replications"}
+
+
+def _unknown_transports(data: object) -> list[Problem]:
+    """The transports of traffic that neither a table nor a preset has, of plain data."""
+    entries, tables = (data.get("traffic"), data.get("transport")) if isinstance(data, dict) else (None, None)
+    own = [str(name) for name in tables] if isinstance(tables, dict) else []
+    known = list(dict.fromkeys([*own, *_core.transport_preset_names()]))
+    return [
+        Problem(f"traffic[{number}].transport", f"transport {unknown_choice(name, known)}")
+        for number, entry in enumerate(entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict) and isinstance(name := entry.get("transport"), str) and name not in known
+    ]
+
 
 class Scenario(Table):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
@@ -121,6 +137,9 @@ class Scenario(Table):
             ScenarioError: with everything that is wrong with it.
         """
         data = parse_toml(text, origin)
+        if _STUDY_KEYS & data.keys() and not data.keys() & {"network", "traffic", "run"}:
+            message = f"is a study; run it by: anabranch study {origin or 'FILE'}"
+            raise ScenarioError([Problem("", message)], origin)
         for field, value in (overrides or {}).items():
             data = cls._with(data, field, value_of(value), "--set")
         scenario = cls.from_data(data, origin=origin, base=base)
@@ -140,7 +159,9 @@ class Scenario(Table):
             table, known = str(steps[0]), known_keys(cls, [])
             if table in known:
                 return with_value(data, steps, value)
-            message = f"{quoted(table)}: {unknown_key(table, known)}"
+            inside = [place for place in _INNER_TABLES if table in known_keys(cls, place.split("."))]
+            hint = f"; write {' or '.join(f'{place}.{field}' for place in inside)}" if inside else ""
+            message = f"{quoted(table)}: {'no such key' if hint else unknown_key(table, known)}{hint}"
         except ValueError as error:
             message = str(error)
         raise ScenarioError([Problem("", message)], origin)
@@ -151,12 +172,8 @@ class Scenario(Table):
         Raises:
             ScenarioError: with every unknown name.
         """
-        known = list(dict.fromkeys([*self.transport, *_core.transport_preset_names()]))
-        found = [
-            Problem(f"traffic[{number}].transport", f"transport {unknown_choice(entry.transport, known)}")
-            for number, entry in enumerate(self.traffic)
-            if entry.transport not in known
-        ]
+        traffic = [{"transport": entry.transport} for entry in self.traffic]
+        found = _unknown_transports({"transport": self.transport, "traffic": traffic})
         if found:
             raise ScenarioError(found, self._origin)
 
@@ -170,7 +187,8 @@ class Scenario(Table):
         try:
             scenario = cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError as error:
-            raise ScenarioError(problems(error, cls), origin) from None
+            found = [*problems(error, cls), *_unknown_transports(data)]
+            raise ScenarioError(list(dict.fromkeys(found)), origin) from None
         scenario._origin, scenario._base = origin, base
         return scenario
 

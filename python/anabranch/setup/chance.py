@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.setup.model import Setup, Tagged
 
@@ -9,6 +11,10 @@ _SURE_QUEUES = ("fifo", "threshold", "codel")
 """Disciplines that draw nothing, and hash nothing."""
 _DRAWING_CONTROLS = ("bbr", "bbr3", PYTHON)
 """Congestion controls that draw when they probe, or may do so."""
+_SURE_APPLICATIONS = ("forwarding", "sdn-paced", "window-clamp", "tcpbp")
+"""Applications of a controller that draw nothing, and give a flow one path whatever its ports are."""
+_SURE_TRANSPORTS = ("tcp", "sdn-paced")
+"""Protocols that draw nothing but ports."""
 
 
 def is_noisy(setup: Setup) -> bool:
@@ -31,20 +37,29 @@ def is_noisy(setup: Setup) -> bool:
     )
 
 
-def may_differ(setup: Setup) -> bool:
+def may_differ(setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
     """Whether two replications with equal setups may differ: False only where it is certain that they do not.
 
     Ports and keys are drawn for each flow, and choose among several paths.
+
+    Args:
+        setup: of both.
+        has_single_paths: whether the plan has one path for each pair; called if nothing else tells.
     """
-    return (
-        is_noisy(setup)
-        or setup.controller is not None
-        or any(
-            (scheme or {}).get("algorithm") != "shortest"
-            for scheme in (setup.routing.scheme, *setup.routing.others)
-        )
-        or any(transport.config["algorithm"] != "tcp" for transport in setup.transports)
-    )
+    if is_noisy(setup) or any(
+        transport.config["algorithm"] not in _SURE_TRANSPORTS for transport in setup.transports
+    ):
+        return True
+    if setup.controller is not None:
+        delay = setup.controller.get("processing_delay")
+        is_drawn = delay is not None and delay["distribution"] != "constant"
+        return is_drawn or setup.controller["application"]["algorithm"] not in _SURE_APPLICATIONS
+    schemes = [(scheme or {}).get("algorithm") for scheme in (setup.routing.scheme, *setup.routing.others)]
+    if all(scheme == "shortest" for scheme in schemes):
+        return False
+    # After an event there may be other paths, and a planner may take minutes.
+    is_planned = setup.planner is not None or any(own.planner for own in setup.own_routes)
+    return bool(setup.events) or is_planned or not has_single_paths()
 
 
 def _control(config: Tagged) -> str | None:

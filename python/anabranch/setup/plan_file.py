@@ -17,6 +17,7 @@ from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.table import Table
 from anabranch.setup.model import LinkSetup, NodeSetup, Setup
 from anabranch.setup.problems import Problems
+from anabranch.stored import read_json
 
 FORMAT: Final = "anabranch-plan"
 FORMAT_VERSION: Final = 1
@@ -27,8 +28,8 @@ class PlanLink(Table):
     """A directed link of the network that a plan was made for."""
 
     name: str
-    capacity_bps: int
-    delay_ps: int
+    capacity_bps: int = Field(ge=1, lt=2**64)
+    delay_ps: int = Field(ge=0, lt=2**64)
 
 
 class PlanPath(Table):
@@ -133,12 +134,12 @@ def read_plan(name: str, text: str, place: str, problems: Problems) -> PlanFile 
         problems: takes what is wrong.
     """
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except json.JSONDecodeError as error:
         problems.add(f"{name}, line {error.lineno}", f"is no JSON: {error.msg}")
         return None
-    except (RecursionError, ValueError):
-        problems.add(place, f"{quoted(name)} is no plan: it is nested too deep, or has a number too long")
+    except ValueError as error:
+        problems.add(place, f"{quoted(name)} is no plan: it {error}")
         return None
     said = data.get("format") if isinstance(data, dict) else None
     if said != FORMAT:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from anabranch.csv_cells import unescaped
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.problems import Problems
 
@@ -16,7 +17,7 @@ _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row with its cells by column, stripped."""
+    """A row with its cells by column, stripped and unescaped."""
 
     place: str
     """File and line, for messages."""
@@ -40,7 +41,7 @@ def table_rows(
 def csv_rows(
     name: str, text: str, wrong: Callable[[Sequence[str]], str | None], problems: Problems
 ) -> Iterator[TableRow]:
-    """The rows of a table below its header; empty lines are skipped.
+    """The rows of a table below its header; empty lines are skipped, and apostrophes before formulas.
 
     Args:
         name: of the file, for messages.
@@ -61,7 +62,7 @@ def csv_rows(
             if len(cells) != len(header):
                 problems.add(place, f"has {len(cells)} cells in place of {len(header)}")
                 continue
-            yield TableRow(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+            yield TableRow(place, dict(zip(header, (unescaped(cell.strip()) for cell in cells), strict=True)))
     except csv.Error as error:
         problems.add(name, f"is no CSV: {error}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
+from anabranch.plan_paths import PlanPaths
 from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
@@ -27,10 +28,10 @@ from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.live_runs import check_live, simulated_hosts
-from anabranch.study.metrics import DEFAULTS, MetricError, value
+from anabranch.study.metrics import DEFAULTS, MetricError, unmatched, value
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
-from anabranch.study.up_time import with_measures
+from anabranch.study.up_time import Tables, with_measures
 
 MOST_RUNS = 1_000_000
 """Most runs of a study: each is a file."""
@@ -244,7 +245,7 @@ class _Check:
             for problem in found:
                 self._note_level(built, first, problem, None)
             if setup is not None:
-                self._check_metrics(built, setup)
+                self._check_metrics(built, setup, folder)
             for number, levels in _beside_the_first(built):
                 for problem in _problems(built, levels, folder)[1]:
                     if problem not in found:
@@ -285,12 +286,10 @@ class _Check:
         inside = f"{problem.place}: " if problem.place != name else ""
         self._problem(level_place(factor, suspect, index), f"{name} = {text}: {inside}{message}")
 
-    def _check_metrics(self, built: Design, setup: Setup) -> None:
+    def _check_metrics(self, built: Design, setup: Setup, folder: Path) -> None:
         """Every metric against the tables of a run that ends as it begins."""
-        shortest = dataclasses.replace(setup, duration=1, captures=[])
         try:
-            routes = plan(shortest, built.origin).plan
-            outcome = shortest.core().simulate(routes)
+            tables, summary = _first_tables(built, setup)
         except (_core.SetupError, ScenarioError) as error:
             problem = error if isinstance(error, ScenarioError) else refused(error, built.origin, setup)
             self._problem("scenario", str(problem))
@@ -298,16 +297,54 @@ class _Check:
         except _core.OwnCodeError as error:
             self._problem("scenario", str(failed(error)))
             return
-        tables = outcome["tables"]
-        if built.live:
-            tables["flows"] = simulated_hosts(tables["flows"])
-        summary = outcome["summary"]
-        tables = with_measures(built.metrics, tables, shortest, routes, float(str(summary["ended_s"])))
+        absent: dict[int, str] = {}
         for number, metric in enumerate(built.metrics):
             try:
                 value(metric, tables, summary)
+                message = unmatched(metric, tables)
             except MetricError as error:
                 self._problem(f"metric[{number}].{error.key}", str(error))
+                continue
+            if message is not None:
+                absent[number] = message
+        for number in _absent_everywhere(built, folder, absent):
+            self._problem(f"metric[{number}].where", absent[number])
+
+
+def _first_tables(built: Design, setup: Setup) -> tuple[Tables, Mapping[str, Any]]:
+    """Tables and summary of a run that ends as it begins.
+
+    Raises:
+        ScenarioError: if the setup has no plan.
+        anabranch._core.SetupError: if the engine refuses it.
+        anabranch._core.OwnCodeError: if code of the user's own fails.
+    """
+    shortest = dataclasses.replace(setup, duration=1, captures=[])
+    routes = plan(shortest, built.origin).plan
+    outcome = shortest.core().simulate(routes)
+    tables = outcome["tables"]
+    if built.live:
+        tables["flows"] = simulated_hosts(tables["flows"])
+    summary = outcome["summary"]
+    return with_measures(built.metrics, tables, shortest, routes, float(str(summary["ended_s"]))), summary
+
+
+def _absent_everywhere(built: Design, folder: Path, absent: Collection[int]) -> set[int]:
+    """Of metrics whose rows are not in the first cell, those whose rows are in no other one either."""
+    left = set(absent)
+    for _, levels in _beside_the_first(built):
+        if not left:
+            break
+        setup, _ = _problems(built, levels, folder)
+        if setup is None:
+            continue
+        try:
+            tables, _ = _first_tables(built, setup)
+        except (_core.SetupError, _core.OwnCodeError, ScenarioError):
+            # Its run will tell.
+            continue
+        left = {number for number in left if unmatched(built.metrics[number], tables) is not None}
+    return left
 
 
 def level_place(factor: Factor, number: int, index: int) -> str:
@@ -355,7 +392,12 @@ def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
     """Whether it is certain that all replications of a cell are the same run."""
     scenario = built.scenario(levels, base)
     setup = resolve(scenario)
-    if may_differ(setup):
+
+    def has_single_paths() -> bool:
+        made = plan(setup, built.origin).plan
+        return not any(PlanPaths.of(one.data()).splits() for one in (made, *made.others()))
+
+    if may_differ(setup, has_single_paths):
         return False
     settings = scenario.run_settings.model_copy(update={"replication": scenario.run_settings.replication + 1})
     other = resolve(scenario.model_copy(update={"run_settings": settings}))

@@ -27,6 +27,7 @@ import polars as pl
 
 from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
+from anabranch.stored import metric_value, read_json
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome
 
@@ -57,6 +58,8 @@ class Journal:
             path: of the file, for messages.
             design: of the study.
 
+        A line of a run whose values cannot be is left out, so that the run is done again.
+
         Raises:
             StudyError: if a line is of no run of this study.
             OSError: if it cannot be read or written.
@@ -70,7 +73,10 @@ class Journal:
             content = self._file.read()
             whole = content[: content.rfind(b"\n") + 1]
             self._cut_off(content[len(whole) :], len(whole))
+            self.rejected: dict[int, str] = {}
+            """By run: why its line is left out, of runs that no other line has."""
             self.finished = dict(self._read(whole, design.runs))
+            self.rejected = {run: why for run, why in self.rejected.items() if run not in self.finished}
         except BaseException:
             self._file.close()
             raise
@@ -112,17 +118,48 @@ class Journal:
         self.finished[outcome.run] = Finished(outcome.reason, outcome.values)
 
     def _read(self, content: bytes, runs: int) -> Iterator[tuple[int, Finished]]:
-        for number, line in enumerate(content.splitlines(), 1):
-            try:
-                found = json.loads(line)
-                run, reason, metrics = found["run"], found["reason"], found["metrics"]
-                values = tuple(metrics[name] for name in self._names)
-            except (ValueError, KeyError, TypeError):
-                run, reason, values = -1, None, ()
-            if not (isinstance(run, int) and 0 <= run < runs):
+        for number, line in enumerate(content.split(b"\n")[:-1], 1):
+            run = _run_of(line)
+            if run is None or not 0 <= run < runs:
                 message = "is of no run of this study; remove the line, and the study goes on without it"
                 raise StudyError([Problem(f"line {number}", message)], str(self._path))
-            yield run, Finished(reason, values)
+            try:
+                finished = self._finished(read_json(line))
+            except ValueError as error:
+                self.rejected[run] = f"line {number}: {error}"
+                continue
+            yield run, finished
+
+    def _finished(self, entry: dict[str, Any]) -> Finished:
+        """What a line says of its run.
+
+        Raises:
+            ValueError: if this cannot be.
+        """
+        reason, metrics = entry.get("reason"), entry.get("metrics")
+        if not (reason is None or isinstance(reason, str)) or entry.get("status") != status(reason):
+            raise ValueError("status and reason do not belong together")
+        if not isinstance(metrics, dict) or set(metrics) != set(self._names):
+            raise ValueError("the metrics are not those of the study")
+        values = []
+        for name in self._names:
+            try:
+                values.append(metric_value(metrics[name]))
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        if reason is not None and any(value is not None for value in values):
+            raise ValueError("the run has failed, and has metrics")
+        return Finished(reason, tuple(values))
+
+
+def _run_of(line: bytes) -> int | None:
+    """The run that a line is of, if it says so at all."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    run = entry.get("run") if isinstance(entry, dict) else None
+    return run if isinstance(run, int) and not isinstance(run, bool) else None
 
 
 def runs_done(folder: Path) -> int:

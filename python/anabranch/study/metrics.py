@@ -51,6 +51,19 @@ DEFAULTS = (
 """The metrics of a study that names none."""
 
 
+_ENDS = ("from", "to")
+_IDENTITIES: Mapping[str, Mapping[str, str]] = {
+    **{table: {"flow": "flows"} for table in ("connections", "subflows", "flow_series", "subflow_series")},
+    **{table: {"flow": "datagram_flows"} for table in ("datagram_series", "latencies")},
+    "flows": dict.fromkeys(("flow", "name", *_ENDS, "transport"), "flows"),
+    "datagram_flows": dict.fromkeys(("flow", "name", *_ENDS, "kind"), "datagram_flows"),
+    "links": dict.fromkeys(("link", "name", *_ENDS), "links"),
+    "link_series": {"link": "links"},
+    "flow_tables": {"switch": "flow_tables"},
+    "flow_table_series": {"switch": "flow_tables"},
+}
+"""Columns that say of what a row is, by table, and the table that has all of it as a run begins."""
+
 _NOTHING_THERE = {"datagram_series": ", or no ping or udp"}
 """Why else a run lacks a series."""
 
@@ -125,6 +138,35 @@ def _chosen(metric: Metric, columns: Columns) -> NDArray[np.bool_] | None:
         matches = np.fromiter((entry in values for entry in column), np.bool_, len(column))
         chosen = matches if chosen is None else chosen & matches
     return chosen
+
+
+def unmatched(metric: Metric, tables: Tables) -> str | None:
+    """Says which rows of ``where`` are in no run that begins with these tables; None if there may be some.
+
+    What a row is of, such as the name of a flow, is known as a run begins; what is measured is not.
+    """
+    known = _IDENTITIES.get(metric.table, {})
+    wanted = {name: entry for name, entry in metric.where.items() if name in known}
+    matches: NDArray[np.bool_] | None = None
+    for name, entry in wanted.items():
+        table = tables.get(known[name], {})
+        if name not in table:
+            return None
+        column = _column(table, name, "where")
+        there = list(column) if not isinstance(column, np.ndarray) else column.tolist()
+        values = entry if isinstance(entry, list) else [entry]
+        missing = [value for value in values if value not in there]
+        if missing:
+            names = list(dict.fromkeys(map(str, there)))
+            told = unknown_choice(str(missing[0]), names).replace(" is not known", "", 1)
+            return f"no row of {metric.table} has {name} = {told}"
+        if known[name] == metric.table:
+            rows = np.fromiter((value in values for value in there), np.bool_, len(there))
+            matches = rows if matches is None else matches & rows
+    if matches is not None and not matches.any():
+        both = " and ".join(f"{name} = {shown(entry)}" for name, entry in wanted.items())
+        return f"no row of {metric.table} has {both}"
+    return None
 
 
 def _column(

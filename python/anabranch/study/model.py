@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from anabranch.errors import ScenarioError, StudyError
+from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
@@ -40,6 +40,10 @@ def _field(value: str) -> str:
     return value
 
 
+_MOST_LETTERS = 200
+"""Letters of a name that becomes one of a file, with its ending."""
+
+
 def _statistic(value: str) -> str:
     if value not in STATISTICS and not re.fullmatch(r"p[1-9][0-9]?", value):
         listed = ", ".join(quoted(name) for name in STATISTICS)
@@ -50,6 +54,10 @@ def _statistic(value: str) -> str:
 def _column(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", value):
         raise ValueError(f'{quoted(value)} is no column name; write letters, digits and _, such as "fct_us"')
+    if len(value) > _MOST_LETTERS:
+        raise ValueError(
+            f"has {len(value)} letters, and figures have it as their file name; {_MOST_LETTERS} at most"
+        )
     return value
 
 
@@ -224,6 +232,9 @@ class Study(Table):
             data = parse_toml(read_text(path), path.name)
         except ScenarioError as error:
             raise StudyError(error.problems, error.origin) from None
+        if data.keys() & {"network", "traffic", "run"} and "scenario" not in data:
+            message = f"is a scenario; run it by: anabranch run {path}"
+            raise StudyError([Problem("", message)], path.name)
         return cls.from_data(data, origin=path.name, base=path.parent)
 
     @classmethod

@@ -42,6 +42,7 @@ class StudyResult:
         tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files. A
             live study has ``live``, with the self-check of each live run.
         live: whether runs were live.
+        repeated: of runs that were done again, because their line in the journal was damaged: what was wrong.
     """
 
     title: str
@@ -53,6 +54,7 @@ class StudyResult:
     cells: pl.DataFrame
     tables: Mapping[str, pl.DataFrame | Path] = field(default_factory=dict)
     live: bool = False
+    repeated: tuple[str, ...] = ()
 
     @classmethod
     def from_runs(

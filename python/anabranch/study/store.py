@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,10 +22,11 @@ import polars as pl
 import tomli_w
 
 from anabranch import _core
-from anabranch.errors import Problem, ResultError, StudyError, reason
+from anabranch.errors import Problem, ResultError, StudyError, reason, written_for
 from anabranch.folders import Addition, read_inside, regular_files
 from anabranch.result import csv_bytes, read_parquet
 from anabranch.signals import deferred
+from anabranch.stored import REMEDY, StoredStudy, check, check_table, read_json
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.journal import NAME as JOURNAL
 from anabranch.study.journal import Finished, Journal, runs_done, runs_table
@@ -144,12 +145,13 @@ class Store:
             for name, table in (("runs", result.runs), ("cells", result.cells)):
                 (partial / f"{name}.parquet").write_bytes(parquet(table))
                 (partial / f"{name}.csv").write_bytes(csv_bytes(table))
+            if add is not None:
+                with written_for(self._folder, partial):
+                    add(result, partial)
+            self._addition.put()
         except OSError as error:
             raise self._unwritable(error) from None
-        if add is not None:
-            add(result, partial)
-        self._addition.put()
-        return result
+        return replace(result, repeated=tuple(self._open_journal.rejected.values()))
 
     def _unwritable(self, error: OSError) -> StudyError:
         message = (
@@ -165,33 +167,73 @@ def load(folder: Path) -> StudyResult:
     Raises:
         StudyError: if there is none.
     """
+    if not folder.is_dir():
+        message = "is no folder" if folder.exists() else "is not there"
+        raise StudyError([Problem("", message)], str(folder))
     manifest = _read_manifest(folder)
     if manifest is None:
         message = f"not a study folder; it has no {_MANIFEST} that says so"
         raise StudyError([Problem("", message)], str(folder))
+    try:
+        stored: StoredStudy = check(StoredStudy, manifest)
+    except ValueError as error:
+        raise StudyError([Problem(_MANIFEST, f"{error}: {REMEDY}")], str(folder)) from None
     if not set(_ENDS) <= set(regular_files(folder)):
-        done = f"{runs_done(folder):,} of {manifest['runs']:,} runs"
+        done = f"{runs_done(folder):,} of {stored.runs:,} runs"
         message = f"has {done}; start the study again, and it goes on from there"
         raise StudyError([Problem("", message)], str(folder))
     try:
         runs, cells = (read_parquet(folder, f"{name}.parquet") for name in ("runs", "cells"))
-        return StudyResult(
-            title=manifest["title"],
-            confidence=manifest["confidence"],
-            replications=manifest["replications"],
-            factors=tuple(_factor_info(entry) for entry in manifest["factors"]),
-            metrics=tuple(MetricInfo(**entry) for entry in manifest["metrics"]),
-            runs=runs,
-            cells=cells,
-            tables=_kept_tables(folder),
-            live=bool(manifest.get("live", False)),
-        )
-    except (OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        tables = _kept_tables(folder)
+        _check_tables(stored, runs, cells)
+    except ValueError as error:
+        raise StudyError([Problem("", f"{error}: {REMEDY}")], str(folder)) from None
+    except (OSError, pl.exceptions.PolarsError) as error:
         raise StudyError([Problem("", f"cannot be read: {error}")], str(folder)) from None
+    return StudyResult(
+        title=stored.title,
+        confidence=stored.confidence,
+        replications=stored.replications,
+        factors=tuple(
+            FactorInfo(each.name, each.label, each.kind, each.unit, tuple(each.levels))
+            for each in stored.factors
+        ),
+        metrics=tuple(MetricInfo(each.name, each.label) for each in stored.metrics),
+        runs=runs,
+        cells=cells,
+        tables=tables,
+        live=stored.live,
+    )
 
 
-def _factor_info(entry: Mapping[str, Any]) -> FactorInfo:
-    return FactorInfo(entry["name"], entry["label"], entry["kind"], entry["unit"], tuple(entry["levels"]))
+def _check_tables(stored: StoredStudy, runs: pl.DataFrame, cells: pl.DataFrame) -> None:
+    """Makes sure that the tables of a study are those of its factors and metrics.
+
+    Raises:
+        ValueError: if a column is missing, of another kind, or has a value that no study writes.
+    """
+    names = [metric.name for metric in stored.metrics]
+    ends = [f"{name}{end}" for name in names for end in ("", "_ci", "_min", "_max")]
+    levels = {
+        factor.name: pl.Float64 if factor.kind == "continuous" else pl.String for factor in stored.factors
+    }
+    for table, frame, kinds in (
+        ("runs", runs, dict.fromkeys(("run", "cell", "replication"), pl.Int64)),
+        ("cells", cells, dict.fromkeys(("cell", "runs", "failed"), pl.Int64)),
+    ):
+        of_metrics = dict.fromkeys(names if table == "runs" else ends, pl.Float64)
+        texts = dict.fromkeys(("status", "reason") if table == "runs" else (), pl.String)
+        for column, kind in {**kinds, **levels, **texts, **of_metrics}.items():
+            if column not in frame.columns:
+                raise ValueError(f"{table}.parquet: column {column} is missing")
+            if frame.schema[column] != kind:
+                raise ValueError(f"{table}.parquet: column {column} is of {frame.schema[column]}, not {kind}")
+        check_table(f"{table}.parquet", frame)
+    if (runs.height, cells.height) != (stored.runs, stored.cells):
+        raise ValueError(
+            f"{stored.runs:,} runs in {stored.cells:,} cells in {_MANIFEST}, and {runs.height:,} in "
+            f"{cells.height:,} in the tables"
+        )
 
 
 def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
@@ -228,6 +270,8 @@ def _check_study(folder: Path, design: Design) -> None:
 
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """What two studies differ in."""
+    if not isinstance(theirs, dict):
+        return "other contents"
     found = []
     for part in {**ours, **theirs}:
         here, there = ours.get(part), theirs.get(part)
@@ -262,10 +306,17 @@ def _manifest(design: Design) -> dict[str, Any]:
 
 
 def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    """What study.json has; None if the folder has none of ours.
+
+    Raises:
+        StudyError: if it cannot be read: nobody knows then of which study the journal is.
+    """
     try:
-        manifest = json.loads(read_inside(folder, _MANIFEST))
-    except (OSError, ValueError):
+        manifest = read_json(read_inside(folder, _MANIFEST))
+    except OSError:
         return None
+    except ValueError as error:
+        raise StudyError([Problem(_MANIFEST, f"{error}: {REMEDY} in another folder")], str(folder)) from None
     return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
 
 

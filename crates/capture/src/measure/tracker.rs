@@ -274,13 +274,7 @@ impl Transfer {
             return;
         }
         let closed = Interval { bin: rest.ack_bins.index(self.bin) as u32, samples, bytes, rtt_ns };
-        let intervals = &mut rest.intervals;
-        // The last one, unless times go back.
-        let at = intervals.iter().rposition(|known| known.bin <= closed.bin);
-        match at.map(|at| &mut intervals[at]) {
-            Some(known) if known.bin == closed.bin => known.add(&closed),
-            _ => intervals.insert(at.map_or(0, |at| at + 1), closed),
-        }
+        Interval::insert(&mut rest.intervals, closed);
     }
 
     /// Puts what was measured to the directions, by role, that of the data and that of its ACKs.

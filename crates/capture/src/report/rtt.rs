@@ -1,8 +1,9 @@
 //! Round-trip times of data segments in the tables.
 
-use super::{Found, integers, numbers, sender_name};
+use super::{Found, integers, numbers, point_names, sender_name};
 use crate::measure::{ACKS, DATA, handshake_rtt_ns};
 use crate::round_trips::RttHistogram;
+use crate::select::PointId;
 use anabranch_units::records::{Column, Table};
 use std::cmp::Reverse;
 
@@ -61,13 +62,17 @@ impl RttStatistics {
         Self((0..found.measured.len()).map(|flow| [of(flow, DATA), of(flow, ACKS)]).collect())
     }
 
-    /// Of the data with this role, of these flows together.
+    /// Of the data with this role, of these flows together; of the connection's data without flows that were captured
+    /// away from their sender, if there are others: what they have is of a part of the way.
     fn together(&self, found: &Found<'_>, flows: &[usize], role: usize) -> Statistics {
         if let [flow] = flows {
             return self.0[*flow][role];
         }
+        let is_whole = |flow: usize| found.rtts(flow, role).is_some() && !is_far_from_the_sender(found, flow);
+        let leaves_out = role == DATA && flows.iter().any(|&flow| is_whole(flow));
+        let members = flows.iter().filter(|&&flow| !leaves_out || is_whole(flow));
         let mut all = RttHistogram::default();
-        flows.iter().filter_map(|&flow| found.rtts(flow, role)).for_each(|rtts| all.merge(rtts));
+        members.filter_map(|&flow| found.rtts(flow, role)).for_each(|rtts| all.merge(rtts));
         Statistics::of(&all)
     }
 
@@ -137,4 +142,27 @@ pub(super) fn is_far_from_the_sender(found: &Found<'_>, flow: usize) -> bool {
     let rtts = found.rtts(flow, DATA);
     let median = rtts.and_then(|rtts| rtts.quantiles([500]));
     whole.zip(median).is_some_and(|(whole, [median])| median < whole / 2)
+}
+
+/// Whether a flow has data, and their ACKs, and no place saw both.
+pub(super) fn is_without_a_place(found: &Found<'_>, flow: usize) -> bool {
+    let [data, acks] = [found.data_direction[flow], 1 - found.data_direction[flow]]
+        .map(|direction| &found.flow(flow).directions[direction]);
+    data.payload > 0 && acks.packets > 0 && places(found, flow).is_empty()
+}
+
+/// Points that saw both directions where round-trip times were measured.
+fn places(found: &Found<'_>, flow: usize) -> Vec<PointId> {
+    let read = found.flow(flow);
+    let directions = match found.acks(flow).rtts_elsewhere {
+        Some(number) => &read.elsewhere[usize::from(number)].directions,
+        None => &read.directions,
+    };
+    let [one, other] = [&directions[0].points, &directions[1].points];
+    one.iter().filter(|point| other.contains(point)).copied().collect()
+}
+
+/// The names of the points where round-trip times of the data were measured.
+pub(super) fn points(found: &Found<'_>, flow: usize) -> String {
+    if found.rtts(flow, DATA).is_none() { String::new() } else { point_names(found, &places(found, flow)) }
 }

@@ -5,7 +5,8 @@
 //! What the thesis leaves open: a host is a pair of addresses, which is all that both ends see alike. A
 //! subflow whose path is gone takes the next path in its host's turn, and returns when its own path does. A
 //! balancer sees no FIN; entries of subflows go when they have been idle for long enough, or stay. A host's
-//! turn stays, so that its next subflow goes on where the last one was sent.
+//! turn stays, so that its next subflow goes on where the last one was sent. Packets without ports, such as those of a
+//! ping, are of no subflow: they go by the hash, and take no turn from those that are.
 
 use super::entries::Entries;
 use super::{Choices, FlowKey, Spread, State, mix};
@@ -70,6 +71,9 @@ impl Spread for SubflowRoundRobin {
 
     #[inline]
     fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
+        if key.source.port == 0 && key.destination.port == 0 {
+            return (mix(key.symmetric() ^ self.salt) % self.choices.len() as u64) as usize;
+        }
         if let Some(seat) = self.subflows.touch(now, key.symmetric()) {
             for place in [seat.own, seat.stand_in] {
                 let choice = self.known[place as usize].choice;
@@ -131,7 +135,8 @@ impl SubflowRoundRobin {
 mod tests {
     use super::super::Balancer;
     use super::super::test_support::{balancer, balancer_of, subflow_keys};
-    use crate::balancer::{HashParameters, LoadBalancing, SubflowRoundRobinParameters};
+    use crate::balancer::{FlowKey, HashParameters, LoadBalancing, SubflowRoundRobinParameters};
+    use anabranch_transport::wire::Endpoint;
     use anabranch_units::{Instant, Span};
     use proptest::prelude::*;
 
@@ -145,6 +150,22 @@ mod tests {
     fn follow(balancer: &mut Balancer, paths: &[(u64, f64)]) -> bool {
         let (identities, weights): (Vec<u64>, Vec<f64>) = paths.iter().copied().unzip();
         balancer.follow(&weights, &identities)
+    }
+
+    /// A ping between two subflows leaves the second one the next path, and goes one way itself.
+    #[test]
+    fn a_ping_takes_no_turn() {
+        let without_ports = |end: Endpoint| Endpoint { port: 0, ..end };
+        for draw in 0..20 {
+            let keys = subflow_keys(draw, 1, 2);
+            let ping = FlowKey::new(without_ports(keys[0].source), without_ports(keys[0].destination), 7);
+            let mut balancer = balancer(FOREVER, &[1.0; 3]);
+            let first = balancer.choose(at(0), keys[0]);
+            let way = balancer.choose(at(1), ping);
+            assert_eq!(balancer.choose(at(2), keys[1]), (first + 1) % 3);
+            assert_eq!(balancer.choose(at(3), ping), way);
+            assert_eq!(balancer.choose(at(4), keys[0]), first);
+        }
     }
 
     proptest! {

@@ -329,6 +329,29 @@ impl View<'_> {
     }
 }
 
+/// An assumption of an application that a run has broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Breach {
+    /// Flows of two access switches share a link.
+    SharedLink {
+        /// When first.
+        at: Instant,
+        /// The link.
+        link: LinkId,
+        /// The switches.
+        switches: (NodeId, NodeId),
+    },
+    /// An access switch has more open flows than an interval has segments.
+    TooManyFlows {
+        /// When first.
+        at: Instant,
+        /// The switch.
+        switch: NodeId,
+        /// Open flows, and segments of an interval.
+        flows: (u64, u64),
+    },
+}
+
 /// An application of the controller.
 ///
 /// Callbacks append orders to `out`. They are called at the time of the event they are named after;
@@ -371,6 +394,11 @@ pub trait Application {
 
     /// What it has to say at the end of the run.
     fn tables(&self) -> Vec<Table> {
+        Vec::new()
+    }
+
+    /// Assumptions of its own that the run has broken, each the first time.
+    fn breaches(&self) -> Vec<Breach> {
         Vec::new()
     }
 }

@@ -28,6 +28,7 @@ mod state;
 mod taps;
 mod two_cores;
 
+use crate::control::Breach;
 use crate::error::EngineError;
 use crate::forwarding::Forwarding;
 use crate::link::SimulatedLink;
@@ -91,6 +92,8 @@ pub struct Outcome {
     pub delivered_mbps: Option<f64>,
     /// Captures that could not be written to their end.
     pub lost_captures: Vec<LostCapture>,
+    /// Assumptions of the controller's application that the run has broken.
+    pub breaches: Vec<Breach>,
 }
 
 /// What is left of a plan that is in force. One that was made elsewhere loses its dead paths when a link fails; where a
@@ -301,9 +304,19 @@ impl Simulation {
         self.check_conservation()?;
         let (progress, jain_index) = (self.progress(), self.jain_index());
         let delivered_mbps = self.delivered_mbps();
+        let breaches = self.control.as_ref().map(|control| control.breaches()).unwrap_or_default();
         let tables = self.take_tables();
         let lost_captures = self.data.taps.finish(now);
-        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index, delivered_mbps, lost_captures })
+        Ok(Outcome {
+            tables,
+            ended: now,
+            interrupted,
+            progress,
+            jain_index,
+            delivered_mbps,
+            lost_captures,
+            breaches,
+        })
     }
 
     /// Brings every link and its books forward to now.

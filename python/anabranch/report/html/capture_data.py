@@ -1,7 +1,7 @@
 """What the page of captures is made of: throughput, round-trip times, retransmissions and reordering.
 
-Tables have all connections and the 20,000 subflows that carried most. The 20 that carried most have lines,
-beside the one of all subflows together.
+Tables have the 20,000 connections and the 20,000 subflows that carried most. The 20 subflows that carried
+most have lines, beside the one of all subflows together.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from anabranch.units import measure, quantity
 
 MOST_LINES = 20
 """Subflows with lines of their own."""
-MOST_SUBFLOWS = 20_000
-"""Rows of the table of subflows."""
+MOST_ROWS = 20_000
+"""Rows of the table of connections, and of that of subflows."""
 _MOST_STEPS = 600
 _COUNTS = ("retransmissions", "reordered_packets")
 
@@ -73,12 +73,15 @@ def capture_document(result: Result) -> dict[str, Any]:
     connections, subflows, summary = result.connections, result.subflows, result.summary
     notes: list[str] = []
     ranked = subflows.sort(["acked_bytes", "subflow"], descending=[True, False], nulls_last=True)
-    shown = ranked.head(MOST_SUBFLOWS).sort("subflow")
-    if shown.height < subflows.height:
-        notes.append(
-            f"The table of subflows has {quantity(shown.height)} of {quantity(subflows.height)}, "
-            "which carried most."
-        )
+    shown = ranked.head(MOST_ROWS).sort("subflow")
+    listed = connections.sort(["acked_bytes", "connection"], descending=[True, False], nulls_last=True)
+    listed = listed.head(MOST_ROWS).sort("connection")
+    for what, part, whole in (("connections", listed, connections), ("subflows", shown, subflows)):
+        if part.height < whole.height:
+            notes.append(
+                f"The table of {what} has {quantity(part.height)} of {quantity(whole.height)}, "
+                "which carried most."
+            )
     names = [str(name) for name in summary.get("captures", [])]
     return {
         "kind": "capture",
@@ -90,13 +93,13 @@ def capture_document(result: Result) -> dict[str, Any]:
         # Where the measuring window begins and ends.
         "marks": [{"time_s": float(summary[key])} for key in ("window_start_s", "window_end_s")],
         "connections": {
-            "number": column(connections["connection"], "i4"),
-            "kind": words(connections["kind"].to_list()),
+            "number": column(listed["connection"], "i4"),
+            "kind": words(listed["kind"].to_list()),
             "ends": [
                 f"{client} to {_socket(server, port)}"
-                for client, server, port in connections.select("client", "server", "server_port").iter_rows()
+                for client, server, port in listed.select("client", "server", "server_port").iter_rows()
             ],
-            "columns": table_columns(connections, CONNECTION_COLUMNS),
+            "columns": table_columns(listed, CONNECTION_COLUMNS),
         },
         "subflows": {
             "number": column(shown["subflow"], "i4"),

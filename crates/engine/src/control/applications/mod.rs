@@ -9,7 +9,7 @@ mod tcpbp;
 mod window_clamp;
 
 use super::table::Removal;
-use super::{Application, LinkProbe, Order, PacketIn, Statistics, View};
+use super::{Application, Breach, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::control::ControllerSetup;
 use crate::records::Table;
 use anabranch_units::declaration::Parameters;
@@ -196,5 +196,9 @@ impl Application for Applications {
 
     fn tables(&self) -> Vec<Table> {
         self.inner().tables()
+    }
+
+    fn breaches(&self) -> Vec<Breach> {
+        self.inner().breaches()
     }
 }

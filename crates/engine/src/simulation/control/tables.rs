@@ -2,7 +2,7 @@
 
 use super::ControlPlane;
 use crate::control::table::FlowTable;
-use crate::control::{Application, KINDS, Statistics};
+use crate::control::{Application, Breach, KINDS, Statistics};
 use crate::records::Table;
 use crate::simulation::probe::mbps;
 use anabranch_network::Network;
@@ -78,5 +78,10 @@ impl ControlPlane {
         }
         all.extend(self.application.tables());
         all
+    }
+
+    /// Assumptions of the application that the run has broken.
+    pub(in crate::simulation) fn breaches(&self) -> Vec<Breach> {
+        self.application.breaches()
     }
 }

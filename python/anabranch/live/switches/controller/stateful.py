@@ -39,6 +39,9 @@ class StatefulController(ForwardingController):
         return next((path for path in turns if not self.known.down & set(path)), None)
 
     def _place_of(self, ends: FiveTuple, count: int) -> int:
+        if ends.source[1] == ends.destination[1] == 0:
+            # Without ports it is no subflow, as a ping, and takes no turn. Both ways have one path.
+            return zlib.crc32(repr(min(ends, ends.reversed())).encode()) % count
         place = self._places.get(ends, self._places.get(ends.reversed()))
         if place is None:
             host = ends.source[0]

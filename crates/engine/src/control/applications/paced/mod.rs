@@ -13,7 +13,7 @@ use super::router::{KnownFlow, Router, from_sender};
 use super::{ConfiguredApplication, LARGEST_FACTOR};
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
-use crate::control::{Application, Order, PacketIn, View};
+use crate::control::{Application, Breach, Order, PacketIn, View};
 use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{FlowId, Instant, NodeId};
 use published::Published;
@@ -193,5 +193,12 @@ impl Application for Paced {
             Schedule::Stretched(schedule) => schedule.next_timer(),
         };
         [self.router.next_timer(), schedule].into_iter().flatten().min()
+    }
+
+    fn breaches(&self) -> Vec<Breach> {
+        match &self.schedule {
+            Schedule::Published(schedule) => schedule.breaches(),
+            Schedule::Stretched(_) => Vec::new(),
+        }
     }
 }

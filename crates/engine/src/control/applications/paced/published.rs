@@ -2,15 +2,15 @@
 //!
 //! It rests on the thesis's assumptions: one link out of each access switch that flows share, one access
 //! switch for all senders of a bottleneck, and less than `sInterval x capacity / segment` flows. Beyond them
-//! it still runs, and queues grow; the stretched schedule is for that.
+//! it still runs, and queues grow, which [`Breach`] tells; the stretched schedule is for that.
 
 use super::super::router::{KnownFlow, Router};
 use super::PacedParameters;
 use super::timing::Timing;
-use crate::control::{MESSAGE_BYTES, Order, View};
+use crate::control::{Breach, MESSAGE_BYTES, Order, View};
 use anabranch_transport::CycleParameters;
-use anabranch_units::{FlowId, NodeId, Span};
-use std::collections::BTreeMap;
+use anabranch_units::{FlowId, LinkId, NodeId, Span};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A product of rounded times that is this close below a whole number of segments is that number.
 const ROUNDING: f64 = 1e-9;
@@ -23,6 +23,10 @@ pub struct Published {
     epoch: u32,
     /// Open flows of each access switch, in the order of their arrival.
     senders: BTreeMap<NodeId, Vec<FlowId>>,
+    /// The first link that flows of two access switches have shared.
+    shared: Option<Breach>,
+    /// The first access switch with too many flows.
+    crowded: Option<Breach>,
 }
 
 /// Why new parameters are due.
@@ -34,7 +38,7 @@ enum Cause {
 
 impl Published {
     pub fn new(factors: PacedParameters, data: u32) -> Self {
-        Self { factors, data, epoch: 0, senders: BTreeMap::new() }
+        Self { factors, data, epoch: 0, senders: BTreeMap::new(), shared: None, crowded: None }
     }
 
     /// A flow has opened: CTRLs to every sender of its access switch.
@@ -50,6 +54,32 @@ impl Published {
         if let Some(access) = self.access_of(flow) {
             self.tell(view, router, access, Cause::Syn(flow), out);
         }
+    }
+
+    /// Assumptions that the run has broken.
+    pub fn breaches(&self) -> Vec<Breach> {
+        [self.shared, self.crowded].into_iter().flatten().collect()
+    }
+
+    /// Looks whether open flows of this access switch share a link with those of another one.
+    fn look_at_links(&mut self, view: &View<'_>, router: &Router, access: NodeId) {
+        if self.shared.is_some() || self.senders.len() < 2 {
+            return;
+        }
+        let links = |senders: &Vec<FlowId>| -> BTreeSet<LinkId> {
+            let flows = senders.iter().filter_map(|&id| router.flow(id));
+            flows.flat_map(|flow| flow.forward.iter().copied()).collect()
+        };
+        let Some(own) = self.senders.get(&access).map(links) else { return };
+        let others = self.senders.iter().filter(|(other, _)| **other != access);
+        self.shared = others
+            .flat_map(|(&other, senders)| Some((other, *links(senders).intersection(&own).next()?)))
+            .next()
+            .map(|(other, link)| Breach::SharedLink {
+                at: view.now,
+                link,
+                switches: (access.min(other), access.max(other)),
+            });
     }
 
     fn access_of(&self, flow: FlowId) -> Option<NodeId> {
@@ -78,6 +108,7 @@ impl Published {
     }
 
     fn tell(&mut self, view: &View<'_>, router: &Router, access: NodeId, cause: Cause, out: &mut Vec<Order>) {
+        self.look_at_links(view, router, access);
         let ids = self.senders.get(&access).cloned().unwrap_or_default();
         let timing = |id: &FlowId| router.flow(*id).map(|known| Timing::new(view, known, self.data));
         let timings: Vec<Timing<'_>> = ids.iter().filter_map(timing).collect();
@@ -86,6 +117,12 @@ impl Published {
         let n = timings.len() as u64;
         let longest = timings.iter().map(Timing::data_rtt).max().unwrap_or_default();
         let interval = longest.scaled(self.factors.gamma);
+        let segments =
+            timings.iter().map(|timing| self.segments(timing, interval)).fold(f64::INFINITY, f64::min);
+        if self.crowded.is_none() && n as f64 > segments * (1.0 + ROUNDING) {
+            self.crowded =
+                Some(Breach::TooManyFlows { at: view.now, switch: access, flows: (n, segments as u64) });
+        }
         let arrivals = ctrl_delays(view, access, &timings, cause);
         let last = arrivals.iter().copied().max().unwrap_or_default();
         let start = match cause {
@@ -114,9 +151,14 @@ impl Published {
 
     /// `sWnd` (equation 4.11).
     fn window(&self, timing: &Timing<'_>, interval: Span, n: u64) -> u32 {
-        let bits = timing.bottleneck().as_bps() as f64 * interval.as_ps() as f64 / 1e12;
-        let segments = self.factors.alpha * bits / (n as f64 * f64::from(self.data) * 8.0);
+        let segments = self.factors.alpha * self.segments(timing, interval) / n as f64;
         ((segments * (1.0 + ROUNDING)).floor() - 1.0).max(1.0) as u32
+    }
+
+    /// Segments that the bottleneck sends in an interval.
+    fn segments(&self, timing: &Timing<'_>, interval: Span) -> f64 {
+        let bits = timing.bottleneck().as_bps() as f64 * interval.as_ps() as f64 / 1e12;
+        bits / (f64::from(self.data) * 8.0)
     }
 
     /// `CycleStartDelay` on a SYN: `SYNACKDelay` (equations 4.2 to 4.4).

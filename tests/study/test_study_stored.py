@@ -1,0 +1,187 @@
+"""What a study's folder has is checked in its values as in its form."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anabranch import Study, StudyError, StudyResult
+
+from .conftest import SCENARIO, STUDY, Anabranch, Write, contents
+
+DEEP = "[" * 100_000
+WRONG_METRICS = {
+    "text": '"fast"',
+    "infinity": "Infinity",
+    "minus infinity": "-Infinity",
+    "not a number": "NaN",
+    "too large": "1e999",
+    "too many digits": "1" + "0" * 400,
+    "bool": "true",
+    "list": "[1.0]",
+    "table": "{}",
+}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study that is done."""
+    folder = tmp_path_factory.mktemp("stored")
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "two.toml").write_text(SCENARIO)
+    Study.load(folder / "study.toml").run(jobs=1, out=folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture
+def out(done: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be changed."""
+    return shutil.copytree(done, tmp_path / "out")
+
+
+def lines(folder: Path) -> list[str]:
+    return (folder / "journal.jsonl").read_text().splitlines()
+
+
+def with_line(folder: Path, number: int, line: str) -> None:
+    kept = lines(folder)
+    kept[number] = line
+    (folder / "journal.jsonl").write_text("\n".join(kept) + "\n")
+
+
+def changed(line: str, **values: Any) -> str:
+    return json.dumps({**json.loads(line), **values})
+
+
+@pytest.mark.parametrize("name", list(WRONG_METRICS))
+def test_a_run_whose_metric_cannot_be_is_done_again(name: str, write: Write, out: Path) -> None:
+    before = contents(out)
+    entry = json.loads(lines(out)[3])
+    metric = next(iter(entry["metrics"]))
+    entry["metrics"][metric] = "HERE"
+    with_line(out, 3, json.dumps(entry).replace('"HERE"', WRONG_METRICS[name]))
+    calls: list[tuple[int, int, int]] = []
+    result = Study.load(write()).run(jobs=1, out=out, progress=lambda *at: calls.append(at))
+    assert calls[0] == (11, 0, 12)
+    (why,) = result.repeated
+    assert why.startswith("line 4: ")
+    assert len(lines(out)) == 13
+    assert contents(out) == before
+    # It is told once: the run has a line that holds now.
+    assert Study.load(write()).run(jobs=1, out=out).repeated == ()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"status": "failed"},
+        {"status": 3},
+        {"reason": "it broke"},
+        {"reason": 7},
+        {"status": "failed", "reason": "it broke"},
+        {"metrics": {}},
+        {"metrics": None},
+        {"metrics": []},
+    ],
+)
+def test_a_line_that_contradicts_itself_is_left_out(
+    values: dict[str, Any], write: Write, out: Path, anabranch: Anabranch
+) -> None:
+    file = write()
+    before = contents(out)
+    with_line(out, 5, changed(lines(out)[5], **values))
+    again = anabranch("study", file, "--out", out, "--jobs", "1")
+    assert again.returncode == 0, again.stderr
+    assert "journal.jsonl, line 6: " in again.stderr
+    assert "the run was done again" in again.stderr
+    assert "Traceback" not in again.stderr
+    assert contents(out) == before
+
+
+def test_metrics_of_another_study_are_left_out_and_a_whole_line_stays(write: Write, out: Path) -> None:
+    entry = json.loads(lines(out)[0])
+    with_line(out, 0, changed(lines(out)[0], metrics={**entry["metrics"], "further": 1.0}))
+    with_line(out, 1, lines(out)[1] + "\n" + lines(out)[1])
+    result = Study.load(write()).run(jobs=1, out=out)
+    assert [why.partition(":")[0] for why in result.repeated] == ["line 1"]
+
+
+@pytest.mark.parametrize("line", [DEEP, '{"run": true}', '{"run": 1.0}', '{"run": -1}'])
+def test_a_line_of_no_run_is_refused(line: str, write: Write, out: Path) -> None:
+    with_line(out, 2, line)
+    with pytest.raises(StudyError, match="line 3: is of no run of this study"):
+        Study.load(write()).run(jobs=1, out=out)
+
+
+WRONG_STUDIES: dict[str, Any] = {
+    "title": 3,
+    "confidence": "0.95",
+    "replications": True,
+    "runs": -1,
+    "cells": 1.5,
+    "factors": [{"name": "x"}],
+    "metrics": {"name": "x"},
+    "live": "yes",
+    "parts": [],
+    "fingerprint": None,
+}
+
+
+@pytest.mark.parametrize("key", [*WRONG_STUDIES, "nan", "deep", "twice", "cut", "levels", "missing metric"])
+def test_a_changed_study_json_is_one_message(key: str, write: Write, out: Path) -> None:
+    file = out / "study.json"
+    text = file.read_text()
+    data = json.loads(text)
+    match key:
+        case "nan":
+            text = text.replace(f'"confidence": {data["confidence"]}', '"confidence": NaN')
+        case "deep":
+            text = text.replace('"title": ', f'"deep": {DEEP}, "title": ')
+        case "twice":
+            text = text.replace('"title": ', '"title": "other", "title": ')
+        case "cut":
+            text = text[: len(text) // 2]
+        case "levels":
+            text = json.dumps({**data, "factors": [{**data["factors"][0], "levels": [None]}]})
+        case "missing metric":
+            text = json.dumps({**data, "metrics": [{"name": "absent", "label": "absent"}]})
+        case _:
+            text = json.dumps({**data, key: WRONG_STUDIES[key]})
+    file.write_text(text)
+    if key not in ("parts", "fingerprint"):
+        with pytest.raises(StudyError) as caught:
+            StudyResult.load(out)
+        assert len(caught.value.lines()) == 1
+    # Where it is unclear whose journal this is, nothing is run or written.
+    if key in ("parts", "fingerprint", "nan", "deep", "twice", "cut"):
+        before = contents(out)
+        if key == "parts":
+            file.write_text(json.dumps({**data, "fingerprint": "", "parts": []}))
+            before = contents(out)
+        with pytest.raises(StudyError):
+            Study.load(write()).run(jobs=1, out=out)
+        assert contents(out) == before
+
+
+def _tables() -> dict[str, Any]:
+    metric = pl.col("^.*_us$")
+    return {
+        "text": lambda t: t.with_columns(pl.lit("x").alias("run")),
+        "infinity": lambda t: t.with_columns(pl.lit(float("inf")).alias(t.columns[-1])),
+        "nan": lambda t: t.with_columns(pl.lit(float("nan")).alias(t.columns[-1])),
+        "negative": lambda t: t.with_columns(-pl.col("run") - 1),
+        "fewer": lambda t: t.head(3),
+        "without": lambda t: t.drop(t.columns[-1]),
+        "metric": lambda t: t.with_columns(metric.cast(pl.String)),
+    }
+
+
+@pytest.mark.parametrize("change", list(_tables()))
+def test_changed_tables_of_a_study_are_one_message(change: str, out: Path) -> None:
+    file = out / "runs.parquet"
+    _tables()[change](pl.read_parquet(file)).write_parquet(file)
+    with pytest.raises(StudyError, match=r"damaged, or was changed|in the tables"):
+        StudyResult.load(out)
