@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
+from anabranch.result import ENDS_OF_CENSORED
 from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
@@ -27,7 +28,7 @@ from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.live_runs import check_live, simulated_hosts
-from anabranch.study.metrics import DEFAULTS, MetricError, value
+from anabranch.study.metrics import DEFAULTS, MetricError, is_censored, values
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
 from anabranch.study.up_time import with_measures
@@ -222,7 +223,8 @@ class _Check:
     def _metrics(self) -> tuple[Metric, ...]:
         metrics = tuple(self._study.metrics) or DEFAULTS
         for number, metric in enumerate(metrics):
-            for name in (metric.name, *(f"{metric.name}_{end}" for end in ("ci", "min", "max"))):
+            ends = ("ci", "min", "max", *(ENDS_OF_CENSORED if is_censored(metric) else ()))
+            for name in (metric.name, *(f"{metric.name}_{end}" for end in ends)):
                 self._take(name, f"metric[{number}].name")
         return metrics
 
@@ -305,7 +307,7 @@ class _Check:
         tables = with_measures(built.metrics, tables, shortest, routes, float(str(summary["ended_s"])))
         for number, metric in enumerate(built.metrics):
             try:
-                value(metric, tables, summary)
+                values(metric, tables, summary)
             except MetricError as error:
                 self._problem(f"metric[{number}].{error.key}", str(error))
 

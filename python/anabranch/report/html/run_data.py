@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
@@ -40,7 +41,8 @@ _FEWEST_STEPS = 20
 
 FLOW_COLUMNS = (
     ("start_s", "start", "s"),
-    ("completion_s", "completion", "s"),
+    (COMPLETION, "completion", "s"),
+    (MORE_THAN, "unfinished after", "s"),
     ("goodput_mbps", "goodput", "Mbps"),
     ("simulated_goodput_mbps", "goodput, simulated", "Mbps"),
     ("delivered_bytes", "delivered", "bytes"),
