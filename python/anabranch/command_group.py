@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -56,7 +57,10 @@ class CommandGroup(TyperGroup):
                 f'"{cmd_name}" is a command of the distribution {distribution}, which is not installed; in a '
                 "clone of the repository: make setup, or pip install ./publications"
             )
-        return super().get_command(ctx, cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        if found is None and Path(cmd_name).is_file():
+            raise CommandError(f"{cmd_name} is a file, not a command; try: anabranch run {cmd_name}")
+        return found
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         """Reads the arguments; options such as ``--version`` write there."""

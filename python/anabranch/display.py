@@ -430,7 +430,7 @@ def show_load_changes(console: Console, changes: LoadChanges) -> None:
     """The links and failures whose worst case changes most, and both worst cases."""
     before, after = changes.before, changes.after
     for what, found in (("link", changes.links), ("down", changes.failures)):
-        ranked = sorted(found, key=lambda one: -abs(one.change))[:_MOST_LOADED]
+        ranked = sorted(found, key=lambda one: (-abs(one.cut_change), -abs(one.change)))[:_MOST_LOADED]
         if not ranked:
             continue
         print_rows(
@@ -446,7 +446,10 @@ def show_load_changes(console: Console, changes: LoadChanges) -> None:
 
 
 def _change_cells(change: LoadChange, *, cuts: bool) -> tuple[str | Text, ...]:
-    cells = (change.name, _load(change.before), _load(change.after), f"{change.change:+.4f}")
+    # Of pairs that are cut off no load is left: less of it is no relief.
+    more = change.cut_change
+    words = f"{abs(more):,} {'more' if more > 0 else 'fewer'} cut off" if more else f"{change.change:+.4f}"
+    cells = (change.name, _load(change.before), _load(change.after), words)
     return (*cells, f"{change.cut_before:,} -> {change.cut_after:,}") if cuts else cells
 
 

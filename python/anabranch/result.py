@@ -205,6 +205,8 @@ class Result:
         folder = Path(folder)
         summary = _read_summary(folder)
         if summary is None:
+            if not folder.exists():
+                raise ResultError(f"{folder}: there is no such folder")
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
         try:
             files = read_manifest(folder).get("files", [])

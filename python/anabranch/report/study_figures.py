@@ -79,7 +79,9 @@ def study_figure(
             across = min(len(table.blocks), max(1, int(width / _NARROWEST_PANEL)))
         down = -(-len(table.blocks) // across)
         names = [column.name for column in table.blocks[0].columns]
-        beside = len(table.blocks) == 1 and len(names) > _MOST_BESIDE
+        # Bars leave no room for a legend among them.
+        most = _MOST_BESIDE if table.continuous else 1
+        beside = len(table.blocks) == 1 and len(names) > most
         inches, height = _size(down, across, names, beside=beside)
         if width is not None:
             # Panels of the usual shape, but not too flat or too high.

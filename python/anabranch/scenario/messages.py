@@ -73,10 +73,22 @@ def _message(
     said = _MESSAGES.get(kind)
     if said is None:
         return f"{shown(read)}: {detail['msg']}"
-    return said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
+    text = said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
+    return text + _elsewhere(read, location)
+
+
+def _elsewhere(read: object, location: Location) -> str:
+    """Where a value belongs that is none of its field: schemes choose routes, balancers spread over them."""
+    from anabranch.scenario.algorithms.scheme import Scheme  # noqa: PLC0415 - for a mistake
+
+    (names, _), *_ = (get_args(choice) for choice in get_args(get_args(Scheme)[0]))
+    is_scheme = "load_balancing" in location and read in get_args(names)
+    return f"; {quoted(str(read))} is a routing.scheme" if is_scheme else ""
 
 
 def _wrong_number(read: object, _: dict[str, Any]) -> str:
+    if isinstance(read, str) and (share := re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", read)):
+        return f"{shown(read)} is not a number; write a share of 1: {float(share[1]) / 100:.10g}"
     hint = "; write it without quotes" if isinstance(read, str) else ""
     return f"{shown(read)} is not a number{hint}"
 

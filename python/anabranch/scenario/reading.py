@@ -29,7 +29,9 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except OSError as error:
-        raise ScenarioError([Problem("", f"cannot be read: {reason(error)}")], str(path)) from None
+        whole = path.with_name(f"{path.name}.toml") if path.name else path
+        hint = f"; {whole} is there" if isinstance(error, FileNotFoundError) and whole.is_file() else ""
+        raise ScenarioError([Problem("", f"cannot be read: {reason(error)}{hint}")], str(path)) from None
     except ValueError:
         raise ScenarioError([Problem("", "cannot be read: not a file name")], quoted(str(path))) from None
     if len(content) > LARGEST_FILE_BYTES:

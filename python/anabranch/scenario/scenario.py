@@ -140,7 +140,9 @@ class Scenario(Table):
             table, known = str(steps[0]), known_keys(cls, [])
             if table in known:
                 return with_value(data, steps, value)
-            message = f"{quoted(table)}: {unknown_key(table, known)}"
+            tables = [name for name in ("run", "network", "routing") if table in known_keys(cls, [name])]
+            hint = f"no such key; nearest: {tables[0]}.{field}" if tables else unknown_key(table, known)
+            message = f"{quoted(table)}: {hint}"
         except ValueError as error:
             message = str(error)
         raise ScenarioError([Problem("", message)], origin)
@@ -167,6 +169,9 @@ class Scenario(Table):
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
+        if isinstance(data, dict) and "scenario" in data and "network" not in data:
+            message = f"is a study, not a scenario; anabranch study {origin or 'FILE'} runs it"
+            raise ScenarioError([Problem("", message)], origin)
         try:
             scenario = cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError as error:

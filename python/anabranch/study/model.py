@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from anabranch.errors import ScenarioError, StudyError
+from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
@@ -233,6 +233,9 @@ class Study(Table):
         Raises:
             StudyError: with everything that is wrong with it.
         """
+        if isinstance(data, dict) and "network" in data and "scenario" not in data:
+            message = f"is a scenario, not a study; anabranch run {origin or 'FILE'} runs it"
+            raise StudyError([Problem("", message)], origin)
         try:
             study = cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError as error:

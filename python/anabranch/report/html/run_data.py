@@ -103,7 +103,10 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": table_columns(links, [*LINK_COLUMNS, *drops]),
+            # Of a mean queue, millionths of a packet say nothing.
+            "columns": table_columns(
+                links.with_columns(pl.col("queue_mean_packets").round(4)), [*LINK_COLUMNS, *drops]
+            ),
             "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
