@@ -63,10 +63,15 @@ class Times:
 
     @classmethod
     def of(cls, flows: pl.DataFrame) -> Times:
-        """Those of a table ``flows``; one of an earlier version does not know what is unfinished."""
+        """Those of a table ``flows``.
+
+        A table of an earlier version does not say which flows can complete: where some have, all others count
+        as unfinished since whenever.
+        """
         times = flows[COMPLETION].cast(pl.Float64).fill_null(math.nan).to_numpy()
         if MORE_THAN not in flows.columns:
-            return cls.of_columns(times, np.full(len(times), math.nan))
+            nothing = math.nan if np.isnan(times).all() else 0.0
+            return cls.of_columns(times, np.full(len(times), nothing))
         return cls.of_columns(times, flows[MORE_THAN].cast(pl.Float64).fill_null(math.nan).to_numpy())
 
     @classmethod

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
 from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.report.goodput import goodput_notes
@@ -103,10 +104,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            # Of a mean queue, millionths of a packet say nothing.
-            "columns": table_columns(
-                links.with_columns(pl.col("queue_mean_packets").round(4)), [*LINK_COLUMNS, *drops]
-            ),
+            "columns": table_columns(_shown(links), [*LINK_COLUMNS, *drops]),
             "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
@@ -128,6 +126,11 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],
     }
+
+
+def _shown(links: pl.DataFrame) -> pl.DataFrame:
+    """The links; of a mean queue, millionths of a packet say nothing."""
+    return links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
 
 
 def _with_simulated(result: Result) -> pl.DataFrame:

@@ -37,9 +37,19 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "warnings": list(result.warnings),
         "failed": [[reason or "", count] for reason, count in reasons.iter_rows()],
         "figures": figures,
-        "intervals": f"Intervals: {interval_words(result)}." if any(f["intervals"] for f in figures) else "",
+        "intervals": " ".join(_explained(result, figures)),
         "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
     }
+
+
+def _explained(result: StudyOutcome, figures: list[dict[str, Any]]) -> list[str]:
+    """What bars and arrows at points are."""
+    intervals = any(figure["intervals"] for figure in figures)
+    bounds = any(figure["bounds"] for figure in figures)
+    return [
+        *([f"Intervals: {interval_words(result)}."] if intervals else []),
+        *(["Arrows: more than that, since flows are unfinished."] if bounds else []),
+    ]
 
 
 def _live(result: StudyOutcome) -> str:
