@@ -264,3 +264,34 @@ def test_ctrl_c_stops_at_once_and_keeps_what_was_measured(small: Path, tmp_path:
     assert result.interrupted
     assert result.flows["delivered_bytes"].item() > 0
     assert 0 < result.flow_series["time_s"].max() < 86_400  # type: ignore[operator]
+
+
+STUDY_OF_SMALL = 'scenario = "small.toml"\n[[factor]]\nfield = "traffic[0].transport"\nlevels = ["cubic"]\n'
+NEAR_MISSES = [
+    (("run", "small"), "small: cannot be read: No such file or directory; small.toml is there"),
+    (("small.toml",), "small.toml is a file, not a command; try: anabranch run small.toml"),
+    (("run", "small.toml", "--set", "duration=1 s"), '--set: "duration": no such key; nearest: run.duration'),
+    (
+        ("run", "small.toml", "--set", "network.links.loss=1%"),
+        'small.toml: network.links.loss: "1%" is not a number; write a share of 1: 0.01',
+    ),
+    (("run", "study.toml"), "study.toml: is a study, not a scenario; anabranch study study.toml runs it"),
+    (("study", "small.toml"), "small.toml: is a scenario, not a study; anabranch run small.toml runs it"),
+    (("report", "nowhere"), "nowhere: there is no such folder"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), NEAR_MISSES, ids=str)
+def test_a_near_miss_is_told_with_what_was_meant(
+    words: tuple[str, ...], message: str, anabranch: Anabranch, small: Path
+) -> None:
+    (small.parent / "study.toml").write_text(STUDY_OF_SMALL)
+    done = anabranch(*words)
+    assert (done.returncode, done.stderr) == (2, f"{message}\n")
+
+
+def test_a_scheme_in_the_place_of_a_balancer_is_told_where_it_belongs(
+    anabranch: Anabranch, small: Path
+) -> None:
+    done = anabranch("run", small, "--set", "routing.load_balancing=ecmp")
+    assert done.stderr.endswith('; "ecmp" is a routing.scheme\n')
