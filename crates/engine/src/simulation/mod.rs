@@ -258,8 +258,9 @@ impl Simulation {
                     }
                 }
                 Event::End => {
-                    self.end = at;
-                    until = at;
+                    (self.end, until) = (at, at);
+                    // Nothing happens in it: the run is that of a duration that ends here.
+                    continue;
                 }
                 other => self.handle(other),
             }
