@@ -90,7 +90,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[[traffic]]",
         'loss = "1 %"\n[[traffic]]',
-        'network.links.loss: "1 %" is not a number; write it without quotes',
+        'network.links.loss: "1 %" is not a number; write a share of 1: 0.01',
     ),
     (
         "[[traffic]]",
