@@ -19,7 +19,6 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch import units
-from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.foreign import plain, plain_json
 
 if TYPE_CHECKING:
@@ -253,6 +252,8 @@ def frame_columns(frame: pl.DataFrame, columns: Sequence[FrameColumn]) -> list[T
 
     An unfinished flow has ``> x`` for its completion time.
     """
+    from anabranch.censored import COMPLETION, MORE_THAN  # noqa: PLC0415 - not every command has frames
+
     found = []
     for heading, name, form in columns:
         if name not in frame.columns:
