@@ -141,6 +141,8 @@ def _flow_books(flows: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
         if caused != lost:
             yield f"{name}: {lost} losses, and {caused} causes"
         done = flow["completion_s"]
+        if done is not None and flow["completion_more_than_s"] is not None:
+            yield f"{name}: complete and unfinished"
         size = data["traffic"][int(name.split("[")[1].split("]")[0])].get("size")
         if done is not None:
             if flow["start_s"] + done > duration_s + 1e-9:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+import numpy as np
+
 from anabranch import _core
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
@@ -23,6 +25,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_unused_transports(scenario, setup),
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
+        *_after_the_end(setup),
         *_unheard_addresses(setup),
         *_phases(setup.of_routing(0), plan),
     ]
@@ -75,6 +78,25 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
                 f"{Rate(capacity[flow.origin]).text}: the rest is dropped where it is sent"
             )
             return
+
+
+def _after_the_end(setup: Setup) -> Iterator[str]:
+    """Flows that begin when the run is over, entry by entry."""
+    flows, end = setup.flows, setup.duration
+    late, every = (np.bincount(which, minlength=len(flows.entries))
+                   for which in (flows.entry[flows.start >= end], flows.entry))  # fmt: skip
+    counts = {entry.name: (int(late[n]), int(every[n])) for n, entry in enumerate(flows.entries) if late[n]}
+    for flow in setup.datagrams:
+        name = flow.name.rpartition(".")[0]
+        before = counts.get(name, (0, 0))
+        counts[name] = (before[0] + (flow.start >= end), before[1] + 1)
+    for name, (count, of) in counts.items():
+        if count:
+            yield (
+                f"{name}: {count:,} of {of:,} flows {'begins' if count == 1 else 'begin'} when the run is "
+                f"over, at {Span(end).text}, and nothing of them is in the results; give a longer "
+                "run.duration, or an earlier start"
+            )
 
 
 def _unheard_addresses(setup: Setup) -> Iterator[str]:

@@ -368,8 +368,11 @@ def study(
             f"replications: nothing in this study is random, so that {loaded.replications} runs of a cell "
             "would be the same; each cell ran once"
         )
+    for warning in result.warnings:
+        say(f"warning: {warning}")
     if as_json:
-        print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
+        document = {"folder": str(folder), "warnings": result.warnings, "cells": result.cells.to_dicts()}
+        print_json(json_ready(document))
     else:
         display.show_study(console(), title, result, folder)
 

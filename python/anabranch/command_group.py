@@ -62,7 +62,10 @@ class CommandGroup(TyperGroup):
                 f'"{cmd_name}" is a command of the distribution {distribution}, which is not installed; in a '
                 "clone of the repository: make setup, or pip install ./publications"
             )
-        return super().get_command(ctx, cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        if found is None and Path(cmd_name).is_file():
+            raise CommandError(f"{cmd_name} is a file, not a command; try: anabranch run {cmd_name}")
+        return found
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         """Reads the arguments; options such as ``--version`` write there."""

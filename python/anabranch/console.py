@@ -248,14 +248,23 @@ FrameColumn = tuple[str, str, str]
 
 
 def frame_columns(frame: pl.DataFrame, columns: Sequence[FrameColumn]) -> list[TextColumn]:
-    """Columns of a result that have a value; headings break at spaces, where that saves width."""
+    """Columns of a result that have a value; headings break at spaces, where that saves width.
+
+    An unfinished flow has ``> x`` for its completion time.
+    """
+    from anabranch.censored import COMPLETION, MORE_THAN  # noqa: PLC0415 - not every command has frames
+
     found = []
     for heading, name, form in columns:
-        if name not in frame.columns or frame[name].null_count() >= max(frame.height, 1):
+        if name not in frame.columns:
             continue
         values = frame[name].to_list()
+        more_than = name.replace(COMPLETION, MORE_THAN)
+        bounds = frame[more_than].to_list() if more_than != name and more_than in frame.columns else []
+        if all(value is None for value in (*values, *bounds)) and values:
+            continue
         if form in units.UNITS:
-            cells, unit = units.in_unit(values, form)
+            cells, unit = units.in_unit(values, form, bounds)
             heading = f"{heading} {unit}"  # noqa: PLW2901 - the unit belongs to it
         else:
             cells = ["-" if value is None else format(value, form) for value in values]

@@ -11,6 +11,7 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from anabranch.censored import COMPLETION, Times
 from anabranch.console import (
     FULL,
     FrameColumn,
@@ -43,7 +44,7 @@ _FLOW_COLUMNS: tuple[FrameColumn, ...] = (
     ("to", "to", ""),
     ("transport", "transport", ""),
     ("goodput", "goodput_mbps", "Mbps"),
-    ("completion", "completion_s", "s"),
+    ("completion", COMPLETION, "s"),
     ("RTT", "rtt_mean_ms", "ms"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("spurious", "spurious_retransmissions", ",d"),
@@ -83,7 +84,7 @@ def show_result(console: Console, title: str, result: Result, folder: Path | Non
     if datagrams is not None:
         named = datagrams.with_columns(pl.col("kind").replace_strict(_MEASURES).alias("measures"))
         _print_flows(console, title, named, "datagram_flows", (_LATENCY_COLUMNS, _SPARE_LATENCY))
-    for line in _failures(flows):
+    for line in (*_failures(flows), *_completion(flows)):
         console.print(Text(line))
     console.print(Text(_totals(result)))
     if folder is None:
@@ -99,8 +100,8 @@ _AGAINST_COLUMNS: tuple[FrameColumn, ...] = (
     ("live", "goodput_mbps", "Mbps"),
     ("simulated", "simulated_goodput_mbps", "Mbps"),
     ("difference", "difference_percent", "+.1f"),
-    ("completion live", "completion_s", "s"),
-    ("completion simulated", "simulated_completion_s", "s"),
+    ("completion live", COMPLETION, "s"),
+    ("completion simulated", f"simulated_{COMPLETION}", "s"),
     ("retrans- mitted live", "retransmissions", ",d"),
     ("retrans- mitted simulated", "simulated_retransmissions", ",d"),
 )
@@ -159,10 +160,25 @@ def _failures(flows: pl.DataFrame) -> list[str]:
     return lines
 
 
+def _completion(flows: pl.DataFrame) -> list[str]:
+    """How many flows of how many are done, and their completion times over all of them."""
+    times = Times.of(flows)
+    if times.count < 2 and times.done == times.count:
+        return []
+    unfinished = times.count - times.done
+    found = [
+        f"{name} {times.statistic(name).text(lambda value: with_unit(value, 's', 4), '-')}"
+        for name in ("median", "p95")
+    ]
+    left = f", {unfinished:,} unfinished" if unfinished else ""
+    return [f"{times.share_done()} {'flow' if times.count == 1 else 'flows'} done{left}; completion: "
+            + ", ".join(found)]  # fmt: skip
+
+
 def _totals(result: Result) -> str:
     summary = result.summary
     parts = []
-    if result.flows.height and isinstance(total_mbps := summary.get("delivered_mbps"), float):
+    if isinstance(total_mbps := summary.get("delivered_mbps"), float):
         parts.append(
             f"delivered in all {with_unit(total_mbps, 'Mbps', 4)} over {plain(float(summary['ended_s']))} s"
         )
@@ -414,7 +430,7 @@ def show_load_changes(console: Console, changes: LoadChanges) -> None:
     """The links and failures whose worst case changes most, and both worst cases."""
     before, after = changes.before, changes.after
     for what, found in (("link", changes.links), ("down", changes.failures)):
-        ranked = sorted(found, key=lambda one: -abs(one.change))[:_MOST_LOADED]
+        ranked = sorted(found, key=lambda one: (-abs(one.cut_change), -abs(one.change)))[:_MOST_LOADED]
         if not ranked:
             continue
         print_rows(
@@ -430,7 +446,10 @@ def show_load_changes(console: Console, changes: LoadChanges) -> None:
 
 
 def _change_cells(change: LoadChange, *, cuts: bool) -> tuple[str | Text, ...]:
-    cells = (change.name, _load(change.before), _load(change.after), f"{change.change:+.4f}")
+    # Of pairs that are cut off no load is left: less of it is no relief.
+    more = change.cut_change
+    words = f"{abs(more):,} {'more' if more > 0 else 'fewer'} cut off" if more else f"{change.change:+.4f}"
+    cells = (change.name, _load(change.before), _load(change.after), words)
     return (*cells, f"{change.cut_before:,} -> {change.cut_after:,}") if cuts else cells
 
 
@@ -442,9 +461,18 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path |
     """A table of the cells with their metrics, the reasons of failures, and the folder if there is one."""
     cells = result.cells.head(_MOST_ROWS)
     columns = [_factor_column(factor, cells[factor.name].to_list()) for factor in result.factors]
+    told: set[tuple[str, ...]] = set()
     for metric in result.metrics:
         means, widths = (cells[name].to_list() for name in (metric.name, f"{metric.name}_ci"))
-        texts, label = estimates(metric.label, means, widths)
+        bounds = cells[f"{metric.name}_more_than"].to_list() if metric.censored else None
+        texts, label = estimates(metric.label, means, widths, bounds)
+        if metric.censored:
+            counts = zip(cells[f"{metric.name}_done"], cells[f"{metric.name}_flows"], strict=True)
+            shares = tuple("-" if not flows else f"{done:,} of {flows:,}" for done, flows in counts)
+            # Of metrics over the same flows the first one says it.
+            if shares not in told and any(share != "-" for share in shares):
+                columns.append(TextColumn("flows\ndone", shares, "right"))
+            told.add(shares)
         columns.append(TextColumn(label.replace(" ", "\n"), texts, "right"))
     # Of the metrics those without a value go first, and then the last; the first one stays.
     metrics = columns[len(result.factors) + 1 :]

@@ -17,10 +17,14 @@ from anabranch.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from anabranch.report.plots.plot import Plot
-    from anabranch.study import StudyResult
+    from anabranch.study import Study, StudyResult
 
 _WIDTH = 110
-_TEXT = '<pre style="line-height: 1.25; overflow-x: auto">{code}</pre>'
+_TEXT = (
+    "<pre style=\"font-family: ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; "
+    'white-space: pre; line-height: 1.25; overflow-x: auto">{code}</pre>'
+)
+"""Named letters of one width: where a page has another family for text, columns would be out of line."""
 
 _NOTES = '<p style="font-size: 0.85em">{notes}</p>'
 
@@ -28,6 +32,12 @@ _NOTES = '<p style="font-size: 0.85em">{notes}</p>'
 def scenario_html(scenario: Scenario) -> str:
     """What the scenario sets, as TOML; defaults are left out."""
     settings = scenario.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
+
+
+def design_html(study: Study) -> str:
+    """What the study sets, as TOML; defaults are left out."""
+    settings = study.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
     return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
 
 

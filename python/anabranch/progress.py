@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -117,7 +118,9 @@ def _planned(update: _Update) -> PlanReport:
 def _line(title: str, begin: str = "") -> Iterator[_Update | None]:
     """A line that shows the share done, in words too, and the time left; None where nobody would see it."""
     console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
+    # Without ipywidgets a notebook gets a warning for each line in its place.
+    is_shown = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
+    if not is_shown:
         yield None
         return
     with _columns(console) as progress:

@@ -215,6 +215,8 @@ class Result:
             raise ResultError(f"{folder}: is not there" if not folder.exists() else f"{folder}: is no folder")
         summary = _read_summary(folder)
         if summary is None:
+            if not folder.exists():
+                raise ResultError(f"{folder}: there is no such folder")
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
         try:
             manifest = read_manifest(folder)
@@ -370,6 +372,21 @@ class MetricInfo:
     """Name of its column, with the unit at the end."""
     label: str
     """Name for people, as on an axis."""
+    censored: bool = False
+    """Whether it is of completion times, which are known only as more than a bound of unfinished flows."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in the table of runs.
+
+        The value; where it is censored, also what it is more than if it is null, how many flows are done, and
+        of how many.
+        """
+        return (self.name, *(f"{self.name}_{end}" for end in ENDS_OF_CENSORED if self.censored))
+
+
+ENDS_OF_CENSORED = ("more_than", "done", "flows")
+"""Of the names of the columns that a censored metric has beside its own."""
 
 
 def pandas_frame(table: pl.DataFrame) -> pandas.DataFrame:

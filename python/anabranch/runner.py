@@ -22,6 +22,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.cautions import cautions
+from anabranch.censored import completion_summary, unfinished_note
 from anabranch.errors import Problem, ResultError, ScenarioError, reason, written_for
 from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
@@ -275,10 +276,21 @@ def _kept(result: Result, name: str, scenario: Scenario, captures: Path | None) 
 
 
 def measured(
-    scenario: Scenario, setup: Setup, planned: Planned, outcome: _core.Outcome, wall_s: float
+    scenario: Scenario,
+    setup: Setup,
+    planned: Planned,
+    outcome: _core.Outcome,
+    wall_s: float,
+    known: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
 ) -> Result:
-    """What the core has measured, with everything else that a result tells."""
+    """What the core has measured, with everything else that a result tells.
+
+    ``known`` gives the tables with what others than the core know of the run.
+    """
     result = Result.from_columns(outcome["tables"], {})
+    if known is not None:
+        result = replace(result, tables=known(result))
+    completion = completion_summary(result.flows)
     summary = {
         "title": scenario.title,
         "version": _core.version(),
@@ -294,6 +306,7 @@ def measured(
             *_measured(outcome["tables"]),
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
+            *_unfinished(completion),
             *_full_logs(result),
             *_breaches(setup, outcome.get("breaches", ())),
             *_lost_captures(outcome["lost_captures"]),
@@ -301,12 +314,19 @@ def measured(
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
+        "completion": completion,
         "versions": {"core": _core.version(), "python": platform.python_version(), "polars": pl.__version__},
         "host": platform.node(),
         "started": (datetime.now(UTC) - timedelta(seconds=wall_s)).isoformat(timespec="seconds"),
         "wall_s": wall_s,
     }
     return replace(result, summary=summary, tables={**result.tables, **route_tables(setup, planned.plan)})
+
+
+def _unfinished(completion: Mapping[str, Any]) -> list[str]:
+    """How many flows are unfinished, where they are so many that statistics of the others mislead."""
+    note = unfinished_note(completion["done"], completion["unfinished"])
+    return [] if note is None else [note]
 
 
 def _network_hash(setup: Setup) -> str:

@@ -93,25 +93,45 @@ def fixed(values: Iterable[float | None]) -> list[str]:
     return texts
 
 
-def in_unit(values: Sequence[float | None], unit: str) -> tuple[list[str], str]:
-    """The numbers of a column in the unit that suits the largest of them, and that unit."""
-    factor, shown = suited(_most(values), unit)
-    return fixed(None if value is None else value * factor for value in values), shown
+def in_unit(
+    values: Sequence[float | None], unit: str, more_than: Sequence[float | None] = ()
+) -> tuple[list[str], str]:
+    """The numbers of a column in the unit that suits the largest of them, and that unit.
+
+    ``more_than`` has, for those that are None, what they are more than where that is known: ``> x``.
+    """
+    bounds = more_than or [None] * len(values)
+    least = [bound if value is None else value for value, bound in zip(values, bounds, strict=True)]
+    factor, shown = suited(_most(least), unit)
+    texts = fixed(None if value is None else value * factor for value in least)
+    return [
+        f"> {text}" if value is None and bound is not None else text
+        for text, value, bound in zip(texts, values, bounds, strict=True)
+    ], shown
 
 
 def estimates(
-    label: str, means: Sequence[float | None], half_widths: Sequence[float | None]
+    label: str,
+    means: Sequence[float | None],
+    half_widths: Sequence[float | None],
+    more_than: Sequence[float | None] | None = None,
 ) -> tuple[list[str], str]:
     """Means with the half widths of their intervals, aligned on the decimal points, and the label.
 
-    A mean and its half width end at the same place, the second digit of the half width: ``1500 ± 4300``.
+    A mean and its half width end at the same place, the second digit of the half width: ``1500 ± 4300``. One
+    that is None has ``> x`` where ``more_than`` has what it is more than.
     """
-    factor, label = suited_label(label, _most(means))
+    bounds = more_than or [None] * len(means)
+    least = [bound if mean is None else mean for mean, bound in zip(means, bounds, strict=True)]
+    factor, label = suited_label(label, _most(least))
     pairs = [
         _estimate(None if mean is None else mean * factor, None if half is None else half * factor)
-        for mean, half in zip(means, half_widths, strict=True)
+        for mean, half in zip(least, half_widths, strict=True)
     ]
-    left = aligned([mean for mean, _ in pairs])
+    is_open = [mean is None and bound is not None for mean, bound in zip(means, bounds, strict=True)]
+    left = aligned(
+        [f"> {mean}" if opened else mean for (mean, _), opened in zip(pairs, is_open, strict=True)]
+    )
     if not any(half for _, half in pairs):
         return left, label
     right = aligned([half for _, half in pairs])

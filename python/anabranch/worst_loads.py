@@ -203,6 +203,11 @@ class LoadChange:
         """How much the load rises."""
         return self.after - self.before
 
+    @property
+    def cut_change(self) -> int:
+        """How many more pairs are cut off: with a difference the loads are of unlike traffic."""
+        return self.cut_after - self.cut_before
+
 
 @dataclass(frozen=True, slots=True)
 class LoadChanges:

@@ -164,3 +164,14 @@ def test_latencies_have_a_table_and_flows_none_where_there_are_none() -> None:
     narrow = shown(pinged, 80)
     assert max(len(line) for line in narrow.splitlines()) <= 80
     assert "median" in narrow
+
+
+def test_unfinished_flows_have_bounds_and_are_counted() -> None:
+    """Over a slow link some of the four transfers are under way when the run ends."""
+    result = Scenario.loads(SHORT_FLOWS, {"network.links.capacity": "100 kbps", "run.duration": "2 s"}).run()
+    text = shown(result, 200)
+    done = result.flows["completion_s"].drop_nulls().len()
+    assert done < 4
+    assert f"{done} of 4 flows done, {4 - done} unfinished; completion: median > " in text
+    rows = [line for line in text.splitlines() if line.startswith("traffic[0]")]
+    assert sum("> " in line for line in rows) == 4 - done

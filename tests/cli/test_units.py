@@ -85,3 +85,10 @@ def test_no_number_has_an_exponent() -> None:
         assert not any("e" in text.removesuffix(" bytes") for text in texts), texts
         assert float(units.plain(value)) == pytest.approx(value, rel=1e-4)
     assert units.plain(math.nan) == units.NOTHING
+
+
+def test_bounds_stand_beside_numbers_in_one_unit() -> None:
+    assert units.in_unit([0.5, None, None], "s", [None, 0.25, None]) == (["500", "> 250", "-"], "ms")
+    texts, label = units.estimates("time (s)", [2.0, None], [0.5, None], [None, 3.25])
+    assert [text.split() for text in texts] == [["2.00", "±", "0.50"], [">", "3.25"]]
+    assert label == "time (s)"

@@ -460,6 +460,8 @@ def applications() -> Iterator[tuple[str, Data]]:
     udp = {"kind": "udp", "rate": "2 Mbps", "packet": "500 B"}
     spread["traffic"].append({"from": "client", "to": "server", "application": udp})
     yield "traffic/datagrams-spread", spread
+    sized = {**dumbbell()["traffic"][0], "size": "60 kB"}
+    yield "run/until-done", dumbbell(traffic=[sized], run={"until": "done", "duration": "60 s"})
 
 
 def every_scenario() -> dict[str, Data]:

@@ -155,7 +155,7 @@ def test_an_example_of_a_study_runs(file: Path) -> None:
     assert run["status"] == "ok", run
 
 
-WRITTEN_BY_NEW = {"scenario.toml", "study.toml"}
+WRITTEN_BY_NEW = {"gentle.toml", "gentle_study.toml"}
 """What ``anabranch new`` writes; tests/own runs the commands that follow it."""
 
 

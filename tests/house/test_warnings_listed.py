@@ -11,10 +11,12 @@ from documents import ROOT
 PACKAGE = ROOT / "python" / "anabranch"
 SOURCES = {
     "cautions.py": None,
+    "censored.py": {"unfinished_note"},
     "runner.py": {
         "_measured",
         "_unreached",
         "_waiting",
+        "_unfinished",
         "_full_logs",
         "_lost_captures",
         "_one_core",

@@ -25,7 +25,7 @@ def test_the_commands_of_the_page_lead_to_a_study_with_figures(tmp_path: Path) -
     subprocess.run(  # noqa: S603 - the page's own commands
         ["/bin/sh", "-ec", block], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True, timeout=300
     )
-    figures = sorted((tmp_path / "gentle" / "results" / "study" / "figures").iterdir())
+    figures = sorted((tmp_path / "gentle" / "results" / "gentle_study" / "figures").iterdir())
     assert {file.suffix for file in figures} == {".png", ".pdf"}
     assert all(file.stat().st_size > 1000 for file in figures)
 
@@ -33,7 +33,11 @@ def test_the_commands_of_the_page_lead_to_a_study_with_figures(tmp_path: Path) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_new_runs_and_can_be_studied(kind: str, tmp_path: Path) -> None:
     module, scenario, study = new(kind, "my-own", tmp_path / "here")
-    assert module.name == "my_own.py"
+    assert [file.name for file in (module, scenario, study)] == [
+        "my_own.py",
+        "my_own.toml",
+        "my_own_study.toml",
+    ]
     assert "class MyOwn" in module.read_text()
     assert not re.search("mine", (module.read_text() + scenario.read_text() + study.read_text()).lower())
     result = Scenario.load(scenario, {"run.duration": "1 s"}).run()

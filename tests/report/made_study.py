@@ -26,6 +26,7 @@ class MadeStudy:
     runs: pl.DataFrame
     cells: pl.DataFrame
     live: bool = False
+    warnings: Sequence[str] = ()
 
 
 def index_of(factors: Sequence[FactorInfo], levels: tuple[Level, ...]) -> float:

@@ -115,3 +115,18 @@ def test_a_notebook_sees_the_progress_of_a_run(file: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     anabranch.run(file)
     assert titles == ["two <hosts>: 1 s"]
+
+
+def test_a_study_shows_what_it_sets_and_tables_have_letters_of_one_width(file: Path) -> None:
+    (file.parent / "study.toml").write_text(STUDY)
+    study = Study.load(file.parent / "study.toml")
+    shown = study._repr_html_()  # type: ignore[attr-defined]
+    assert "scenario = &quot;two.toml&quot;" in shown
+    assert all("monospace" in text for text in (shown, Scenario.load(file).run()._repr_html_()))
+
+
+def test_a_notebook_without_ipywidgets_is_not_warned_at_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(progress, "find_spec", lambda _: None)
+    with progress.study_progress("a study") as update:
+        assert update is None

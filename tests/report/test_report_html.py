@@ -89,7 +89,8 @@ duration = "3 s"
         {card["label"]: card for card in cards(Scenario.loads(cut.format(flows=flows)).run())}
         for flows in (3, 1)
     )
-    assert several["Flows"]["note"] == "0 done, 3 without a connection"
+    assert several["Flows"]["note"] == "0 of 3 done, 3 unfinished, 3 without a connection"
+    assert several["Completion time"]["value"] == "> 3 s"
     assert "Jain index" not in alone
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from made_study import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
 from matplotlib.axes import Axes
@@ -265,3 +266,27 @@ def test_values_are_in_the_unit_that_suits_them() -> None:
 @pytest.mark.parametrize(("panels", "abreast"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3), (7, 3)])
 def test_rows_of_panels_are_full_as_far_as_can_be(panels: int, abreast: int) -> None:
     assert panels_abreast(panels) == abreast
+
+
+def test_the_legend_of_bars_stands_outside_of_them() -> None:
+    figure = study_figure(make(TRANSPORT, with_levels(SIZE, 1.0, 2.0)), "fct_us")
+    FigureCanvasAgg(figure).draw()
+    (legend,) = figure.legends
+    assert not legend.get_window_extent().overlaps(figure.axes[0].get_window_extent())
+
+
+def test_a_bound_is_an_arrow_and_no_point_of_the_line() -> None:
+    """Of a cell whose flows are unfinished only a bound is known: no line leads there, and a note says so."""
+    study = make(GAP, metrics=[MetricInfo("fct_us", FCT, censored=True)])
+    bound = [None, 40.0, *[None] * (study.cells.height - 2)]
+    means = [
+        value if other is None else None for value, other in zip(study.cells["fct_us"], bound, strict=True)
+    ]
+    cells = study.cells.with_columns(
+        pl.Series("fct_us", means, dtype=pl.Float64), pl.Series("fct_us_more_than", bound, dtype=pl.Float64)
+    )
+    figure = study_figure(replace(study, cells=cells), "fct_us")
+    lines = [line for container in figure.axes[0].containers for line in container.lines[:1] if line]
+    (drawn,) = (line.get_ydata() for line in lines if len(line.get_ydata()) == study.cells.height)
+    assert np.isnan(np.asarray(drawn)[1])
+    assert any("more than that, since flows are unfinished" in text.get_text() for text in figure.texts)

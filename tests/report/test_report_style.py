@@ -152,3 +152,26 @@ def test_letters_in_a_pdf_are_truetype(tmp_path: Path) -> None:
 def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"a\.bmp: .*\.png, \.pdf, \.svg"):
         save_figure(drawing(), tmp_path / "a.bmp")
+
+
+@pytest.mark.parametrize("own", ["nimble", "zed", "mine", "gentle", "x"])
+def test_a_transport_of_ones_own_has_a_colour_of_its_own_and_is_filled(own: str) -> None:
+    """Hollow means the relative of another: a newcomer's control would look like CUBIC."""
+    found = looks(["newreno", "cubic", "linux-cubic", "bbr", own])
+    assert found[-1].color not in {each.color for each in found[:-1]}
+    assert not found[-1].hollow
+    assert not look(own).hollow
+    # Also where every colour is taken, no two are drawn alike.
+    names = [
+        "newreno",
+        "cubic",
+        "bbr",
+        "mprc",
+        "tcp-pr",
+        "mptcp",
+        "sdn-paced",
+        "window-clamp",
+        own,
+        f"{own}2",
+    ]
+    assert len(set(looks(names))) == len(names)

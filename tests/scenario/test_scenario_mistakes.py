@@ -90,7 +90,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[[traffic]]",
         'loss = "1 %"\n[[traffic]]',
-        'network.links.loss: "1 %" is not a number; write it without quotes',
+        'network.links.loss: "1 %" is not a number; write 0.01',
     ),
     (
         "[[traffic]]",
@@ -560,7 +560,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
         ),
         (
             "run.lenght",
-            "x.toml: run.lenght: no such key; there are duration, seed, replication, sample_interval, "
+            "x.toml: run.lenght: no such key; there are duration, until, seed, replication, sample_interval, "
             "flow_series, link_series, sequences, log",
         ),
         ("traffic[7].flows", '--set: "traffic[7].flows" leads to no place in the scenario'),

@@ -27,7 +27,7 @@ pairs = "in-order"
 size = "30 kB"
 start = { distribution = "uniform", low = "0 s", high = "10 ms" }
 [run]
-duration = "1 s"
+duration = "3 s"
 """
 
 STUDY = """

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from anabranch import Metric, Study
+from anabranch.censored import statistic
 from anabranch.study.check import design
-from anabranch.study.metrics import statistic, value
+from anabranch.study.metrics import values
 from anabranch.study.model import STATISTICS
 
 TABLES = {
@@ -15,6 +16,7 @@ TABLES = {
         "flow": np.array([0, 1, 2, 3], dtype=np.uint64),
         "name": ["web.0", "web.1", "bulk.0", "bulk.1"],
         "completion_s": np.array([4.0, 1.0, np.nan, 3.0]),
+        "completion_more_than_s": np.full(4, np.nan),
     }
 }
 
@@ -54,14 +56,15 @@ def test_statistics_of_known_numbers() -> None:
 )
 def test_rows_are_chosen_and_nulls_left_out(where: dict[str, object], expected: float | None) -> None:
     metric = Metric(name="x", column="completion_s", statistic="sum", where=where)
-    assert value(metric, TABLES, {}) == expected
+    assert values(metric, TABLES, {})[0] == expected
 
 
 def test_scale_and_summary() -> None:
-    assert value(Metric(name="x", column="completion_s", statistic="max", scale=1e6), TABLES, {}) == 4e6
+    longest = Metric(name="x", column="completion_s", statistic="max", scale=1e6)
+    assert values(longest, TABLES, {}) == (4e6, None, 3, 3)
     jain = Metric(name="x", table="summary", column="jain_index")
-    assert value(jain, TABLES, {"jain_index": 0.5}) == 0.5
-    assert value(jain, TABLES, {"jain_index": None}) is None
+    assert values(jain, TABLES, {"jain_index": 0.5}) == (0.5,)
+    assert values(jain, TABLES, {"jain_index": None}) == (None,)
 
 
 def test_the_examples_are_studies() -> None:

@@ -211,10 +211,10 @@ def test_a_folder_of_an_older_form_is_left_alone(write: Write, tmp_path: Path) -
     out = tmp_path / "out"
     Study.load(write()).run(jobs=1, out=out)
     manifest = (out / "study.json").read_text()
-    assert '"format_version": 3' in manifest
-    (out / "study.json").write_text(manifest.replace('"format_version": 3', '"format_version": 1'))
+    assert '"format_version": 4' in manifest
+    (out / "study.json").write_text(manifest.replace('"format_version": 4', '"format_version": 1'))
     before = contents(out)
-    with pytest.raises(StudyError, match=r"in format 1, .* format 3 only; choose another folder"):
+    with pytest.raises(StudyError, match=r"in format 1, .* format 4 only; choose another folder"):
         Study.load(write()).run(jobs=1, out=out)
     assert contents(out) == before
     assert StudyResult.load(out).runs.height == 12

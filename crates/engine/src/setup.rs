@@ -28,8 +28,10 @@ pub struct Setup {
     pub seed: u64,
     /// Replication: same scenario, other independent streams.
     pub replication: u64,
-    /// Simulated time, from zero.
+    /// Simulated time, from zero; the latest end, if the run may end earlier.
     pub duration: Span,
+    /// When the run ends.
+    pub until: RunEnd,
     /// Nodes; a node id is an index into this list.
     pub nodes: Shared<Vec<Node>>,
     /// Directed links; a link id is an index into this list.
@@ -55,6 +57,17 @@ pub struct Setup {
     pub captures: Vec<CaptureSetup>,
     /// The SDN controller; `None` where switches follow the plan.
     pub controller: Option<ControllerSetup>,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// When its duration is over.
+    #[default]
+    Duration,
+    /// When every flow that can complete has done so, or its duration is over.
+    Done,
 }
 
 /// What a host does besides its transports.

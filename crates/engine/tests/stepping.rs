@@ -48,6 +48,7 @@ fn setups() -> Vec<(String, Setup)> {
     let plain = PRESETS.iter().map(|(name, _)| *name).filter(|name| *name != "sdn-paced");
     let mut all: Vec<(String, Setup)> = plain.map(|name| (name.to_owned(), lossy(name))).collect();
     all.push(("failures".into(), failures()));
+    all.push(("done".into(), until_done()));
     all.push(("trains".into(), trains()));
     all.push(("controller".into(), governed(ApplicationSetup::Forwarding(ForwardingParameters {}), "cubic")));
     let (alpha, beta, gamma) = (0.9, 1.1, 1.1);
@@ -75,6 +76,11 @@ fn lossy(transport: &str) -> Setup {
     b.flow(from, to, transport, SourceSetup::messages(size, gap), Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(50));
     b.setup
+}
+
+/// The same until its one flow with a size is done; the others have no end.
+fn until_done() -> Setup {
+    Setup { until: RunEnd::Done, ..lossy("cubic") }
 }
 
 /// The same with pings and UDP beside, whose links fail and lose packets.
@@ -293,6 +299,19 @@ fn a_stopped_step_goes_on() {
     }
     assert_eq!(heard, reports);
     assert!(bytes(&simulation.finish().expect("a run")) == bytes(&expected.expect("a run")));
+}
+
+/// A run ends with the last byte of the last flow that can complete, and is that of this duration.
+#[test]
+fn a_run_until_all_is_done_is_one_of_that_duration() {
+    let done = run(until_done());
+    let [start, completion] = ["start_s", "completion_s"].map(|column| number(&done, "flows", column, 1));
+    assert_eq!(picoseconds(start + completion), done.ended.as_ps());
+    assert!(!done.interrupted);
+    assert!(done.ended < Instant::ZERO + DURATION);
+    let mut same = until_done();
+    (same.until, same.duration) = (RunEnd::Duration, done.ended.since(Instant::ZERO));
+    assert!(bytes(&run(same)) == bytes(&done));
 }
 
 /// What is finished early says so, and has the books of that moment.

@@ -246,8 +246,9 @@ type Spoil = fn(&mut Setup, Change);
 #[test]
 fn what_cannot_be_divided_says_why() {
     let change = Change::Delay { links: vec![], delay: Span::from_ms(1) };
-    let cases: [(Undivided, Spoil); 7] = [
+    let cases: [(Undivided, Spoil); 8] = [
         (Undivided::Changes, |setup, change| setup.events.push(EventSetup { at: at(0.1), change })),
+        (Undivided::EndsWhenDone, |setup, _| setup.until = RunEnd::Done),
         (Undivided::Captures, |setup, _| {
             let (file, at) = ("x.pcapng".into(), CapturePoint::Host(NodeId(0)));
             setup.captures.push(CaptureSetup { file, at, snap_length: 0 });

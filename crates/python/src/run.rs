@@ -75,6 +75,7 @@ pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyD
     summary.set_item("events", outcome.progress.events)?;
     summary.set_item("jain_index", outcome.jain_index)?;
     summary.set_item("delivered_mbps", outcome.delivered_mbps)?;
+    summary.set_item("packets_lost", outcome.packets_lost)?;
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
     result.set_item("summary", summary)?;

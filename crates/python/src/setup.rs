@@ -188,7 +188,7 @@ impl Setup {
     /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
     /// few, the names and a numpy array with the place of each row's name among them),
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
-    /// delivered_mbps) and `lost_captures`, those that could not be written to their end: file, when (s), why;
+    /// delivered_mbps, packets_lost) and `lost_captures`, those that could not be written to their end: file, when (s), why;
     /// and `one_core`, why it was not divided though two cores were asked for, None otherwise.
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun, OwnCodeError if code of the

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from anabranch.study.metrics import jain, percentile
+from anabranch.censored import jain, percentile
 from anabranch_publications.comparison.failure import cost
 from anabranch_publications.comparison.subjects import Failure, Part
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.result import Result
 
 _SERIES = ("flow_series", "subflow_series")
-_COMPARED = ("delivered_bytes", "goodput_mbps", "completion_s", "retransmissions", "rtt_mean_ms")
+_COMPARED = ("delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN, "retransmissions", "rtt_mean_ms")
 
 
 def simulated_series(simulated: Result) -> dict[str, pl.DataFrame]:

@@ -53,6 +53,7 @@ class Live(runner.Simulated):
         self._latest_us = latest_us
         self._against = against_simulation
         self._own: Setup | None = None
+        self._goes_on = False
         self._network: LiveHosts | None = None
 
     def prepared(self, scenario: Scenario, setup: Setup) -> Setup:
@@ -74,6 +75,9 @@ class Live(runner.Simulated):
         controls = [kernel.control for kernel in real if kernel.control is not None]
         nodes = host_nodes(setup, self._asked) if self._asked.anything else []
         check_machine(controls, mptcp=any(kernel.is_mptcp for kernel in real))
+        # The engine does not see when a real flow is done.
+        self._goes_on = setup.until == "done"
+        setup = changed(setup, until="duration")
         self._own = setup
         if not nodes:
             return setup
@@ -102,11 +106,16 @@ class Live(runner.Simulated):
             found = self._network.run(scenario, heard, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None
-        result = runner.measured(scenario, own, planned, found.outcome, time.perf_counter() - begin)
-        ended_s = float(result.summary["ended_s"])
-        tables = with_kernel(result, found.records, found.samples, ended_s)
-        tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own.flows))
-        tables = self.known(tables)
+        ended_s = float(str(found.outcome["summary"]["ended_s"]))
+
+        def known(result: Result) -> dict[str, pl.DataFrame]:
+            tables = with_kernel(result, found.records, found.samples, ended_s)
+            tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own.flows))
+            return self.known(tables)
+
+        wall_s = time.perf_counter() - begin
+        result = runner.measured(scenario, own, planned, found.outcome, wall_s, known)
+        tables = dict(result.tables)
         if self._asked.anything:
             names = [node.name for node in own.nodes]
             tables["conversations"] = conversations(found.outcome["conversations"], names)
@@ -119,7 +128,7 @@ class Live(runner.Simulated):
             live["against"] = verdict(tables["against"], live["not_valid"])
         summary = {
             **result.summary,
-            **totals(tables["flows"], ended_s),
+            **totals(tables, ended_s),
             # A run that was to go on until its shell has ended is complete then.
             "interrupted": result.interrupted and heard.number is not None,
             "live": {
@@ -167,6 +176,11 @@ class Live(runner.Simulated):
     def _notes(self, live: dict[str, Any], found: Measured) -> list[str]:
         why, check = live["not_valid"], live["check"]
         notes = [*([f"not valid: {why}"] if why else []), *found.warnings]
+        if self._goes_on:
+            notes.append(
+                'run.until: a live run goes on for its whole duration, though "done" would end it when all '
+                "flows are done; so does the simulation that it is held against"
+            )
         if live["fallen_back"]:
             notes.append(
                 f"{_numbered(live['fallen_back'])} fell back to plain TCP: no packet with MP_CAPABLE came to "

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
+from anabranch.censored import COMPLETION, MORE_THAN, completion_summary
 from anabranch.live.traffic import FlowRecord, Sample
 from anabranch.result import Result
 
@@ -43,12 +44,21 @@ def with_kernel(
     return tables
 
 
-def totals(flows: pl.DataFrame, ended_s: float) -> dict[str, float | None]:
-    """The totals of a summary, over real and simulated flows."""
+def totals(tables: Mapping[str, pl.DataFrame], ended_s: float) -> dict[str, Any]:
+    """The totals of a summary, over real and simulated flows, pings and UDP."""
+    flows, datagrams = tables["flows"], tables.get("datagram_flows")
     opened = flows.filter(pl.col("setup_s").is_not_null())
+    delivered, drops = int(flows["delivered_bytes"].sum()), flows["drops_data"]
+    # Switches do not say what became of the packets of a flow.
+    lost = None if drops.null_count() else int(drops.sum())
+    if datagrams is not None:
+        delivered += int((datagrams["received"] * datagrams["packet_bytes"]).sum())
+        lost = None if lost is None else lost + int(datagrams["lost"].sum())
     return {
         "jain_index": _core.jain_index(opened["goodput_mbps"].drop_nulls().to_list()),
-        "delivered_mbps": _mbps(int(flows["delivered_bytes"].sum()), ended_s),
+        "delivered_mbps": _mbps(delivered, ended_s),
+        "packets_lost": lost,
+        "completion": completion_summary(flows),
     }
 
 
@@ -92,7 +102,7 @@ def _mbps(size_bytes: int, span_s: float) -> float | None:
 
 
 _SEEN_BY_RECEIVER = (
-    *("completion_s", "delivered_bytes", "goodput_mbps", "spurious_retransmissions", "ecn_marks"),
+    *(COMPLETION, MORE_THAN, "delivered_bytes", "goodput_mbps", "spurious_retransmissions", "ecn_marks"),
 )
 """What the receiver of a flow knows, simulated or real; all else is the sender's to say."""
 
@@ -105,7 +115,8 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
     timeouts = [info.timeouts for info in infos if info.timeouts is not None]
     known = {
         "handshake_s": record.established_s,
-        "completion_s": record.completed_s,
+        COMPLETION: record.completed_s,
+        MORE_THAN: record.unfinished_for_s(ended_s),
         "failure": record.failure,
         "delivered_bytes": record.delivered_bytes,
         "goodput_mbps": _mbps(record.delivered_bytes, active_s),

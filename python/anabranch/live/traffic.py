@@ -108,6 +108,12 @@ class FlowRecord:
         """How long it has lasted until it was complete, or the run ended."""
         return ended_s - self.plan.start_s if self.completed_s is None else self.completed_s
 
+    def unfinished_for_s(self, ended_s: float) -> float | None:
+        """How long a flow that can complete has gone on without; None where it is done, or has no end."""
+        ends = self.plan.size_bytes is not None or self.plan.stop_s is not None
+        left_s = ended_s - self.plan.start_s
+        return left_s if ends and self.completed_s is None and left_s > 0 else None
+
 
 class _Flow:
     """A flow while it runs."""

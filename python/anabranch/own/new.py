@@ -11,7 +11,8 @@ from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_FILES = ("mine.py", "scenario.toml", "study.toml")
+_FILES = ("mine.py", "mine.toml", "mine_study.toml")
+"""Named after the algorithm, as are their results: one algorithm's do not replace another's."""
 KINDS = ("congestion-control", "routing-scheme", "load-balancer", "scheduler", "controller")
 """The kinds of algorithms that may be one's own."""
 

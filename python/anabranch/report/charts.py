@@ -179,7 +179,7 @@ def _y_range(table: MetricTable) -> dict[str, float]:
         return _round_range(0.0, max(tops))
     if min(table.values(), default=0.0) < 0:
         return _round_range(min(bottoms), max(tops))
-    return _round_range(min(bottoms[1:]), max(tops))
+    return _round_range(min(bottoms[1:], default=0.0), max(tops))
 
 
 def _round_range(low: float, high: float) -> dict[str, float]:

@@ -92,7 +92,7 @@ no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`
 
 def look(name: str) -> Look:
     """The look of a transport; any other name has one that follows from its letters."""
-    return _LOOKS[_BY_TRANSPORT.get(name, zlib.crc32(name.encode()) % len(_LOOKS))]
+    return _LOOKS[_BY_TRANSPORT.get(name, zlib.crc32(name.encode()) % len(_FULL))]
 
 
 def looks(names: Sequence[str]) -> list[Look]:
@@ -107,18 +107,29 @@ def looks(names: Sequence[str]) -> list[Look]:
 
 
 def transport_looks(names: Sequence[str]) -> list[Look]:
-    """A look for each transport, the user's own ones included: those start from the look of their name."""
+    """A look for each transport, the user's own ones included: those start from the look of their name.
+
+    They take a colour that no other has as long as there is one, filled: hollow is for relatives of another.
+    """
     taken = {_BY_TRANSPORT[name] for name in names if name in _BY_TRANSPORT}
     found = []
     for name in names:
         number = _BY_TRANSPORT.get(name)
         if number is None:
-            start = zlib.crc32(name.encode())
-            slots = [(start + step) % len(_LOOKS) for step in range(len(_LOOKS))]
-            number = next((slot for slot in slots if slot not in taken), slots[0])
+            number = _free(zlib.crc32(name.encode()), taken)
             taken.add(number)
         found.append(_LOOKS[number])
     return found
+
+
+def _free(start: int, taken: set[int]) -> int:
+    """The first look from a place on whose colour is free, else that is free itself, else the one there."""
+    colors = {number % len(_FULL) for number in taken}
+    filled = [(start + step) % len(_FULL) for step in range(len(_FULL))]
+    every = [(start + step) % len(_LOOKS) for step in range(len(_LOOKS))]
+    own = (slot for slot in filled if slot not in colors)
+    left = (slot for slot in (*filled, *every) if slot not in taken)
+    return next(own, next(left, every[0]))
 
 
 def is_transport(name: str) -> bool:

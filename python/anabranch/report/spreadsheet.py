@@ -236,6 +236,7 @@ class _Sheets:
         for metric in self.result.metrics:
             heads[metric.name] = printable(metric.label)
             endings = {"_ci": "± half width", "_min": "smallest", "_max": "largest"}
+            endings |= {"_more_than": "more than", "_done": "flows done", "_flows": "of flows"}
             heads |= {f"{metric.name}{key}": f"{heads[metric.name]}: {word}" for key, word in endings.items()}
         titles = [heads.get(column, column) for column in frame.columns]
         wrapped = self.book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"})
@@ -265,7 +266,7 @@ class _Sheets:
     def _form(self, column: pl.Series) -> Format | None:
         """The format of a column of measurements; levels and numbers of runs are shown as they are."""
         metrics = {metric.name for metric in self.result.metrics}
-        if re.sub("_(ci|min|max)$", "", column.name) not in metrics and column.name not in metrics:
+        if re.sub("_(ci|min|max|more_than)$", "", column.name) not in metrics and column.name not in metrics:
             return None
         values = (value for entry in column if (value := number(entry)) is not None)
         return self.book.add_format({"num_format": number_format(values)})
@@ -286,6 +287,8 @@ class _Layout:
             self.width_columns.append(len(self.heads) if table.has_intervals else None)
             if table.has_intervals:
                 self.heads.append("±")
+            if table.has_bounds:
+                self.heads.append("more than")
         self.extremes = table.second is None
         if self.extremes:
             self.heads += ["smallest", "largest"]
@@ -298,6 +301,8 @@ class _Layout:
                 row.append(column.means[index])
                 if self.table.has_intervals:
                     row.append(column.half_widths[index])
+                if self.table.has_bounds:
+                    row.append(column.more_than[index])
                 if self.extremes:
                     row += [column.lows[index], column.highs[index]]
             yield row
@@ -354,12 +359,18 @@ def _longest(column: pl.Series) -> int:
 
 def _note(result: StudyOutcome, table: MetricTable) -> str:
     """What the numbers of a metric's sheet are."""
+    nothing = "An empty cell was not measured."
+    if table.has_bounds:
+        nothing = (
+            "Where flows are unfinished, the mean is open, and a gap in the chart; the column beside "
+            "has what it is more than."
+        )
     if result.replications == 1:
-        return "One run of each cell. An empty cell was not measured."
+        return f"One run of each cell. {nothing}"
     words = f"Each number is the mean of up to {result.replications} runs"
     if table.has_intervals:
         words += f"; ± is half the width of its {number_text(100 * result.confidence)} % confidence interval"
-    return f"{words}. An empty cell was not measured."
+    return f"{words}. {nothing}"
 
 
 def one_page_wide(sheet: Worksheet) -> None:

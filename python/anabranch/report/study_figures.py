@@ -48,6 +48,9 @@ _MOST_IN_A_PANEL = 10
 """Entries of a legend that fit where a panel would be."""
 _LABELS = 0.6
 """Inches beside an axis that its labels take."""
+_ARROW = 0.12
+"""Length of the arrow at a bound, as a share of it."""
+_BOUNDS = "arrows: more than that, since flows are unfinished"
 _NOTE_HEIGHT = 0.14
 """Inches of margin for the note on the intervals."""
 
@@ -76,7 +79,9 @@ def study_figure(
             across = min(len(table.blocks), max(1, int(width / _NARROWEST_PANEL)))
         down = -(-len(table.blocks) // across)
         names = [column.name for column in table.blocks[0].columns]
-        beside = len(table.blocks) == 1 and len(names) > _MOST_BESIDE
+        # Bars leave no room for a legend among them.
+        most = _MOST_BESIDE if table.continuous else 1
+        beside = len(table.blocks) == 1 and len(names) > most
         inches, height = _size(down, across, names, beside=beside)
         if width is not None:
             # Panels of the usual shape, but not too flat or too high.
@@ -129,6 +134,7 @@ def draw_block(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
 def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look, factor: float) -> Drawn:
     """A line with markers; what was not measured is a gap in it."""
     means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
+    _draw_bounds(axes, x, column, look, factor)
     known = bool(np.isfinite(widths).any())
     shaded = known and len(x) > _MOST_WITH_BARS
     if shaded:
@@ -145,6 +151,19 @@ def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look, f
     )
 
 
+def _draw_bounds(
+    axes: Axes, x: NDArray[np.float64], column: Column, look: Look, factor: float, width: float = 0.0
+) -> None:
+    """An arrow upwards from what a mean is more than; under bars of a width, an empty bar as high."""
+    bounds = _numbers(column.more_than) * factor
+    if not np.isfinite(bounds).any():
+        return
+    if width:
+        axes.bar(x, bounds, width, fill=False, edgecolor=look.color, linestyle="--", linewidth=0.8)
+    lengths = np.nan_to_num(_ARROW * bounds)
+    axes.errorbar(x, bounds, yerr=lengths, lolims=True, fmt="none", color=look.color, elinewidth=0.9)
+
+
 def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Look]) -> list[Drawn]:
     """Groups of bars, one group for each level of the first factor."""
     names = group_names(table)
@@ -158,8 +177,10 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
         if len(styles) == 1 and any(is_transport(name) for name in names):
             own = looks(names)
         means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
+        places = positions + (index - (len(styles) - 1) / 2) * width
+        _draw_bounds(axes, places, column, look, factor, width)
         bars = axes.bar(
-            positions + (index - (len(styles) - 1) / 2) * width,
+            places,
             means,
             width,
             yerr=np.nan_to_num(widths) if np.isfinite(widths).any() else None,
@@ -222,13 +243,13 @@ def _explain(
         grid[0].set_ylabel(y)
     else:
         figure.supylabel(y, fontsize=9)
-    if table.has_intervals:
+    notes = [f"intervals: {interval_words(result)}"] if table.has_intervals else []
+    notes += [_BOUNDS] if table.has_bounds else []
+    if notes:
         # In the margin below, where no line and no label can be.
         margin = _NOTE_HEIGHT / figure.get_figheight()
         figure.set_layout_engine("constrained", rect=(0, margin, 1, 1 - margin))
-        figure.text(
-            0.995, 0.005, f"intervals: {interval_words(result)}", fontsize=6.5, color="#595959", ha="right"
-        )
+        figure.text(0.995, 0.005, "; ".join(notes), fontsize=6.5, color="#595959", ha="right")
 
 
 def _abreast(grid: Sequence[Axes]) -> int:
@@ -258,7 +279,8 @@ def _legend(
         # Where a panel would be, so that the others have the whole width.
         empty[0].legend(list(drawn), labels, loc="upper left", borderaxespad=0, **look)
     else:
-        _legend_below(figure, drawn, labels, look, _NOTE_HEIGHT if table.has_intervals else 0.0)
+        noted = table.has_intervals or table.has_bounds
+        _legend_below(figure, drawn, labels, look, _NOTE_HEIGHT if noted else 0.0)
 
 
 def _legend_below(

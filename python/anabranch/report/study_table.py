@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,6 +47,10 @@ class StudyOutcome(Protocol):
         """Whether runs were live."""
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """What misleads whoever does not know it."""
+
+    @property
     def runs(self) -> pl.DataFrame:
         """A row for each run: run, cell, replication, the factors, status, reason, the metrics."""
 
@@ -69,6 +73,8 @@ class Column:
     """Smallest value of a run."""
     highs: tuple[float | None, ...]
     """Largest value of a run."""
+    more_than: tuple[float | None, ...]
+    """What a mean that is None is more than, where unfinished flows leave it open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +108,17 @@ class MetricTable:
         columns = (column for block in self.blocks for column in block.columns)
         return any(width is not None for column in columns for width in column.half_widths)
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether of any cell only a bound is known."""
+        columns = (column for block in self.blocks for column in block.columns)
+        return any(bound is not None for column in columns for bound in column.more_than)
+
     def values(self) -> Iterator[float]:
-        """All means that there are."""
+        """All means that there are, and bounds."""
         for block in self.blocks:
             for column in block.columns:
-                yield from (value for value in column.means if value is not None)
+                yield from (value for value in (*column.means, *column.more_than) if value is not None)
 
     @property
     def shown(self) -> tuple[float, str]:
@@ -119,7 +131,7 @@ class MetricTable:
         if min(values) < 0:
             return False
         smallest = min(self.values(), default=0.0)
-        return not self.continuous or smallest <= max(values) / 2
+        return not self.continuous or self.has_bounds or smallest <= max(values) / 2
 
 
 def find_metric(result: StudyOutcome, name: str) -> MetricInfo:
@@ -158,7 +170,7 @@ def metric_table(result: StudyOutcome, metric: MetricInfo) -> MetricTable:
             name = metric.label if second is None or level is None else level_text(second, level)
             numbers = [
                 tuple(number(cell.get(f"{metric.name}{ending}")) for cell in chosen)
-                for ending in ("", "_ci", "_min", "_max")
+                for ending in ("", "_ci", "_min", "_max", "_more_than")
             ]
             columns.append(Column(printable(name), level, *numbers))
         fixed = [level_in_words(factor, level) for factor, level in zip(others, rest, strict=True)]

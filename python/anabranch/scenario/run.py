@@ -25,7 +25,10 @@ class Run(Table):
     """How long, with which randomness, and what is sampled."""
 
     duration: PositiveSpan
-    """Simulated time."""
+    """Simulated time; with ``until = "done"`` the latest end."""
+    until: Literal["duration", "done"] = "duration"
+    """When the run ends. ``duration``: when its time is over; ``done``: as soon as every flow with a size, or
+    a ``stop``, has completed, or when its time is over if one does not."""
     seed: U64 = 1
     """Seed of every random stream."""
     replication: U64 = 0

@@ -93,11 +93,18 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
         planner["given"] = given
     spread = _spread(scenario, transports.own, network)
+    if scenario.run_settings.until == "done" and not connections.can_complete.any():
+        problems.add(
+            "run.until",
+            '"done" waits for flows that complete, and there are none; give traffic a size or a stop, or '
+            "leave it out",
+        )
     problems.raise_if_any()
     setup = Setup(
         seed=scenario.run_settings.seed,
         replication=scenario.run_settings.replication,
         duration=int(scenario.run_settings.duration),
+        until=scenario.run_settings.until,
         nodes=network.nodes,
         links=network.links,
         hosts=hosts,

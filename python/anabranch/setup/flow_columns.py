@@ -144,6 +144,13 @@ class FlowColumns(Sequence[FlowSetup]):
     __hash__ = None  # type: ignore[assignment]
 
     @property
+    def can_complete(self) -> NDArray[np.bool_]:
+        """Whether the stream of each flow has an end: a size, or a time to stop at."""
+        sized = np.array([entry.source["kind"] == "sized" for entry in self.entries], dtype=np.bool_)
+        ends: NDArray[np.bool_] = self.stop != NEVER
+        return ends | sized[self.entry] if len(self) else ends
+
+    @property
     def transport(self) -> Ids:
         """The transport of each flow."""
         return np.array([entry.transport for entry in self.entries], dtype=np.uint32)[self.entry]

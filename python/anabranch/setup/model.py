@@ -187,6 +187,7 @@ class Setup:
     seed: int
     replication: int
     duration: int
+    until: str
     nodes: list[NodeSetup]
     links: list[LinkSetup]
     hosts: list[HostSetup]

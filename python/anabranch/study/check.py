@@ -14,6 +14,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
 from anabranch.plan_paths import PlanPaths
+from anabranch.result import ENDS_OF_CENSORED
 from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
@@ -28,7 +29,7 @@ from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.live_runs import check_live, simulated_hosts
-from anabranch.study.metrics import DEFAULTS, MetricError, unmatched, value
+from anabranch.study.metrics import DEFAULTS, MetricError, is_censored, unmatched, values
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
 from anabranch.study.up_time import Tables, with_measures
@@ -223,7 +224,8 @@ class _Check:
     def _metrics(self) -> tuple[Metric, ...]:
         metrics = tuple(self._study.metrics) or DEFAULTS
         for number, metric in enumerate(metrics):
-            for name in (metric.name, *(f"{metric.name}_{end}" for end in ("ci", "min", "max"))):
+            ends = ("ci", "min", "max", *(ENDS_OF_CENSORED if is_censored(metric) else ()))
+            for name in (metric.name, *(f"{metric.name}_{end}" for end in ends)):
                 self._take(name, f"metric[{number}].name")
         return metrics
 
@@ -300,7 +302,7 @@ class _Check:
         absent: dict[int, str] = {}
         for number, metric in enumerate(built.metrics):
             try:
-                value(metric, tables, summary)
+                values(metric, tables, summary)
                 message = unmatched(metric, tables)
             except MetricError as error:
                 self._problem(f"metric[{number}].{error.key}", str(error))

@@ -65,7 +65,7 @@ class Journal:
             OSError: if it cannot be read or written.
         """
         self._path = path
-        self._names = [metric.name for metric in design.metrics]
+        self._names = design.value_names
         self._host = platform.node()
         self._file = file
         try:
@@ -189,9 +189,9 @@ def runs_table(design: Design, finished: Mapping[int, Finished]) -> pl.DataFrame
     reasons = [finished[number].reason for number in numbers]
     columns.append(pl.Series("status", [status(reason) for reason in reasons], dtype=pl.String))
     columns.append(pl.Series("reason", reasons, dtype=pl.String))
-    for place, metric in enumerate(design.metrics):
+    for place, name in enumerate(design.value_names):
         values = [finished[number].values[place] for number in numbers]
-        columns.append(pl.Series(metric.name, values, dtype=pl.Float64))
+        columns.append(pl.Series(name, values, dtype=pl.Float64))
     return pl.DataFrame(columns)
 
 

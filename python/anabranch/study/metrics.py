@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch import _core
+from anabranch.censored import COMPLETION, MORE_THAN, Times, statistic
 from anabranch.errors import AnabranchError
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted, shown
@@ -46,7 +46,12 @@ DEFAULTS = (
         column="queue_max_packets",
         statistic="max",
     ),
-    Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum"),
+    Metric(
+        name="drops",
+        label="packets lost in all",
+        table="summary",
+        column="packets_lost",
+    ),
 )
 """The metrics of a study that names none."""
 
@@ -77,14 +82,37 @@ class MetricError(AnabranchError):
         """Key of the metric that is wrong, such as ``column``."""
 
 
-def value(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> float | None:
-    """A metric of one run; None where there is nothing to take it from.
+def is_censored(metric: Metric) -> bool:
+    """Whether a metric is of completion times, of which some may be known only as more than a bound."""
+    return metric.table == "flows" and metric.column == COMPLETION and metric.statistic != "count"
+
+
+def values(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> tuple[float | None, ...]:
+    """The columns of a metric in the table of runs (:attr:`MetricInfo.columns`), for one run.
+
+    The first one is the metric, None where there is nothing to take it from. A censored one has further what
+    it is more than where unfinished flows leave it open, how many flows are done, and of how many.
 
     Raises:
         MetricError: if the tables have no such column.
     """
-    found = statistic(metric.statistic, _numbers(metric, tables, summary))
-    return None if found is None else found * metric.scale
+    if not is_censored(metric):
+        found = statistic(metric.statistic, _numbers(metric, tables, summary))
+        return (None if found is None else found * metric.scale,)
+    times = _times(metric, tables)
+    estimate = times.statistic(metric.statistic).scaled(metric.scale)
+    return (estimate.value, estimate.more_than, float(times.done), float(times.count))
+
+
+def _times(metric: Metric, tables: Tables) -> Times:
+    """The completion times that a metric asks for."""
+    columns = tables[metric.table]
+    found = [
+        np.asarray(_column(columns, name, "column"), dtype=np.float64) for name in (COMPLETION, MORE_THAN)
+    ]
+    chosen = _chosen(metric, columns)
+    times, more_than = found if chosen is None else (column[chosen] for column in found)
+    return Times.of_columns(times, more_than)
 
 
 def _numbers(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> list[float]:
@@ -183,35 +211,3 @@ def _column(
 
 def _unknown(name: str, known: Sequence[str]) -> str:
     return unknown_choice(name, known).replace(" is not known", "", 1)
-
-
-def statistic(name: str, values: list[float]) -> float | None:
-    """A statistic of numbers; None where there are none. Sums are exact, so that no order matters."""
-    if name == "count":
-        return float(len(values))
-    if not values:
-        return None
-    return _STATISTICS[name](values) if name in _STATISTICS else percentile(values, int(name[1:]))
-
-
-def percentile(values: list[float], percent: float) -> float:
-    """The percentile, linear between the two nearest ranks (type 7 of Hyndman and Fan 1996)."""
-    ordered = sorted(values)
-    position = (len(ordered) - 1) * percent / 100
-    below = math.floor(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
-
-
-jain = _core.jain_index
-"""Jain's fairness index; None where all values are zero."""
-
-_STATISTICS: Mapping[str, Callable[[list[float]], float | None]] = {
-    "mean": lambda values: math.fsum(values) / len(values),
-    "median": lambda values: percentile(values, 50),
-    "min": min,
-    "max": max,
-    "sum": math.fsum,
-    "jain": jain,
-    "first": lambda values: values[0],
-}

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
+from anabranch.censored import unfinished_note
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo, pandas_frame
 from anabranch.study.student import LEAST_VALUES, half_width
+from anabranch.units import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -38,7 +40,9 @@ class StudyResult:
         cells: a row for each combination of levels: ``cell``, a column for each factor, ``runs``,
             ``failed``, and for each metric its mean over the replications, the half width of the mean's
             confidence interval (``_ci``; null for fewer than three values, and for equal ones),
-            ``_min`` and ``_max``.
+            ``_min`` and ``_max``. A metric of completion times is null where unfinished flows leave it open
+            in a run; ``_more_than`` is then what the mean is more than. It has ``_done`` and ``_flows``, too:
+            how many flows are done, of how many, in all replications together.
         tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files. A
             live study has ``live``, with the self-check of each live run.
         live: whether runs were live.
@@ -91,6 +95,29 @@ class StudyResult:
         if self.replications < LEAST_VALUES:
             return f"no intervals: they take {LEAST_VALUES} replications at least"
         return f"intervals hold the mean with probability {self.confidence:g}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """What misleads whoever does not know it: cells with more than 1 % of their flows unfinished."""
+        censored = [metric.name for metric in self.metrics if metric.censored]
+        counts = [(self.cells[f"{name}_done"], self.cells[f"{name}_flows"]) for name in censored]
+        notes = [self._unfinished(done, flows) for done, flows in counts]
+        # Metrics over the same flows say the same.
+        return list(dict.fromkeys(note for note in notes if note is not None))
+
+    def _unfinished(self, done: pl.Series, flows: pl.Series) -> str | None:
+        left = flows - done
+        told = [cell for cell in range(len(left)) if unfinished_note(int(done[cell]), int(left[cell]))]
+        if not told:
+            return None
+        worst = max(told, key=lambda cell: left[cell] / flows[cell])
+        row = self.cells.row(worst, named=True)
+        levels = ", ".join(
+            f"{factor.label} = {_level_text(row[factor.name], factor)}" for factor in self.factors
+        )
+        note = unfinished_note(int(done[worst]), int(left[worst]))
+        most = f", most of all where {levels}" if levels else ""
+        return f"{len(told):,} of {len(left):,} cells{most}: {note}"
 
     @property
     def plot(self) -> StudyPlots:
@@ -168,18 +195,42 @@ def summarize(
         *(pl.col(name).first() for name in names),
         pl.len().cast(pl.Int64).alias("runs"),
         (pl.col("status") == "failed").sum().cast(pl.Int64).alias("failed"),
-        *(pl.col(metric.name).drop_nulls() for metric in metrics),
+        *(pl.col(name).drop_nulls() for metric in metrics for name in metric.columns),
     )
     columns: list[pl.Series] = [grouped[name] for name in ("cell", *names, "runs", "failed")]
     for metric in metrics:
         values: list[list[float]] = grouped[metric.name].to_list()
-        name = metric.name
-        # Exact sums: the mean of equal values is that value, in whatever order they came.
-        means = [math.fsum(found) / len(found) if found else None for found in values]
+        bounds = grouped[f"{metric.name}_more_than"].to_list() if metric.censored else [[]] * len(values)
+        cells = [_cell(found, open_runs, confidence) for found, open_runs in zip(values, bounds, strict=True)]
+        endings = ("", "_ci", "_min", "_max", *(("_more_than",) if metric.censored else ()))
         columns += [
-            pl.Series(name, means, dtype=pl.Float64),
-            pl.Series(f"{name}_ci", [half_width(found, confidence) for found in values], dtype=pl.Float64),
-            pl.Series(f"{name}_min", [min(found, default=None) for found in values], dtype=pl.Float64),
-            pl.Series(f"{name}_max", [max(found, default=None) for found in values], dtype=pl.Float64),
+            pl.Series(f"{metric.name}{ending}", [cell[place] for cell in cells], dtype=pl.Float64)
+            for place, ending in enumerate(endings)
         ]
+        if metric.censored:
+            counts = [grouped[f"{metric.name}_{end}"].list.sum() for end in ("done", "flows")]
+            columns += [count.cast(pl.Int64) for count in counts]
     return pl.DataFrame(columns)
+
+
+def _cell(
+    values: Sequence[float], bounds: Sequence[float], confidence: float
+) -> tuple[float | None, float | None, float | None, float | None, float | None]:
+    """Mean, half width, smallest and largest value over runs, and what the mean is more than.
+
+    ``bounds`` are of the runs in which unfinished flows leave the metric open; one of them leaves the mean
+    open.
+    """
+    least = [*values, *bounds]
+    smallest = min(values, default=None)
+    if bounds:
+        known = smallest is not None and smallest <= min(bounds)
+        return None, None, smallest if known else None, None, math.fsum(least) / len(least)
+    # Exact sums: the mean of equal values is that value, in whatever order they came.
+    mean = math.fsum(values) / len(values) if values else None
+    return mean, half_width(list(values), confidence), smallest, max(values, default=None), None
+
+
+def _level_text(level: float | str | None, factor: FactorInfo) -> str:
+    text = plain(level, 10) if isinstance(level, float) else str(level)
+    return f"{text} {factor.unit}" if factor.unit else text

@@ -35,8 +35,8 @@ from anabranch.study.work import Outcome, parquet
 
 FORMAT = "anabranch-study"
 """Value of ``format`` in study.json, by which a study folder is known."""
-_FORMAT_VERSION = 3
-"""3: the journal has what runs measured; before, each run had a file of its own."""
+_FORMAT_VERSION = 4
+"""4: completion times of unfinished flows count; 3: the journal has what runs measured."""
 _MANIFEST = "study.json"
 _STUDY = "study.toml"
 _ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")

@@ -28,7 +28,7 @@ from anabranch.setup.problems import refused
 from anabranch.study.design import Design
 from anabranch.study.files import unpacked
 from anabranch.study.live_runs import SELF_CHECK, run_live, simulated_hosts
-from anabranch.study.metrics import value
+from anabranch.study.metrics import values
 from anabranch.study.up_time import Tables, with_measures
 
 _FLOW_SERIES = frozenset({"flow_series", "datagram_series"})
@@ -85,7 +85,7 @@ class RunWorker:
         reason = None
         self._engine_s = 0.0
         try:
-            values, tables = self._measure(number)
+            measured, tables = self._measure(number)
         except (KeyboardInterrupt, SystemExit):
             raise
         except AnabranchError as error:
@@ -93,13 +93,13 @@ class RunWorker:
         except BaseException as error:  # noqa: BLE001 - a run that fails must not end the study, panics included
             reason = f"{type(error).__name__}: {error}"
         if reason is not None:
-            values, tables = _nothing(self._design), {}
+            measured, tables = _nothing(self._design), {}
             # The same wherever it ran.
             reason = reason.replace(f"{self._folder}/", "") if self._design.files else reason
         return Outcome(
             run=number,
             reason=reason,
-            values=values,
+            values=measured,
             tables=tables,
             version=_core.version(),
             wall_s=time.perf_counter() - begin,
@@ -129,29 +129,29 @@ class RunWorker:
             raise KeyboardInterrupt
         if self._design.live:
             tables = {**tables, "flows": simulated_hosts(tables["flows"])}
-        values = self._values(tables, summary, setup, planned)
+        found = self._values(tables, summary, setup, planned)
         kept = {}
         if self._design.keep == "tables":
             kept = {name: _numbered(frame(columns), number) for name, columns in tables.items()}
-        return values, kept
+        return found, kept
 
     def _live(
         self, number: int, scenario: Scenario, setup: Setup, planned: Planned
     ) -> tuple[tuple[float | None, ...], dict[str, bytes]]:
         found = run_live(scenario, setup, planned)
         self._engine_s = found.engine_cpu_s
-        values = self._values(found.columns(), found.result.summary, setup, planned)
+        measured = self._values(found.columns(), found.result.summary, setup, planned)
         kept = {SELF_CHECK: _numbered(found.self_check(), number)}
         if self._design.keep == "tables":
             kept |= {name: _numbered(table, number) for name, table in found.tables().items()}
-        return values, kept
+        return measured, kept
 
     def _values(
         self, tables: Tables, summary: Mapping[str, Any], setup: Setup, planned: Planned
     ) -> tuple[float | None, ...]:
         metrics = self._design.metrics
         measured = with_measures(metrics, tables, setup, planned.plan, float(summary["ended_s"]))
-        return tuple(value(metric, measured, summary) for metric in metrics)
+        return tuple(each for metric in metrics for each in values(metric, measured, summary))
 
     def _plan(self, setup: Setup) -> Planned:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
@@ -200,7 +200,7 @@ def failed(design: Design, number: int, reason: str) -> Outcome:
 
 def _nothing(design: Design) -> tuple[None, ...]:
     """The metrics of a run that failed."""
-    return (None,) * len(design.metrics)
+    return (None,) * len(design.value_names)
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -8,7 +8,7 @@ mod loads;
 mod search;
 
 use crate::link_setup::LinkSetup;
-use crate::setup::Setup;
+use crate::setup::{RunEnd, Setup};
 use anabranch_network::Network;
 use anabranch_routing::Plan;
 use anabranch_transport::TransportConfig;
@@ -22,6 +22,9 @@ pub enum Undivided {
     /// The network changes.
     #[error("the network changes during the run")]
     Changes,
+    /// The end of the run hangs on all flows.
+    #[error("it ends when all flows are done (run.until), which neither half knows in time")]
+    EndsWhenDone,
     /// There is a controller.
     #[error("it has an SDN controller, which sees the whole network at once")]
     Controller,
@@ -141,6 +144,7 @@ fn check(setup: &Setup) -> Result<(), Undivided> {
     let processes = setup.hosts.iter().any(|host| host.processing_delay.is_some());
     let reasons = [
         (!setup.events.is_empty(), Undivided::Changes),
+        (setup.until == RunEnd::Done, Undivided::EndsWhenDone),
         (setup.controller.is_some(), Undivided::Controller),
         (processes || !setup.routers.is_empty(), Undivided::Processing),
         (!setup.datagrams.is_empty(), Undivided::Datagrams),

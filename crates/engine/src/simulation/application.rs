@@ -12,6 +12,8 @@ pub(super) struct Application {
     pub(super) start: Instant,
     stop: MaybeInstant,
     opened: bool,
+    /// Whether its stream has an end, so that the flow can complete.
+    ends: bool,
     source: Source,
 }
 
@@ -59,11 +61,17 @@ impl Application {
                 Source::Messages(Box::new(messages))
             }
         };
-        Ok(Self { start: flow.start, stop: flow.stop.into(), opened: false, source })
+        let ends = flow.stop.is_some() || matches!(source, Source::Sized(_));
+        Ok(Self { start: flow.start, stop: flow.stop.into(), opened: false, ends, source })
     }
 
     pub(super) fn opened(&self) -> bool {
         self.opened
+    }
+
+    /// Whether its stream has an end, so that the flow can complete: a size, or a time to stop at.
+    pub(super) fn ends(&self) -> bool {
+        self.ends
     }
 
     /// When something is next to be done.

@@ -51,7 +51,7 @@ impl Row<'_> {
     }
 
     fn lost(&self) -> u64 {
-        self.drops_forward() + self.drops.backward
+        self.drops.all()
     }
 
     /// Of the packets whose fate is known.

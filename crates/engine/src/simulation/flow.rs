@@ -349,27 +349,29 @@ impl Flow {
         }
     }
 
-    /// The receiver gets a segment of the sender.
+    /// The receiver gets a segment of the sender. Whether the flow is done with it.
     #[inline]
-    pub(super) fn on_data(&mut self, now: Instant, segment: &Segment) {
+    pub(super) fn on_data(&mut self, now: Instant, segment: &Segment) -> bool {
         if segment.payload > 0
             && let Some(multipath) = &mut self.multipath
         {
             multipath.on_arrival(&self.sender, segment);
         }
         self.receiver.on_segment(now, segment);
-        self.read(now);
+        self.read(now)
     }
 
-    /// The application at the receiver reads, and is done if nothing more will come.
+    /// The application at the receiver reads, and is done if nothing more will come. Whether that is so from now on.
     #[inline]
-    pub(super) fn read(&mut self, now: Instant) {
+    pub(super) fn read(&mut self, now: Instant) -> bool {
         if let Some(reader) = &mut self.reader {
             reader.read(now, &mut self.receiver);
         }
-        if !self.completed_at.is_some() && self.is_complete() {
+        let is_done = !self.completed_at.is_some() && self.is_complete();
+        if is_done {
             self.completed_at = now.into();
         }
+        is_done
     }
 
     /// When the receiver's timer expires, or what waits in it is read.

@@ -122,8 +122,8 @@ impl Simulation {
                 if segment.payload > 0 {
                     flow.reordering.get_mut(subflow).on_arrival(order(&self.data.pool));
                 }
-                if is_ours {
-                    flow.on_data(now, segment);
+                if is_ours && flow.on_data(now, segment) {
+                    self.on_completion(flow_id);
                 }
             }
             Direction::Backward => {
@@ -146,9 +146,23 @@ impl Simulation {
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
         let (now, flow) = (self.data.now, &mut self.flows[id.index()]);
-        flow.read(now);
+        let is_done = flow.read(now);
         flow.receiver.on_timeout(now);
+        if is_done {
+            self.on_completion(id);
+        }
         self.flush_receiver(id);
+    }
+
+    /// A flow is done. After the last one that the end waits for, the run ends with this instant.
+    #[cold]
+    fn on_completion(&mut self, id: FlowId) {
+        let ends = self.flows[id.index()].application.ends();
+        let Some(awaited) = self.awaited.as_mut().filter(|_| ends) else { return };
+        *awaited -= 1;
+        if *awaited == 0 {
+            self.data.schedule.set(self.data.numbering.end(), self.data.now);
+        }
     }
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {

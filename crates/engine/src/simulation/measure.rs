@@ -110,9 +110,18 @@ impl Simulation {
         table.numbers("fin_s", flows.iter().map(|flow| since_start(flow, flow.fin_at.get())));
         table.texts("failure", (first..self.flows.len()).map(|index| self.failure(index)));
         table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at.get())));
+        table.numbers("completion_more_than_s", flows.iter().map(|flow| self.unfinished_for(flow)));
         table.integers("delivered_bytes", flows.iter().map(|flow| flow.receiver.stats().delivered));
         let goodput = flows.iter().map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
         table.numbers("goodput_mbps", goodput);
+    }
+
+    /// How long a flow that can complete has gone on without: its completion time is more than that. Not a number where
+    /// it is done, its stream has no end, or it was not to begin before now.
+    fn unfinished_for(&self, flow: &Flow) -> f64 {
+        let (start, now) = (flow.application.start, self.data.now);
+        let is_unfinished = flow.application.ends() && !flow.completed_at.is_some() && start < now;
+        if is_unfinished { now.since(start).as_secs_f64() } else { f64::NAN }
     }
 
     /// Why a flow was given up; empty if it was not.
@@ -147,11 +156,22 @@ impl Simulation {
         jain_index(opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow))))
     }
 
-    /// What all flows delivered, over the time of the run: not the sum of their goodputs, since short flows have
-    /// theirs one after another. `None` if no time has passed.
+    /// What all flows delivered, those of datagrams included, over the time of the run: not the sum of their goodputs,
+    /// since short flows have theirs one after another. `None` if no time has passed.
     pub(super) fn delivered_mbps(&self) -> Option<f64> {
-        let delivered = self.flows.iter().map(|flow| flow.receiver.stats().delivered).sum();
+        let payload: u64 = self.flows.iter().map(|flow| flow.receiver.stats().delivered).sum();
+        let packets = self.data.datagrams.iter();
+        let delivered =
+            payload + packets.map(|flow| flow.received() * u64::from(flow.setup.packet_bytes)).sum::<u64>();
         Some(mbps(delivered, self.duration())).filter(|rate| rate.is_finite())
+    }
+
+    /// Packets with data, and of pings and UDP, that were lost.
+    pub(super) fn packets_lost(&self) -> u64 {
+        let (flows, datagrams) = self.data.taps.drops.split_at(self.flows.len());
+        let of_flows = flows.iter().map(|drops| drops.forward.data);
+        let of_datagrams = datagrams.iter().map(FlowDrops::all);
+        of_flows.chain(of_datagrams).sum()
     }
 
     fn add_drops(&self, table: &mut Table, first: usize, held: &[(Carried, u64)]) {

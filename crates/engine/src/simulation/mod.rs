@@ -35,7 +35,7 @@ use crate::link::SimulatedLink;
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::records::Table;
 use crate::schedule::Schedule;
-use crate::setup::{Change, Setup};
+use crate::setup::{Change, RunEnd, Setup};
 use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, rarely};
 use changes::Changes;
@@ -80,16 +80,19 @@ pub struct Progress {
 pub struct Outcome {
     /// The tables.
     pub tables: Vec<Table>,
-    /// Where the run ended: its duration, or earlier if it was stopped.
+    /// Where the run ended: its duration, or earlier if all flows were done ([`RunEnd::Done`]) or it was stopped.
     pub ended: Instant,
-    /// Whether it was stopped before its duration was over.
+    /// Whether it was stopped before its end.
     pub interrupted: bool,
     /// Packet hops and events.
     pub progress: Progress,
     /// Jain's fairness index of the goodputs of all flows that opened; `None` without such a flow.
     pub jain_index: Option<f64>,
-    /// Payload handed to all applications over the time of the run, in Mbps; `None` if no time has passed.
+    /// Payload handed to the applications of all flows, and the packets of pings and UDP that arrived, over the time of
+    /// the run, in Mbps; `None` if no time has passed.
     pub delivered_mbps: Option<f64>,
+    /// Packets with data, pings and UDP packets that were lost.
+    pub packets_lost: u64,
     /// Captures that could not be written to their end.
     pub lost_captures: Vec<LostCapture>,
     /// Assumptions of the controller's application that the run has broken.
@@ -110,6 +113,8 @@ pub struct Simulation {
     /// The first plan, as far as routing will ask for it.
     plan: Arc<Plan>,
     end: Instant,
+    /// Flows that the end waits for; `None` where the run ends when its duration is over.
+    awaited: Option<usize>,
     data: DataPlane,
     control: Option<Box<ControlPlane>>,
     flows: Vec<Flow>,
@@ -151,6 +156,8 @@ impl Simulation {
         let plan = kept(&setup, plan);
         let mut simulation = Self {
             end: Instant::ZERO + setup.duration,
+            awaited: (setup.until == RunEnd::Done)
+                .then(|| flows.iter().filter(|flow| flow.application.ends()).count()),
             control: ControlPlane::new(&setup, &network).map(Box::new),
             processing: Processing::new(&setup, streams)?,
             changes: Changes::new(&network),
@@ -206,7 +213,8 @@ impl Simulation {
         self.data.now
     }
 
-    /// When the run will be over: it does not go beyond.
+    /// When the run will be over: it does not go beyond. A run that ends when all flows are done has an earlier end from
+    /// then on.
     #[must_use]
     pub const fn end(&self) -> Instant {
         self.end
@@ -239,7 +247,7 @@ impl Simulation {
         if until < now {
             return Err(EngineError::Past { now, until });
         }
-        let until = until.min(self.end);
+        let mut until = until.min(self.end);
         let mut left = EVENTS_PER_REPORT - self.events % EVENTS_PER_REPORT;
         let mut reported = self.events + left;
         while let Some((at, source)) = self.data.schedule.take(self.data.now, until) {
@@ -251,6 +259,11 @@ impl Simulation {
                         self.data.schedule.set(source, at);
                         return Ok(ControlFlow::Break(()));
                     }
+                }
+                Event::End => {
+                    (self.end, until) = (at, at);
+                    // Nothing happens in it: the run is that of a duration that ends here.
+                    continue;
                 }
                 other => self.handle(other),
             }
@@ -303,7 +316,7 @@ impl Simulation {
         self.settle_links();
         self.check_conservation()?;
         let (progress, jain_index) = (self.progress(), self.jain_index());
-        let delivered_mbps = self.delivered_mbps();
+        let (delivered_mbps, packets_lost) = (self.delivered_mbps(), self.packets_lost());
         let breaches = self.control.as_ref().map(|control| control.breaches()).unwrap_or_default();
         let tables = self.take_tables();
         let lost_captures = self.data.taps.finish(now);
@@ -314,6 +327,7 @@ impl Simulation {
             progress,
             jain_index,
             delivered_mbps,
+            packets_lost,
             lost_captures,
             breaches,
         })
@@ -337,6 +351,7 @@ impl Simulation {
             Event::Application(flow) => self.on_application(flow),
             Event::Datagrams(number) => self.on_datagrams(number),
             Event::Routes => unreachable!("new routes are for `advance`, whom schemes report to"),
+            Event::End => unreachable!("the end is for `advance`, which goes no further"),
             Event::Changes => self.on_changes(),
             Event::Probe => self.on_probe(),
             Event::Switch(node) => {

@@ -2,7 +2,8 @@
 //!
 //! Sources are numbered by class, and at one instant the lower number goes first: changes of the network, new
 //! routes, arrivals by link, nodes that look at a packet, timers of senders, timers of receivers, applications, flows of
-//! datagrams, the control plane, and last the probe, which so sees the instant complete.
+//! datagrams, the control plane, the probe, which so sees the instant complete, and last the end of a run that ends when
+//! all flows are done.
 
 use super::processing::Processing;
 use crate::schedule::Source;
@@ -38,6 +39,8 @@ pub(super) enum Event {
     Switch(NodeId),
     Controller,
     Probe,
+    /// All flows are done.
+    End,
 }
 
 impl Numbering {
@@ -97,8 +100,13 @@ impl Numbering {
         Source(self.datagrams(self.datagrams).0 + self.control)
     }
 
+    /// Behind the probe, so that the last instant is whole.
+    pub(super) const fn end(self) -> Source {
+        Source(self.probe().0 + 1)
+    }
+
     pub(super) const fn count(self) -> usize {
-        self.probe().0 as usize + 1
+        self.end().0 as usize + 1
     }
 
     /// Who the event of a source is for.
@@ -126,6 +134,8 @@ impl Numbering {
                 };
                 if number == self.control {
                     Event::Probe
+                } else if number > self.control {
+                    Event::End
                 } else if number + 1 == self.control {
                     Event::Controller
                 } else {

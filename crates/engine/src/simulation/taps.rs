@@ -39,6 +39,11 @@ pub(super) struct Carried {
 }
 
 impl FlowDrops {
+    /// All of them, there and back.
+    pub(super) const fn all(&self) -> u64 {
+        self.forward.data + self.forward.bare + self.backward
+    }
+
     /// Adds those that were counted elsewhere.
     pub(super) fn add(&mut self, other: &Self) {
         self.forward.add(other.forward);

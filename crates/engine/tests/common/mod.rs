@@ -55,6 +55,7 @@ impl Builder {
             seed: 1,
             replication: 0,
             duration,
+            until: RunEnd::Duration,
             nodes: Vec::new().into(),
             links: Vec::new(),
             hosts: Vec::new(),

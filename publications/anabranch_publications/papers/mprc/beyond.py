@@ -214,9 +214,9 @@ def background(context: Context) -> FigureResult:
                 "select run, any_value(100.0 * spurious_retransmissions / segments_sent) from flows "  # noqa: S608 - no input
                 f"where {own} group by run"
             ),
-            MetricInfo("background_completion_s", "mean completion time of the background (s)"): (
-                "select run, avg(completion_s) from flows where name like 'background%' group by run"
-            ),
+            MetricInfo(
+                "background_completion_s", "mean completion time of the background, of flows done (s)"
+            ): ("select run, avg(completion_s) from flows where name like 'background%' group by run"),
         },
     )
     shown = ("transfer_mbps", "background_completion_s", "transfer_spurious_percent", "queue_max_packets")

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.study.metrics import jain
+from anabranch.censored import jain
 
 
 def placed_fairness(

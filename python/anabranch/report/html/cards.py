@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.censored import Times
 from anabranch.report.link_tables import causes_of
 from anabranch.result import Result
 from anabranch.units import NOTHING, measure, plain, quantity
@@ -33,13 +34,16 @@ def card(label: str, value: str, note: str = "") -> Card:
 
 def _of_flows(result: Result) -> list[Card]:
     flows, ended_s = result.flows, float(result.summary.get("ended_s") or 0.0)
-    done = flows["completion_s"].drop_nulls()
+    times = Times.of(flows)
     failed = flows["failure"].drop_nulls().len() if "failure" in flows.columns else 0
-    goodput = _sum(flows, "delivered_bytes") * 8e-6 / ended_s if ended_s else None
+    delivered = result.summary.get("delivered_mbps")
+    of = "of all flows, pings and UDP" if "datagram_flows" in result.tables else "of all flows"
     segments, again = _sum(flows, "segments_sent"), _sum(flows, "retransmissions")
     received, reordered = _sum(flows, "packets_received"), _sum(flows, "reordered_packets")
-    latest = measure(_number(done.quantile(0.99, "linear")), "s")
-    share = [f"{quantity(done.len())} done"]
+    middle, latest = (times.statistic(name).text(_seconds, NOTHING) for name in ("median", "p99"))
+    share = [f"{times.share_done()} done"] if times.count else []
+    if times.done < times.count:
+        share.append(f"{quantity(times.count - times.done)} unfinished")
     if failed:
         share.append(f"{quantity(failed)} given up")
     if waiting := _without_connection(flows):
@@ -51,12 +55,8 @@ def _of_flows(result: Result) -> list[Card]:
             "stopped before its end" if result.interrupted else "",
         ),
         card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
-        card(
-            "Goodput",
-            measure(goodput if flows.height else None, "Mbps"),
-            "of all flows, over the whole run",
-        ),
-        card("Completion time", measure(_number(done.median()), "s"), f"median; p99 {latest}"),
+        card("Delivered", measure(delivered, "Mbps"), f"{of}, over the whole run"),
+        card("Completion time", middle, f"median of {quantity(times.count)} flows; p99 {latest}"),
         # One flow is fair to itself.
         card(
             "Jain index",
@@ -71,6 +71,10 @@ def _of_flows(result: Result) -> list[Card]:
         card("Retransmitted", share_text(again, segments), resent),
         card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
     ]
+
+
+def _seconds(value: float) -> str:
+    return measure(value, "s")
 
 
 def _of_live(result: Result) -> list[Card]:

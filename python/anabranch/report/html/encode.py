@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from anabranch.result import json_ready
 from anabranch.units import suited
 
+_SMALLEST = 0.1
+_LARGEST = 1e5
+"""Between these, numbers of a column read well."""
+
 
 def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
     """A column of numbers, little-endian, in base64; null is NaN, which the page shows as nothing.
@@ -49,9 +53,23 @@ def table_columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -
             values = table[name] * 100 if unit == "%" else table[name]
             # Bytes and packets may be more than a 32-bit float can count.
             kind = "f8" if table.schema[name].is_integer() else "f4"
-            most = float(values.abs().max() or 0.0)  # type: ignore[arg-type]
-            found.append(number_column(name, heading, unit, column(values, kind), most))
+            sizes = values.abs().drop_nans()
+            extremes = (sizes.max(), sizes.filter(sizes > 0).min())
+            most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
+            unit_of = readable(most, least, unit)
+            found.append(number_column(name, heading, unit, column(values, kind), unit_of))
     return found
+
+
+def readable(most: float, least: float, unit: str) -> float:
+    """The magnitude by which a column gets its unit: the largest, or a smaller where that leaves 0.01.
+
+    Links of 10 Mbps beside such of 1 Gbps are of 10 and 1000 Mbps.
+    """
+    factor, _ = suited(most, unit)
+    smaller = most / 1000
+    is_small = 0 < least * factor < _SMALLEST and suited(smaller, unit)[0] * most < _LARGEST
+    return smaller if is_small else most
 
 
 def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most: float) -> dict[str, Any]:

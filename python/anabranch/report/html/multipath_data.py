@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.subflow_paths import between_ends, names_of_paths
 from anabranch.result import Result
@@ -37,7 +38,8 @@ _NO_PATHS = "all subflows"
 CONNECTION_COLUMNS = (
     ("delivered_bytes", "delivered", "bytes"),
     ("goodput_mbps", "goodput", "Mbps"),
-    ("completion_s", "completion", "s"),
+    (COMPLETION, "completion", "s"),
+    (MORE_THAN, "unfinished after", "s"),
     ("rtt_mean_ms", "RTT mean", "ms"),
     ("subflows", "subflows", ""),
     ("subflows_established", "established", ""),
@@ -82,7 +84,9 @@ def multipath_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
     if "connections" not in tables or "subflows" not in tables or tables["connections"].is_empty():
         return None
     flows = result.flows.select(
-        "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", "completion_s",
+        "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", COMPLETION,
+        # An earlier version has none.
+        *(name for name in (MORE_THAN,) if name in result.flows.columns),
         "rtt_mean_ms", "retransmissions", "timeouts",
     )  # fmt: skip
     connections = tables["connections"].join(flows, on="flow", how="left", maintain_order="left")

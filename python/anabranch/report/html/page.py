@@ -79,9 +79,10 @@ def study_report(result: StudyOutcome) -> str:
     from anabranch.report.html.study_data import study_document  # noqa: PLC0415
 
     document = study_document(result)
-    shown = {key: document.pop(key) for key in ("title", "cards", "facts", "failed", "figures", "intervals")}
+    keys = ("title", "cards", "warnings", "facts", "failed", "figures", "intervals")
+    shown = {key: document.pop(key) for key in keys}
     sections = [("figures", "Metrics"), ("cells", "Cells")]
-    return render("study.html.j2", document, _STUDY_SCRIPTS, sections=sections, warnings=[], **shown)
+    return render("study.html.j2", document, _STUDY_SCRIPTS, sections=sections, **shown)
 
 
 def save_run_report(result: Result, folder: Path | str, scenario: str | None = None) -> Path:

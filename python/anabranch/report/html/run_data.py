@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from polars import selectors
 
+from anabranch.censored import COMPLETION, MORE_THAN
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
@@ -40,7 +42,8 @@ _FEWEST_STEPS = 20
 
 FLOW_COLUMNS = (
     ("start_s", "start", "s"),
-    ("completion_s", "completion", "s"),
+    (COMPLETION, "completion", "s"),
+    (MORE_THAN, "unfinished after", "s"),
     ("goodput_mbps", "goodput", "Mbps"),
     ("simulated_goodput_mbps", "goodput, simulated", "Mbps"),
     ("delivered_bytes", "delivered", "bytes"),
@@ -101,7 +104,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": table_columns(links, [*LINK_COLUMNS, *drops]),
+            "columns": table_columns(_shown(links), [*LINK_COLUMNS, *drops]),
             "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
@@ -123,6 +126,11 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],
     }
+
+
+def _shown(links: pl.DataFrame) -> pl.DataFrame:
+    """The links; of a mean queue, millionths of a packet say nothing."""
+    return links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
 
 
 def _with_simulated(result: Result) -> pl.DataFrame:

@@ -34,11 +34,22 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
             ),
         ],
         "facts": [],
+        "warnings": list(result.warnings),
         "failed": [[reason or "", count] for reason, count in reasons.iter_rows()],
         "figures": figures,
-        "intervals": f"Intervals: {interval_words(result)}." if any(f["intervals"] for f in figures) else "",
+        "intervals": " ".join(_explained(result, figures)),
         "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
     }
+
+
+def _explained(result: StudyOutcome, figures: list[dict[str, Any]]) -> list[str]:
+    """What bars and arrows at points are."""
+    intervals = any(figure["intervals"] for figure in figures)
+    bounds = any(figure["bounds"] for figure in figures)
+    return [
+        *([f"Intervals: {interval_words(result)}."] if intervals else []),
+        *(["Arrows: more than that, since flows are unfinished."] if bounds else []),
+    ]
 
 
 def _live(result: StudyOutcome) -> str:
@@ -61,13 +72,19 @@ def _cell_columns(result: StudyOutcome) -> list[dict[str, Any]]:
             found.append({"heading": factor.label, **words([str(level) for level in cells[factor.name]])})
     found += [_numbers(cells["runs"], "runs", "runs"), _numbers(cells["failed"], "failed", "failed")]
     for metric in result.metrics:
-        most = float(cells[metric.name].abs().max() or 0.0)  # type: ignore[arg-type]
+        bounds = [f"{metric.name}_more_than"] if metric.censored else []
+        most = max(float(cells[name].abs().max() or 0.0) for name in (metric.name, *bounds))  # type: ignore[arg-type]
         scale, label = suited_label(metric.label, most)
         found.append(_numbers(cells[metric.name], metric.name, label, scale))
-        for ending, heading in (("_ci", "±"), ("_min", "min"), ("_max", "max")):
+        endings = [("_ci", "±"), ("_min", "min"), ("_max", "max")]
+        endings += [("_more_than", "more than")] if metric.censored else []
+        for ending, heading in endings:
             name = f"{metric.name}{ending}"
             if cells[name].null_count() < cells.height:
                 found.append(_numbers(cells[name], name, heading, scale))
+        if metric.censored:
+            counts = {f"{metric.name}_done": "flows done", f"{metric.name}_flows": "of flows"}
+            found += [_numbers(cells[name], name, heading) for name, heading in counts.items()]
     return found
 
 

@@ -61,7 +61,8 @@ def metric_figure(result: StudyOutcome, metric: MetricInfo) -> dict[str, Any]:
 
     Returns:
         ``name``, ``label``, ``across`` (the first factor), ``panels`` (title and SVG; none where no run has
-        a value), ``legend`` (key and name of each series; empty for one), and whether it has ``intervals``.
+        a value), ``legend`` (key and name of each series; empty for one), and whether it has ``intervals``
+        and ``bounds``.
     """
     table = metric_table(result, metric)
     names = [column.name for column in table.blocks[0].columns]
@@ -77,6 +78,7 @@ def metric_figure(result: StudyOutcome, metric: MetricInfo) -> dict[str, Any]:
         "panels": panels,
         "legend": keys if measured and len(names) > 1 else [],
         "intervals": table.has_intervals,
+        "bounds": table.has_bounds,
     }
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from anabranch.censored import COMPLETION, Times
 from anabranch.errors import ResultError
 from anabranch.report.link_tables import CAUSES
 from anabranch.report.looks import PALETTE, Look
@@ -44,10 +45,10 @@ _CAUSE_LOOKS = (
 def completion_plot(result: Result, flows: Names | None, log: bool | None, layout: Layout) -> Plot:
     """The distribution of completion times, a curve for each transport.
 
-    Shares are of the flows that were completed; the legend says of how many.
+    Shares are of the flows that can complete; the legend says how many of how many have.
     """
     chosen = chosen_flows(result, flows, "plot.completion_times")
-    done = chosen["completion_s"].drop_nulls()
+    done = chosen[COMPLETION].drop_nulls()
     if done.is_empty():
         raise ResultError(
             "plot.completion_times: none of these flows was completed; give traffic a size "
@@ -55,12 +56,15 @@ def completion_plot(result: Result, flows: Names | None, log: bool | None, layou
         )
     factor, unit = suited(float(done.max()), "s")  # type: ignore[arg-type]
     groups = {}
+    nothing_done: list[str] = []
     for name, look in looks_of(result).items():
         own = chosen.filter(pl.col("transport") == name)
-        values = own["completion_s"].drop_nulls().to_numpy() * factor
+        values, count = own[COMPLETION].drop_nulls().to_numpy() * factor, Times.of(own).count
         if values.size:
-            count = f"{values.size}" if values.size == own.height else f"{values.size} of {own.height}"
-            groups[f"{name} ({count} done)"] = (look, steps(values))
+            share = f"{values.size}" if values.size == count else f"{values.size} of {count}"
+            groups[f"{name} ({share} done)"] = (look, steps(values, count))
+        elif count:
+            nothing_done.append(f"{name}: 0 of {count} done.")
     return distribution(
         result,
         "completion_times",
@@ -68,7 +72,8 @@ def completion_plot(result: Result, flows: Names | None, log: bool | None, layou
         groups,
         log,
         layout,
-        "share of completed flows",
+        "share of flows",
+        tuple(nothing_done),
     )
 
 
@@ -93,10 +98,10 @@ def reordering_plot(result: Result, flows: Names | None, measure: Reordering, la
     return distribution(result, "reordering", label, groups, False, layout, "share of flows")
 
 
-def steps(values: NDArray[np.float64]) -> Steps:
-    """The distribution function: each value once, and the share of values that are no greater."""
+def steps(values: NDArray[np.float64], count: int | None = None) -> Steps:
+    """The distribution function: each value once, and the share of ``count`` that are no greater."""
     at, last = np.unique(values, return_counts=True)
-    return np.concatenate([at[:1], at]), np.concatenate([[0.0], np.cumsum(last) / values.size])
+    return np.concatenate([at[:1], at]), np.concatenate([[0.0], np.cumsum(last) / (count or values.size)])
 
 
 def distribution(

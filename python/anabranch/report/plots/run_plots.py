@@ -147,7 +147,7 @@ class RunPlots:
         width: Width = "double",
         title: bool | str = False,
     ) -> Plot:
-        """Distribution of the completion times of each transport's flows that were completed.
+        """Distribution of the completion times of each transport's flows, of all that can complete.
 
         With ``log`` left out, times that span two decades are on a logarithmic axis.
         """

@@ -206,4 +206,11 @@ def _cell(cell: Cell, column: PageColumn) -> dict[str, Any]:
         case None:
             return shown | {"text": NOTHING if column.numeric else ""}
     finite = math.isfinite(cell)
-    return shown | {"value": float(cell) if finite else None, "text": quantity(cell)}
+    return shown | {"value": float(cell) if finite else None, "text": _in_full(cell)}
+
+
+def _in_full(value: float) -> str:
+    """A number as :func:`quantity` has it, but in full up to a thousand million: a column has one unit."""
+    if 999.5 <= abs(value) < 1e9:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return quantity(value)

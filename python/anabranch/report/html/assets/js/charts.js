@@ -220,19 +220,19 @@ function suited(columns, unit) {
   return [columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor))), shown];
 }
 
-/** The distribution function of some values, as two columns; x ascending. */
-function distribution(values) {
+/** The distribution function of some values, as two columns; x ascending. Shares are of `count`, which may be more. */
+function distribution(values, count = values.length) {
   const sorted = Float64Array.from(values).sort();
-  const y = Array.from(sorted, (_, i) => (i + 1) / sorted.length);
+  const y = Array.from(sorted, (_, i) => (i + 1) / count);
   // Of equal values the last one has the height of the step.
   const keep = [...sorted.keys()].filter((i) => sorted[i] !== sorted[i + 1]);
   return [keep.map((i) => sorted[i]), keep.map((i) => y[i])];
 }
 
-/** A chart of distribution functions: {label, color, dash, values} each, or with its steps, two columns. */
+/** A chart of distribution functions: {label, color, dash, values, count} each, or with its steps, two columns. */
 function distributionChart(container, options, groups) {
   const known = groups.filter((group) => group.values.length);
-  const joined = uPlot.join(known.map((group) => group.steps ?? distribution(group.values)));
+  const joined = uPlot.join(known.map((group) => group.steps ?? distribution(group.values, group.count)));
   const xs = joined[0];
   const log = xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100;
   const single = xs.length < 40;

@@ -197,19 +197,25 @@ function decodeAll(columns) {
   return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, decode(column)]));
 }
 
-/** Values of a column of the flows that are there, a group for each transport. */
-function byTransport(values) {
+/**
+ * Values of a column of the flows that are there, a group for each transport, and the count of its flows: those of which
+ * the other column, if there is one, says that a value is still to come are among them.
+ */
+function byTransport(values, open) {
   const transport = decodeWords(DATA.flows.transport);
-  const groups = new Map(DATA.transports.map((each) => [each.name, { ...each, label: each.name, values: [] }]));
+  const groups = new Map(DATA.transports.map((each) => [each.name, { ...each, label: each.name, values: [], count: 0 }]));
   for (let i = 0; i < values.length; i++) {
-    if (!Number.isNaN(values[i])) groups.get(transport(i)).values.push(values[i]);
+    const group = groups.get(transport(i));
+    if (!Number.isNaN(values[i])) group.values.push(values[i]);
+    if (!Number.isNaN(values[i]) || (open && !Number.isNaN(open[i]))) group.count += 1;
   }
   return [...groups.values()].map((group) => ({ ...group, color: css(`--c${group.color}`), width: 2 }));
 }
 
 function groupLegend(groups) {
-  return h("p", { class: "legend" }, ...groups.filter((group) => group.values.length).map(
-    (group) => h("span", {}, lineKey(group), `${group.label} (${number(group.values.length)})`),
+  const shares = ({ values, count }) => `${number(values.length)}${values.length < count ? ` of ${number(count)}` : ""}`;
+  return h("p", { class: "legend" }, ...groups.filter((group) => group.count).map(
+    (group) => h("span", {}, lineKey(group), `${group.label} (${shares(group)})`),
   ));
 }
 
@@ -218,7 +224,8 @@ function setUpDistributions() {
   const draw = () => {
     while (drawn.length) drawn.pop().destroy();
     drawOne(drawn, "completion-chart", "completion_s", ["Completion time", "s"],
-      { xName: "within", hint: "The share of flows that were done within x." }, "No flow was completed.");
+      { xName: "within", hint: "The share of flows that were done within x, of all that can complete." },
+      "No flow was completed.", "completion_more_than_s");
     drawOne(drawn, "reordering-chart", "reordering_ratio", ["Reordered packets of a flow", "%"],
       { xName: "at most", hint: "The share of flows that had no more than x." }, "No flow received packets.");
   };
@@ -226,19 +233,23 @@ function setUpDistributions() {
   themeListeners.push(draw);
 }
 
-function drawOne(drawn, id, key, [title, unit], options, nothing) {
-  const values = flowColumn(key);
-  const groups = values ? byTransport(values) : [];
+function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
+  const open = openKey && flowColumn(openKey);
+  // Where no flow has a value, the column is not there.
+  const values = flowColumn(key) ?? open?.map(() => NaN);
+  const groups = values ? byTransport(values, open) : [];
+  const left = groups.reduce((sum, { values: own, count }) => sum + count - own.length, 0);
+  const rest = left ? ` ${number(left)} unfinished.` : "";
   const container = byId(id);
   const all = groups.flatMap((group) => group.values).sort((a, b) => a - b);
   const say = (text) => container.replaceChildren(h("h3", {}, `${title} in ${unit}`), h("p", { class: "nothing" }, text));
-  if (!all.length) say(nothing);
+  if (!all.length) say(`${nothing}${rest}`);
   else if (key === "reordering_ratio" && all[all.length - 1] === 0) say("No packet was reordered.");
   else if (key === "reordering_ratio" && all.filter((value) => value > 0).length < FEWEST_IN_DISTRIBUTION) {
     const some = all.filter((value) => value > 0).map((value) => withUnit(value, unit)).join(", ");
     say(`Too few flows for a distribution: ${some}${all[0] > 0 ? "" : "; the others none"}.`);
   } else if (all.length < FEWEST_IN_DISTRIBUTION) {
-    say(`Too few flows for a distribution: ${all.map((value) => withUnit(value, unit)).join(", ")}.`);
+    say(`Too few flows for a distribution: ${all.map((value) => withUnit(value, unit)).join(", ")}.${rest}`);
   } else {
     const [scaled, scaledUnit] = suited(groups.map((group) => group.values), unit);
     const same = groups.map((group, i) => ({ ...group, values: scaled[i] }));
