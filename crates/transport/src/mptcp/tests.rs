@@ -38,6 +38,37 @@ fn a_clean_transfer_arrives_once_and_closes() {
     }
 }
 
+/// What counts as sent, sent again and sent again in vain are data segments, the latter a part of the former: neither a
+/// SYN, a FIN nor a DATA_FIN that leaves again without data is among them.
+#[test]
+fn repetitions_are_data_segments_that_have_left_before() {
+    let (mut bare_fins_again, mut data_again) = (0, 0);
+    for seed in 0..60 {
+        let lossy = || Wire { lost: 250, ..Wire::new(10, 10) };
+        let mut network = Network::new(&mptcp("mptcp", 2), vec![lossy(), lossy()], seed);
+        network.log = Some(Vec::new());
+        network.sender.open();
+        network.sender.write(1448 + 2000 * (seed % 3));
+        network.sender.close();
+        network.run(secs(600.0));
+        let log = network.log.take().expect("a log");
+        for subflow in 0..2 {
+            let sent = log.iter().filter(|(_, side, s)| *side == Side::Sender && s.subflow == subflow);
+            let (data, others): (Vec<_>, Vec<_>) = sent.map(|entry| entry.2).partition(|s| s.payload > 0);
+            let first: std::collections::BTreeSet<u32> = data.iter().map(|s| s.seq).collect();
+            let again = (data.len() - first.len()) as u64;
+            let stats = network.sender.subflow(subflow).expect("a subflow").stats;
+            assert_eq!((stats.segments, stats.retransmissions), (data.len() as u64, again), "seed {seed}");
+            let vain = network.receiver.subflow(subflow).map_or(0, |stats| stats.duplicate_segments);
+            assert!(vain <= again, "seed {seed}: {vain} of {again}");
+            let fins = others.iter().filter(|s| s.flags.has(Flags::FIN)).count();
+            bare_fins_again += fins.saturating_sub(1);
+            data_again += again;
+        }
+    }
+    assert!(bare_fins_again > 20 && data_again > 20, "{bare_fins_again} {data_again}");
+}
+
 /// RFC 8684 sections 3.1 and 3.2: the options of each handshake in their order, and no join before the first DSS.
 #[test]
 fn handshakes_carry_the_options_of_the_rfc() {
