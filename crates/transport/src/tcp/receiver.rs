@@ -176,6 +176,18 @@ impl Receiver {
         self.window.bytes()
     }
 
+    /// Position of the next byte that it expects.
+    #[inline]
+    pub(crate) fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    /// Position behind the payload of a segment.
+    #[inline]
+    pub(crate) fn position_behind(&self, segment: &Segment) -> u64 {
+        unwrap_sequence(segment.seq, self.rcv_nxt) + u64::from(segment.payload)
+    }
+
     /// Sends an ACK at the next occasion.
     pub(crate) fn acknowledge_now(&mut self) {
         self.ack_now = true;
