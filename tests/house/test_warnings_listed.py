@@ -11,7 +11,7 @@ from documents import ROOT
 PACKAGE = ROOT / "python" / "anabranch"
 SOURCES = {
     "cautions.py": None,
-    "runner.py": {"_measured", "_unreached", "_waiting", "_full_logs", "_lost_captures", "_one_core"},
+    "runner.py": {"_measured", "_waiting", "_full_logs", "_lost_captures", "_one_core"},
     "routes.py": {"warnings", "_says_nothing"},
     "routing/robust_planner.py": {"_warnings", "_survivable"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},

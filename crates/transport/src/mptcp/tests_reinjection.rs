@@ -3,7 +3,7 @@
 use super::option::MptcpOption;
 use super::testing::{Network, Side, Wire, mptcp, secs};
 use crate::segment::Segment;
-use anabranch_units::{Instant, Span};
+use anabranch_units::Instant;
 use std::collections::BTreeMap;
 
 /// Number of the first data byte in a segment, its subflow sequence number and payload.
