@@ -14,6 +14,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ Tables = Mapping[str, Rows]
 
 _FILES_OF = 10
 """Of so many scenarios one is written to files, which are read back."""
+_STUDIED_OF = 40
+"""Of so many one is made a study."""
 _SLACK = 1e-9
 """Numbers are doubles: sums of a few thousand agree to so many parts."""
 _NO_FIN = ("sliding-window",)
@@ -67,7 +70,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Across:
-    """Of the rows of a table that belong to one row of another, an aggregate of a column beside a column there."""
+    """Of the rows of a table that belong to one row of another, an aggregate beside a column there."""
 
     table: str
     column: str
@@ -221,25 +224,11 @@ def violations(tables: Tables) -> Iterator[str]:
     """What of the relations does not hold in the tables of a run, a line for each kind and row."""
     transports = {row["flow"]: row["transport"] for row in tables.get("flows", ())}
     for order in ORDERS:
-        for row in tables.get(order.table, ()):
-            if order.without and transports.get(row["flow"]) in order.without:
-                continue
-            known = [(name, row[name]) for name in order.columns if row.get(name) is not None]
-            for (low, one), (high, other) in zip(known, known[1:], strict=False):
-                if not _holds(one, "<=", other):
-                    yield _line(order.table, row, transports, f"{low} {one} > {high} {other}", order.reason)
+        yield from _order(order, tables, transports)
     for total in TOTALS:
-        for row in tables.get(total.table, ()):
-            one, other = (sum(row[name] for name in names) for names in (total.parts, total.whole))
-            if not _holds(one, total.relation, other):
-                told = f"{' + '.join(total.parts)} = {one}, {' + '.join(total.whole)} = {other}"
-                yield _line(total.table, row, transports, told, total.reason)
+        yield from _total(total, tables, transports)
     for ratio in RATIOS:
-        for row in tables.get(ratio.table, ()):
-            whole = sum(row[name] for name in ratio.whole)
-            if whole and not _holds(row[ratio.ratio], "==", row[ratio.part] / whole):
-                told = f"{ratio.ratio} {row[ratio.ratio]}, {ratio.part} {row[ratio.part]} of {whole}"
-                yield _line(ratio.table, row, transports, told, ratio.reason)
+        yield from _ratio(ratio, tables, transports)
     for across in ACROSS:
         yield from _across(across, tables, transports)
     for rise in RISES:
@@ -249,6 +238,37 @@ def violations(tables: Tables) -> Iterator[str]:
                 yield _line(rise.table, rows[0], transports, f"{rise.column} falls", rise.reason)
 
 
+def rows_of(tables: Mapping[str, Any]) -> Tables:
+    """The tables of a result as rows."""
+    return {name: table.to_dicts() for name, table in tables.items()}
+
+
+def _order(order: Order, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
+    for row in tables.get(order.table, ()):
+        if order.without and transports.get(row["flow"]) in order.without:
+            continue
+        known = [(name, row[name]) for name in order.columns if row[name] is not None]
+        for (low, one), (high, other) in pairwise(known):
+            if not _holds(one, "<=", other):
+                yield _line(order.table, row, transports, f"{low} {one} > {high} {other}", order.reason)
+
+
+def _total(total: Total, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
+    for row in tables.get(total.table, ()):
+        one, other = (sum(row[name] for name in names) for names in (total.parts, total.whole))
+        if not _holds(one, total.relation, other):
+            told = f"{' + '.join(total.parts)} = {one}, {' + '.join(total.whole)} = {other}"
+            yield _line(total.table, row, transports, told, total.reason)
+
+
+def _ratio(ratio: Ratio, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
+    for row in tables.get(ratio.table, ()):
+        whole = sum(row[name] for name in ratio.whole)
+        if whole and not _holds(row[ratio.ratio], "==", row[ratio.part] / whole):
+            told = f"{ratio.ratio} {row[ratio.ratio]}, {ratio.part} {row[ratio.part]} of {whole}"
+            yield _line(ratio.table, row, transports, told, ratio.reason)
+
+
 def _across(across: Across, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
     groups = _grouped(tables.get(across.table, ()), (across.key,))
     for row in tables.get(across.of, ()):
@@ -256,9 +276,9 @@ def _across(across: Across, tables: Tables, transports: Mapping[int, str]) -> It
         if rows is None:
             continue
         part = AGGREGATES[across.aggregate](rows, across.column)
-        # A part of nothing is a violation of its own; no part of something is not.
-        if part is None or (whole is None and across.aggregate in ("sum", "count", "bytes")):
+        if part is None or (whole is None and across.aggregate == "sum"):
             continue
+        # A part of what is not known is a violation, too.
         if whole is None or not _holds(part, across.relation, whole):
             told = f"{across.aggregate} of {across.table}.{across.column} {part}, {across.whole} {whole}"
             yield _line(across.of, row, transports, told, across.reason)
@@ -271,8 +291,9 @@ def _values(rows: Rows, column: str) -> list[Any]:
 def _bytes(rows: Rows, column: str) -> float:
     """A rate in Mbps over the times since the sample before, as bytes."""
     times = [0.0, *(row["time_s"] for row in rows)]
-    spans = [after - before for before, after in zip(times, times[1:], strict=False)]
-    return sum((row[column] or 0.0) * span * 1e6 / 8 for row, span in zip(rows, spans, strict=True))
+    spans = [after - before for before, after in pairwise(times)]
+    rates = [float(row[column] or 0.0) for row in rows]
+    return sum((rate * span * 1e6 / 8 for rate, span in zip(rates, spans, strict=True)), 0.0)
 
 
 AGGREGATES: Mapping[str, Callable[[Rows, str], Any]] = {
@@ -304,13 +325,6 @@ def _line(table: str, row: Row, transports: Mapping[int, str], told: str, reason
     return f"{table} ({where} {transport}): {told}; {reason}"
 
 
-def of_files(result: Any, folder: Path) -> Iterator[str]:
-    """What of a result that was saved in a folder, with its page, is not what the tables say."""
-    import orders_files  # noqa: PLC0415 - few results are read back
-
-    yield from orders_files.differences(result, folder)
-
-
 def enriched(draw: random.Random, data: draws.Data) -> draws.Data:
     """The scenario with all series and logs, and in part with datagrams, heavy losses and short transfers."""
     data["run"] |= {"flow_series": True, "link_series": True, "log": "*"}
@@ -319,34 +333,60 @@ def enriched(draw: random.Random, data: draws.Data) -> draws.Data:
         source, destination = draw.sample(hosts, 2)
         kind: draws.Data = draw.choice(({"kind": "ping"}, {"kind": "udp", "rate": "500 kbps"}))
         data["traffic"].append({"from": source, "to": destination, "application": kind})
-    if draw.random() < 0.5:
-        draw.choice(data["network"]["link"])["loss"] = draw.choice((0.05, 0.1, 0.3))
-    if draw.random() < 0.5:
-        draw.choice(data["traffic"][:1])["size"] = draw.choice(("100 B", "1448 B", "2896 B", "7240 B"))
-        data["traffic"][0].pop("application", None)
+    if draw.random() < 0.4:
+        _make_short(draw, data)
     return data
 
 
+def _make_short(draw: random.Random, data: draws.Data) -> None:
+    """Transfers of a few segments over links that lose many, long enough for a few timeouts."""
+    data["run"]["duration"] = "20 s"
+    for link in data["network"]["link"]:
+        link["loss"] = draw.choice((0.0, 0.05, 0.1, 0.3))
+    for entry in data["traffic"]:
+        if "kind" not in entry.get("application", {}) or entry["application"]["kind"] == "poisson":
+            entry.pop("application", None)
+            entry["size"] = draw.choice(("100 B", "1448 B", "2896 B", "7240 B", "30 kB"))
+
+
 def _one(given: tuple[str, int]) -> tuple[int, list[str]]:
-    """Draws scenarios until one is valid, and runs it."""
-    from anabranch import Scenario, ScenarioError  # noqa: PLC0415 - in the process that runs it
+    """Draws scenarios until one is valid, and runs it; now and then also reads its files and studies it."""
+    import orders_files  # noqa: PLC0415 - it imports the package, in the process that runs it
+
+    from anabranch import Scenario, ScenarioError  # noqa: PLC0415 - as above
 
     seed, number = given
     draw = random.Random(f"{seed} orders {number}")  # noqa: S311 - not for secrets
-    while True:
-        data = enriched(draw, draws.scenario(draw))
-        with tempfile.TemporaryDirectory() as folder:
-            written = Path(folder) / "result" if number % _FILES_OF == 0 else None
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "result" if number % _FILES_OF == 0 else None
+        while True:
+            data = enriched(draw, draws.scenario(draw))
             try:
-                result = Scenario.from_data(data).run(out=written, page=written is not None)
+                scenario = Scenario.from_data(data)
+                result = scenario.run(out=place, page=place is not None)
+                break
             except ScenarioError:
                 continue
             except Exception as error:  # noqa: BLE001 - whatever gets here is the find
                 return number, [f"{type(error).__name__}: {error}"]
-            complaints = list(violations({name: table.to_dicts() for name, table in result.tables.items()}))
-            if written is not None:
-                complaints += of_files(result, written)
-            return number, complaints
+        complaints = list(violations(rows_of(result.tables)))
+        if place is not None:
+            complaints += orders_files.differences(result, place)
+        if number % _STUDIED_OF == 0:
+            complaints += orders_files.differences_of_study(scenario, Path(folder) / "study")
+    return number, complaints
+
+
+def check_all(count: int, seed: str, processes: int) -> Iterator[tuple[int, list[str]]]:
+    """Draws, runs and checks so many scenarios: the number of each, and what does not hold there."""
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap_unordered(_one, [(seed, number) for number in range(count)])
+
+
+def told(scenarios: int, found: int) -> str:
+    """What was tried, and how often something did not hold, as a sentence."""
+    relations = len(ORDERS) + len(TOTALS) + len(RATIOS) + len(ACROSS) + len(RISES)
+    return f"{scenarios:,} scenarios, {relations} relations between columns: {found} violations."
 
 
 def main() -> int:
@@ -357,14 +397,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     options = parser.parse_args()
     found = 0
-    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-        numbers = [(options.seed, number) for number in range(options.scenarios)]
-        for number, complaints in pool.imap_unordered(_one, numbers):
-            found += len(complaints)
-            for complaint in complaints:
-                print(f"scenario {number} of seed {options.seed}: {complaint}", flush=True)
-    relations = len(ORDERS) + len(TOTALS) + len(RATIOS) + len(ACROSS) + len(RISES)
-    print(f"{options.scenarios} scenarios, {relations} relations: {found} violations")
+    for number, complaints in check_all(options.scenarios, options.seed, options.jobs):
+        found += len(complaints)
+        for complaint in complaints:
+            print(f"scenario {number} of seed {options.seed}: {complaint}", flush=True)
+    print(told(options.scenarios, found))
     return 1 if found else 0
 
 

@@ -1,4 +1,4 @@
-"""A result as files beside its tables: Parquet, what ``--json`` prints, and the numbers of the page."""
+"""A result as files beside its tables: Parquet, JSON, the page, and a study's CSV and xlsx."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import base64
 import json
 import math
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from anabranch import Result
+from anabranch import Result, Scenario, Study
 from anabranch.result import json_ready
 
 _DIGITS = {"f4": 1e-6, "f8": 1e-12, "i4": 0.0}
@@ -75,3 +77,34 @@ def _numbers(column: dict[str, str]) -> list[float]:
     raw = np.frombuffer(base64.b64decode(column["base64"]), dtype=f"<{column['kind']}")
     found: list[float] = raw.astype(float).tolist()
     return found
+
+
+def differences_of_study(scenario: Scenario, folder: Path) -> Iterator[str]:
+    """What of a study of two replications does not agree: cells with runs, and files with both."""
+    study = Study.model_validate({"scenario": scenario, "replications": 2}).run(jobs=1, out=folder)
+    runs, cells = study.runs.to_dicts(), study.cells.to_dicts()
+    for name in (metric.name for metric in study.metrics):
+        for cell in cells:
+            values = [run[name] for run in runs if run["cell"] == cell["cell"] and run[name] is not None]
+            low, mean, high = cell[f"{name}_min"], cell[name], cell[f"{name}_max"]
+            if not values or mean is None:
+                continue
+            wanted = (min(values), sum(values) / len(values), max(values))
+            if not all(
+                math.isclose(a, b, rel_tol=1e-9) for a, b in zip((low, mean, high), wanted, strict=True)
+            ):
+                yield f"study: {name} is {low}, {mean}, {high} in the cells, and {wanted} of the runs"
+    for name, table in (("runs", study.runs), ("cells", study.cells)):
+        read = pl.read_csv(folder / f"{name}.csv", infer_schema_length=None).to_dicts()
+        for ours, theirs in zip(table.to_dicts(), read, strict=True):
+            for column, value in ours.items():
+                if isinstance(value, float) and not _is_near(theirs[column], value, 1.0, 1e-12):
+                    yield f"{name}.csv: {column} is {theirs[column]}, and {value} in the table"
+    with zipfile.ZipFile(folder / "study.xlsx") as archive:
+        sheets = [archive.read(name).decode() for name in archive.namelist() if "/worksheets/" in name]
+    shown = {float(text) for sheet in sheets for text in re.findall(r"<v>([-0-9.eE+]+)</v>", sheet)}
+    for cell in cells:
+        for name in (metric.name for metric in study.metrics):
+            value = cell[name]
+            if value is not None and not any(_is_near(one, value, 1.0, 1e-9) for one in shown):
+                yield f"study.xlsx: {name} {value} is not in it"
