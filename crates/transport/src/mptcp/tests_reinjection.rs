@@ -86,7 +86,7 @@ fn what_a_dead_subflow_has_had_selectively_acknowledged_goes_on_others() {
     let log = network.log.take().expect("a log");
     let acks = || log.iter().filter(|(_, side, s)| *side == Side::Receiver && s.subflow == 0);
     let reported = acks().flat_map(|(_, _, s)| s.sack.as_slice()).map(|block| block.1).max();
-    let reached = acks().map(|(_, _, s)| s.ack).last().expect("ACKs");
+    let reached = acks().map(|(_, _, s)| s.ack).next_back().expect("ACKs");
     assert!(reported.is_some_and(|right| right.wrapping_sub(reached) as i32 > 10 * 1400));
     let sent = log.iter().filter(|(_, side, s)| *side == Side::Sender && s.subflow == 0);
     let behind = |&(data, seq, _): &(u32, u32, u16)| (seq.wrapping_sub(reached) as i32 >= 0).then_some(data);
