@@ -27,6 +27,7 @@ def main() -> int:
     defects = _inputs(options, page)
     if options.only is None:
         defects += _scenarios(options, page)
+        defects += _orders(options, page)
         defects += _faults(options, page)
     if options.page is not None:
         _write(options, page, time.monotonic() - begin)
@@ -39,6 +40,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", default="1", help="of all that is drawn")
     parser.add_argument("--mutants", type=int, default=20_000, help="mutated inputs")
     parser.add_argument("--scenarios", type=int, default=300, help="random scenarios")
+    parser.add_argument("--orders", type=int, default=1000, help="scenarios for orders and sums of columns")
     parser.add_argument("--only", type=int, help="the number of one mutant, to see it again")
     parser.add_argument("--no-faults", action="store_true", help="leave the faults out")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
@@ -96,6 +98,20 @@ def _scenarios(options: argparse.Namespace, page: dict[str, str]) -> int:
     page["scenarios"] = _table(("with", "scenarios"), rows)
     print(page["clean"])
     return checked - clean
+
+
+def _orders(options: argparse.Namespace, page: dict[str, str]) -> int:
+    import orders  # noqa: PLC0415 - found once HERE is in the path
+
+    lines = [
+        f"scenario {number} of seed {options.seed}: {complaint}"
+        for number, complaints in orders.check_all(options.orders, options.seed, options.jobs)
+        for complaint in complaints
+    ]
+    print("\n".join(lines), end="\n" if lines else "", flush=True)
+    page["orders"] = orders.told(options.orders, len(lines))
+    print(page["orders"])
+    return len(lines)
 
 
 def _faults(options: argparse.Namespace, page: dict[str, str]) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import draws
+import orders
 
 STUDIED_OF = 6
 """Of so many scenarios one is run as a study, too."""
@@ -82,6 +83,7 @@ def check(seed: str, finding: Finding) -> None:
     finding.covered = _covered(data)
     note = finding.complaints.append
     finding.complaints += complaints(flows, links, data)
+    finding.complaints += orders.violations(orders.rows_of(result.tables))
     idle = Scenario.from_data(draws.with_idle_host(data)).run()
     if not idle.flows.equals(result.flows):
         different = [name for name in idle.flows.columns if not idle.flows[name].equals(result.flows[name])]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +17,10 @@ from anabranch.setup.chance import is_noisy
 from anabranch.setup.model import LinkSetup, Setup
 from anabranch.topology.readers.attributes import UNREAD
 
+_MOST_PAIRS = 64
+"""Pairs of hosts that are looked at for paths of which no subflow makes use."""
+_MOST_SUBFLOWS = 255
+"""Of a connection."""
 _NEARLY = 1.1
 """Round-trip times are nearly equal up to this ratio."""
 
@@ -27,6 +34,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_above_line_rate(setup),
         *_after_the_end(setup),
         *_unheard_addresses(setup),
+        *_unused_paths(scenario, setup, plan),
         *_phases(setup.of_routing(0), plan),
     ]
 
@@ -129,6 +137,76 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
                     f"{flow.name}: {name} announces an address at {at}, and add_addr_accepted of its path "
                     "manager is 0, as in a stock kernel, so that no subflow goes there"
                 )
+
+
+def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterator[str]:
+    """Full meshes that leave a path between their hosts unused, and what would use it.
+
+    That is a larger limit where the routes have the path, and a routing scheme that has it where they do not.
+    Where nothing helps, nothing is said.
+    """
+    if scenario.controller is not None:
+        return
+    limits = {
+        number: int(manager["limit"])
+        for number, transport in enumerate(setup.transports)
+        if (manager := transport.config.get("path_manager", {})).get("algorithm") == "fullmesh"
+    }
+    flows: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for flow in setup.flows if limits else ():
+        if flow.transport in limits:
+            flows[flow.routing, flow.origin, flow.to, flow.transport].append(flow.name)
+    plans = [plan, *plan.others()]
+    counts = _disjoint_paths(setup)
+    beyond: list[tuple[list[str], int, str]] = []
+    absent: list[tuple[list[str], int, int]] = []
+    for (routing, origin, to, transport), names in islice(flows.items(), _MOST_PAIRS):
+        paths = plans[routing].paths(origin, to) or []
+        joined = min(len({(links[0], links[-1]) for links, _ in paths}), _MOST_SUBFLOWS)
+        if joined > limits[transport]:
+            beyond.append((names, joined, setup.transports[transport].name))
+        elif joined and (most := counts(origin, to)) > joined:
+            absent.append((names, joined, most))
+    if beyond:
+        names, joined, transport_name = beyond[0]
+        yield (
+            f"{_first(names, beyond)}: its routes join {joined} pairs of interfaces, "
+            f"more than the limit of its full mesh; transport.{transport_name}.path_manager = "
+            f'{{ algorithm = "fullmesh", limit = {joined} }} opens a subflow for each'
+        )
+    if absent:
+        names, joined, most = absent[0]
+        yield (
+            f"{_first(names, absent)}: its full mesh has {joined} of the {most} "
+            "paths between its hosts that share no link, "
+            f'for its routes have no others; routing.scheme = "disjoint" has {most}'
+        )
+
+
+def _first(names: list[str], of_pairs: Sequence[tuple[list[str], *tuple[object, ...]]]) -> str:
+    more = sum(len(entry[0]) for entry in of_pairs) - 1
+    return f"{names[0]} (and {more} more)" if more else names[0]
+
+
+def _disjoint_paths(setup: Setup) -> Callable[[int, int], int]:
+    """How many paths without a common link join two nodes, at most."""
+
+    @cache
+    def network() -> Any:
+        import networkx as nx  # noqa: PLC0415 - few scenarios ask
+
+        graph = nx.DiGraph()
+        for (origin, to), links in Counter((link.origin, link.to) for link in setup.links).items():
+            graph.add_edge(origin, to, capacity=links)
+        return graph
+
+    @cache
+    def count(origin: int, to: int) -> int:
+        import networkx as nx  # noqa: PLC0415 - as above
+
+        return int(nx.maximum_flow_value(network(), origin, to))
+
+    return count
 
 
 def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:

@@ -304,7 +304,6 @@ def measured(
             *warnings(setup, planned.plan),
             *cautions(scenario, setup, planned.plan),
             *_measured(outcome["tables"]),
-            *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
             *_unfinished(completion),
             *_full_logs(result),
@@ -406,34 +405,6 @@ def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
             "for none"
         ]
     return []
-
-
-def _unreached(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Which full meshes have interfaces that no path of the routing scheme leads over."""
-    subflows = tables.get("subflows")
-    if subflows is None:
-        return []
-    # Only a full mesh has subflows between several pairs of addresses, and it always follows whole paths.
-    opened = np.flatnonzero(~np.isnan(np.asarray(subflows["opened_s"], dtype=float)))
-    reached: dict[int, dict[str, bool]] = {}
-    pathless: dict[int, int] = {}
-    for row in opened:
-        flow, has_path = int(subflows["flow"][row]), bool(subflows["path"][row])
-        pathless[flow] = pathless.get(flow, 0) + (not has_path)
-        own = reached.setdefault(flow, {})
-        for end in (subflows["client"][row], subflows["server"][row]):
-            own[end] = own.get(end, False) or has_path
-    idle = {flow: sorted(end for end, leads in own.items() if not leads) for flow, own in reached.items()}
-    meshes = [flow for flow, own in reached.items() if len(own) > 2 and idle[flow]]
-    if not meshes:
-        return []
-    first = meshes[0]
-    name = tables["flows"]["name"][first]
-    others = f" (and {len(meshes) - 1} more)" if len(meshes) > 1 else ""
-    return [
-        f"{name}{others}: no path of its routes uses {', '.join(idle[first])}, so that subflows of the full "
-        f"mesh cannot open: {pathless[first]}; a routing.scheme of several paths, such as disjoint, has more"
-    ]
 
 
 def _waiting(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:

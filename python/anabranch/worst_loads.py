@@ -32,7 +32,7 @@ from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.flow_columns import FlowColumns, pair_code
+from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.reach import Reach
 
@@ -391,7 +391,7 @@ def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: Pairs) -> spa
 def _sending(routers: RouterNetwork, setup: Setup, pairs: Pairs, routing: int = 0) -> Setup:
     """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
     ends = _ends(routers, pairs)
-    quiet = replace(setup, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
+    quiet = setup.without_traffic()
     if not setup.flows:
         ping = setup.datagrams[0]
         datagrams = [
@@ -399,7 +399,7 @@ def _sending(routers: RouterNetwork, setup: Setup, pairs: Pairs, routing: int = 
             for number, (origin, to) in enumerate(ends.tolist())
         ]
         return replace(quiet, datagrams=datagrams)
-    return replace(quiet, flows=setup.flows.like_first(ends, routing), datagrams=[])
+    return replace(quiet, flows=setup.flows.like_first(ends, routing))
 
 
 def _ends(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.int64]:
@@ -507,7 +507,7 @@ def _stranded(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.bool_]:
     both = np.concatenate([there, there[:, ::-1]])
     stranded = np.zeros(len(both), np.bool_)
     stranded[Reach(setup.links).cut_off(*both.T)] = True
-    quiet = replace(setup, flows=FlowColumns.joined([]), datagrams=[], events=[], captures=[])
+    quiet = setup.without_traffic()
     for limits in filter(None, map(limits_of, [setup.routing.scheme, *setup.routing.others])):
         found = quiet.core().candidate_paths(1, "delay", [(a, b) for a, b in both.tolist()], **limits)
         stranded |= [not paths for _, _, paths in found]

@@ -14,7 +14,6 @@ SOURCES = {
     "censored.py": {"unfinished_note"},
     "runner.py": {
         "_measured",
-        "_unreached",
         "_waiting",
         "_unfinished",
         "_full_logs",

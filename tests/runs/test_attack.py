@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from anabranch import Scenario
+from anabranch import Scenario, ScenarioError
 
 ROOT = Path(__file__).parents[2]
 Attack = Callable[[str], ModuleType]
@@ -21,7 +21,7 @@ Attack = Callable[[str], ModuleType]
 def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     """The modules of the attack."""
     monkeypatch.syspath_prepend(str(ROOT / "attack"))
-    names = ("worker", "mutation", "mutants", "inputs", "draws", "invariants")
+    names = ("worker", "mutation", "mutants", "inputs", "draws", "invariants", "orders", "orders_files")
     before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     yield importlib.import_module
     for name in names:
@@ -156,3 +156,51 @@ def test_every_invariant_can_fail(
     assert list(invariants.complaints(rows["flows"], rows["links"], TWO)) == []
     rows[table][0][column] += change
     assert any(complaint in found for found in invariants.complaints(rows["flows"], rows["links"], TWO))
+
+
+def test_columns_have_their_orders_and_sums(attack: Attack) -> None:
+    """A few of the scenarios of the attack, one of them with its files and as a study."""
+    orders = attack("orders")
+    assert [orders._one(("2", number)) for number in range(12)] == [(number, []) for number in range(12)]
+
+
+def test_every_relation_between_columns_notices_what_breaks_it(attack: Attack) -> None:
+    """A column is made larger, or smaller, in the tables of runs that keep every relation."""
+    orders, draws = attack("orders"), attack("draws")
+    results = []
+    for number in range(40):
+        draw = random.Random(f"3 orders {number}")  # noqa: S311 - a test
+        try:
+            result = Scenario.from_data(orders.enriched(draw, draws.scenario(draw))).run()
+        except ScenarioError:
+            continue
+        results.append(orders.rows_of(result.tables))
+        assert list(orders.violations(results[-1])) == []
+    # What is broken: table, column, and by how much.
+    broken: dict[object, tuple[str, str, float]] = {}
+    for order in orders.ORDERS:
+        broken[order] = (order.table, order.columns[0], 1e12)
+    for total in orders.TOTALS:
+        broken[total] = (total.table, total.parts[0], 1e12)
+    for ratio in orders.RATIOS:
+        broken[ratio] = (ratio.table, ratio.ratio, 1e12)
+    for across in orders.ACROSS:
+        broken[across] = (across.table, across.column, -1e12 if across.relation == ">=" else 1e12)
+    for rise in orders.RISES:
+        broken[rise] = (rise.table, rise.column, 1e12)
+    unnoticed = [
+        relation for relation, where in broken.items() if not _is_noticed(orders, results, relation, where)
+    ]
+    assert unnoticed == []
+
+
+def _is_noticed(orders: ModuleType, results: list[Any], relation: Any, where: tuple[str, str, float]) -> bool:
+    table, column, by = where
+    for tables in results:
+        rows = [dict(row) for row in tables.get(table, ())]
+        for row in rows[: 1 if isinstance(relation, orders.Rise) else None]:
+            if row[column] is not None:
+                row[column] = None if getattr(relation, "aggregate", "") == "count" else row[column] + by
+        if any(line.endswith(relation.reason) for line in orders.violations({**tables, table: rows})):
+            return True
+    return False

@@ -202,3 +202,28 @@ def test_a_study_measures_what_a_log_holds(tmp_path: Path) -> None:
         log.filter((pl.col("event") == "reduction") & pl.col("cause").is_in(["loss", "ecn"])).height
     ]
     assert measured[0] > 0
+
+
+def test_flows_are_recorded_whatever_plans_their_routes() -> None:
+    """A robust scheme plans in a network without traffic, where no flow could be recorded."""
+    text = """
+[network]
+topology = "zoo/Abilene"
+[network.links]
+capacity = "10 Mbps"
+[routing]
+scheme = { algorithm = "robust", k = 2 }
+demand = { pair = "100 kbps" }
+[[traffic]]
+name = "web"
+from = "Seattle"
+to = "Atlanta"
+size = "20 kB"
+[run]
+duration = "1 s"
+log = "*"
+sequences = "*"
+"""
+    tables = Scenario.loads(text).run().tables
+    assert not tables["log"].is_empty()
+    assert not tables["sequence"].is_empty()

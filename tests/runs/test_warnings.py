@@ -184,15 +184,44 @@ duration = "5 s"
 
 def test_interfaces_without_a_path_are_told() -> None:
     """Each end has two interfaces. Over disjoint paths each of them is of use, though two of four pairs have
-    no path; the single shortest path leaves the second interface of either end out."""
+    no path; the single shortest path leaves the second of either end out, and so does a limit of 1."""
     assert Scenario.loads(MESH).run().summary["warnings"] == []
     result = Scenario.loads(MESH.replace("disjoint", "shortest")).run()
     assert result.subflows["state"].to_list()[0] == "established"
     (warning,) = result.summary["warnings"]
     assert warning == (
-        "transfer.0: no path of its routes uses 11.0.0.0, 11.0.0.3, so that subflows of the full mesh cannot "
-        "open: 3; a routing.scheme of several paths, such as disjoint, has more"
+        "transfer.0: its full mesh has 1 of the 2 paths between its hosts that share no link, for its routes "
+        'have no others; routing.scheme = "disjoint" has 2'
     )
+    limited = MESH.replace('"fullmesh"', '{ algorithm = "fullmesh", limit = 1 }')
+    (warning,) = Scenario.loads(limited).run().summary["warnings"]
+    assert warning == (
+        "transfer.0: its routes join 2 pairs of interfaces, more than the limit of its full mesh; "
+        'transport.mptcp.path_manager = { algorithm = "fullmesh", limit = 2 } opens a subflow for each'
+    )
+
+
+def test_a_full_mesh_has_all_paths_of_linux_mptcp_as_it_comes() -> None:
+    """Two paths of 10 Mbps, and four: more than the two subflows beside the first of a kernel unasked."""
+    as_it_comes = MESH.replace('"mptcp"', '"linux-mptcp"').replace("100 kB", "unlimited")
+    as_it_comes = as_it_comes.replace('[transport.mptcp]\npath_manager = "fullmesh"\n', "")
+    result = Scenario.loads(as_it_comes).run()
+    assert result.subflows["state"].to_list() == ["established"] * 2
+    assert result.flows["goodput_mbps"][0] > 0.9 * 20
+    more = as_it_comes.replace('{ delay = "1 ms" },', '{ delay = "1 ms" },' * 3)
+    assert Scenario.loads(more).run().flows["goodput_mbps"][0] > 0.9 * 40
+
+
+def test_a_full_mesh_opens_a_subflow_where_new_routes_lead() -> None:
+    """The shortest path fails after a second; the other one leads over the second interface of either end."""
+    text = MESH.replace("disjoint", "shortest").replace('size = "100 kB"', 'size = "unlimited"')
+    text = text.replace("[routing]\n", '[routing]\nreaction = "20 ms"\n')
+    failing = text + '[[event]]\nat = "1 s"\nlink = ["source", "path1"]\nstate = "down"\n'
+    rows = Scenario.loads(failing).run().subflows.rows(named=True)
+    assert [row["path"] for row in rows] == ["source > path1 > sink", "source > path2 > sink"]
+    assert rows[1]["opened_s"] == pytest.approx(1.02, abs=0.001)
+    # From then on it has 10 Mbps, but for its slow start.
+    assert rows[1]["delivered_bytes"] > 0.85 * 10e6 / 8 * 3.98
 
 
 def test_a_flow_that_the_core_refuses_has_its_name() -> None:

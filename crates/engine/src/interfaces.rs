@@ -3,6 +3,7 @@
 use crate::capture::MOST_INTERFACES;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Route, WeightedPath};
+use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_units::{LinkId, NodeId};
 
 /// The interfaces between which packets must travel. An interface is the edge behind it, for which one of its
@@ -85,6 +86,22 @@ impl Hosts {
         all.take(usize::from(u8::MAX))
     }
 
+    /// What a path manager is told: which of the interfaces are joined by paths of the routes there and back.
+    #[must_use]
+    pub fn interfaces(&self, there: Option<&Route>, back: Option<&Route>, mirror: &Mirror) -> Interfaces {
+        let returns = |pair: InterfacePair| {
+            back.is_some_and(|back| back.paths.iter().any(|path| ends(path, mirror) == Some(pair.reversed())))
+        };
+        let place = |edges: &[LinkId], edge: LinkId| edges.iter().position(|&other| other == edge);
+        let there = there.iter().flat_map(|route| &route.paths);
+        let pairs = there.filter_map(|path| ends(path, mirror)).filter(|&pair| returns(pair));
+        let joined = pairs.filter_map(|pair| {
+            let (local, remote) = (place(&self.from, pair.first)?, place(&self.to, pair.last)?);
+            Some(SubflowAddresses { local: local as u8, remote: remote as u8 })
+        });
+        Interfaces::joined_by(self.from.len() as u8, self.to.len() as u8, joined.collect())
+    }
+
     /// The edges of the n-th interface here and the m-th there, if there are that many.
     #[must_use]
     pub fn between(&self, local: u8, remote: u8) -> Option<InterfacePair> {
@@ -153,5 +170,22 @@ mod tests {
         assert_eq!(links(&of(1, 1)), [vec![2, 8]]);
         assert!(of(0, 0).paths.iter().chain(&of(0, 1).paths).all(|path| path.weight == 1.0));
         assert!(links(&of(1, 0)).is_empty() && links(&of(2, 0)).is_empty());
+    }
+
+    /// Of the same three paths the third has no way back by its interfaces, so that no handshake would be answered there.
+    #[test]
+    fn interfaces_are_joined_by_paths_there_and_back() {
+        let network = network();
+        let mirror = Mirror::new(&network);
+        let there = route(&network, &[(&[0, 6], 0.5), (&[0, 10, 8], 0.25), (&[2, 8], 0.25)]);
+        let hosts = Hosts::new(&network, &mirror, NodeId(0), NodeId(4), Some(&there));
+        let of = |paths: &[(&[u32], f64)]| Route { from: NodeId(4), to: NodeId(0), ..route(&network, paths) };
+        let back = of(&[(&[7, 1], 0.5), (&[9, 11, 1], 0.5)]);
+        let pair = |local, remote| SubflowAddresses { local, remote };
+        assert_eq!(
+            hosts.interfaces(Some(&there), Some(&back), &mirror),
+            Interfaces::joined_by(3, 2, vec![pair(0, 0), pair(0, 1)])
+        );
+        assert_eq!(hosts.interfaces(Some(&there), None, &mirror), Interfaces::joined_by(3, 2, Vec::new()));
     }
 }

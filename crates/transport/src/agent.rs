@@ -5,7 +5,8 @@
 //! travels; who carries it picks addresses, ports and route by that, and gives an arriving one the same number.
 //! [`SenderAgent::subflow_count`] and [`SenderAgent::subflow_addresses`] say at once, before it opens, which
 //! subflows there will be. More are added when addresses come up, of which [`SenderAgent::on_address`] and
-//! [`ReceiverAgent::on_address`] tell the ends; nobody tells them when a path fails or comes back.
+//! [`ReceiverAgent::on_address`] tell the ends, and when paths join other pairs of interfaces
+//! ([`SenderAgent::on_interfaces`]); nobody tells them when a path fails or comes back.
 
 use crate::config::{SharedConfig, TransportConfig};
 use crate::log::LogEntry;
@@ -96,7 +97,12 @@ impl SenderAgent {
     /// phase, MPTCP's keys); the initial sequence number is the caller's. The ends have an interface each.
     #[must_use]
     pub fn new(config: &TransportConfig, initial_sequence: u32, seed: u64) -> Self {
-        Self::with_interfaces(&SharedConfig::from(config), initial_sequence, seed, Interfaces::SINGLE)
+        Self::with_interfaces(
+            &SharedConfig::from(config),
+            initial_sequence,
+            seed,
+            Interfaces::all_joined(1, 1),
+        )
     }
 
     /// The same between ends with several interfaces; only MPTCP uses more than the first.
@@ -135,6 +141,14 @@ impl SenderAgent {
     pub fn on_address(&mut self, now: Instant, interface: u8, change: AddressChange) {
         if let Self::Mptcp(sender) = self {
             sender.on_address(now, interface, change);
+        }
+    }
+
+    /// Which interfaces paths join from now on; returns whether these are others than before. Only MPTCP heeds it.
+    pub fn on_interfaces(&mut self, interfaces: Interfaces) -> bool {
+        match self {
+            Self::Mptcp(sender) => sender.on_interfaces(interfaces),
+            _ => false,
         }
     }
 

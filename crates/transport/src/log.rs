@@ -31,9 +31,9 @@ pub struct Metrics {
     pub ssthresh: u64,
     /// Bytes in flight (RFC 6675 "pipe").
     pub in_flight: u64,
-    /// Smoothed RTT (RFC 6298); zero before the first sample, like the next two.
+    /// Smoothed RTT as it is reported; zero before the first sample, like the next two.
     pub srtt: Span,
-    /// RTTVAR (RFC 6298).
+    /// RTTVAR (RFC 6298) as the timeout goes by it.
     pub rttvar: Span,
     /// Smallest RTT.
     pub min_rtt: Span,

@@ -128,11 +128,13 @@ fn mptcp(congestion_control: &str) -> TransportConfig {
     TransportConfig::Mptcp(MptcpConfig { tcp: linux(congestion_control), ..MptcpConfig::default() })
 }
 
-/// What a stock kernel does since 5.13: its windows are not coupled, and it neither penalises nor repeats early.
+/// What a stock kernel does since 5.13: its windows are not coupled, and it neither penalises nor repeats early. It opens
+/// further subflows only for endpoints that somebody has set up; who does sets the limit as well (`ip mptcp limits set
+/// subflows 8` is the most, beside the first).
 fn linux_mptcp() -> TransportConfig {
     TransportConfig::Mptcp(MptcpConfig {
         tcp: linux_tuned("linux-cubic"),
-        path_manager: PathManagerConfig::Fullmesh(FullmeshParameters { limit: 3, add_addr_accepted: 0 }),
+        path_manager: PathManagerConfig::Fullmesh(FullmeshParameters { limit: 9, add_addr_accepted: 0 }),
         scheduler: SchedulerConfig::Linux(Default::default()),
         opportunistic_retransmission: false,
         penalisation: false,

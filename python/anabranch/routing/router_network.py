@@ -24,7 +24,6 @@ from anabranch.routing.robust import (
     SolverError,
 )
 from anabranch.routing.robust.selection import SelectionError
-from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.model import Setup
 from anabranch.setup.reach import Access, access_links
 
@@ -104,8 +103,7 @@ class RouterNetwork:
             ScenarioError: a pair has no path within the limits.
         """
         between = [self.setup.links[number] for number in self.links]
-        none = FlowColumns.joined([])
-        setup = replace(self.setup, links=between, flows=none, events=[], captures=[], controller=None)
+        setup = replace(self.setup.without_traffic(), links=between, controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
         found = setup.core().candidate_paths(
             k, metric, nodes, **(limits or Limits(max_delay=None, max_loss=None))

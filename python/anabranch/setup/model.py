@@ -232,6 +232,12 @@ class Setup:
         datagrams = [flow for flow in self.datagrams if flow.routing == place]
         return replace(self, flows=self.flows.where(self.flows.routing == place), datagrams=datagrams)
 
+    def without_traffic(self) -> Setup:
+        """The same without traffic, what happens during it, and what looks at it."""
+        probes = replace(self.probes, sequences=[], log=[])
+        none = FlowColumns.joined([])
+        return replace(self, flows=none, datagrams=[], events=[], captures=[], probes=probes)
+
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
         return self._data(flows=list(self.flows))

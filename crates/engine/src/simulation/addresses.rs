@@ -1,12 +1,12 @@
 //! Addresses of hosts that come and go: the ends of connections are told, and their new subflows get their way.
 
 use super::Simulation;
-use super::flow::Lane;
+use super::flow::{Lane, interfaces};
 use crate::capture::interface_address;
 use crate::forwarding::Ends;
 use crate::ports::draw_source_port;
 use crate::reordering::Reordering;
-use anabranch_routing::Mirror;
+use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::AddressChange;
 use anabranch_units::{FlowId, LinkId};
 
@@ -42,6 +42,25 @@ impl Simulation {
                     flow.sender.know_remote(interface, change(interface));
                 }
                 self.flush_receiver(id);
+            }
+        }
+    }
+
+    /// Tells connections that look at interfaces which of them the paths of a new plan join.
+    pub(super) fn join_interfaces(&mut self, plan: &Plan) {
+        if self.setup.controller.is_some() {
+            return;
+        }
+        let mirror = Mirror::new(&self.data.network);
+        for index in 0..self.flows.len() {
+            let flow = &mut self.flows[index];
+            let hosts = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref());
+            let Some(hosts) = hosts.filter(|hosts| hosts.have_a_choice()) else { continue };
+            let interfaces = interfaces(hosts, &self.setup.flows[index], plan, &mirror);
+            if flow.sender.on_interfaces(interfaces) {
+                let id = FlowId::from_index(index);
+                self.place_subflows(id);
+                self.flush_sender(id);
             }
         }
     }

@@ -192,6 +192,7 @@ impl Simulation {
         self.changes.reactions.pop_front();
         self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
         self.data.forwarding.install(&self.data.network, &plan);
+        self.join_interfaces(&plan);
         if let Some(control) = &mut self.control {
             control.on_network_change(&mut self.data, &self.flows, &self.changes.mask, for_data);
         }

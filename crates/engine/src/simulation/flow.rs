@@ -194,10 +194,14 @@ impl Maker<'_> {
         let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
         let hosts = self.hosts(index, flow, config)?;
         let ends = hosts.as_ref().filter(|hosts| hosts.have_a_choice());
-        let interfaces = ends.map_or(Interfaces::SINGLE, |hosts| Interfaces {
-            local: hosts.from.len() as u8,
-            remote: hosts.to.len() as u8,
-        });
+        let interfaces = match ends {
+            None => Interfaces::all_joined(1, 1),
+            // Where it forwards, what the plan has is not all that there is.
+            Some(hosts) if self.setup.controller.is_some() => {
+                Interfaces::all_joined(hosts.from.len() as u8, hosts.to.len() as u8)
+            }
+            Some(hosts) => interfaces(hosts, flow, self.plan, &self.mirror),
+        };
         let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
         let mut receiver = ReceiverAgent::sharing(shared, peer_sequence);
@@ -269,6 +273,13 @@ impl Maker<'_> {
         }
         Ok(Some(hosts))
     }
+}
+
+/// The interfaces of the ends of a flow as the routes of a plan join them.
+pub(super) fn interfaces(hosts: &Hosts, flow: &FlowSetup, plan: &Plan, mirror: &Mirror) -> Interfaces {
+    let routes = plan.at(flow.routing);
+    let route = |from, to| routes.and_then(|plan| plan.route(from, to));
+    hosts.interfaces(route(flow.from, flow.to), route(flow.to, flow.from), mirror)
 }
 
 /// The routes there and back, by any interfaces or between two.

@@ -19,9 +19,6 @@
 //! - the keepalive before a subflow is closed for REMOVE_ADDR (RFC 8684 section 3.4.2), and the RST after: as in Linux,
 //!   it is closed at once;
 //! - MP_FASTCLOSE and MP_TCPRST: a subflow without an answer backs off and comes back.
-//!
-//! Other than in Linux, data whose mapping is known count as received although their subflow has a hole before
-//! them: each segment carries its mapping whole, so nothing need be waited for.
 
 mod addresses;
 mod data_sequence;

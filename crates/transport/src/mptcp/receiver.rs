@@ -2,6 +2,7 @@
 //! carry put in order.
 
 mod addresses;
+mod held_back;
 mod reading;
 
 use super::addresses::{Addresses, Announcements};
@@ -12,6 +13,7 @@ use crate::config::{MptcpConfig, TcpConfig};
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Held, Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
 use anabranch_units::{Instant, Span};
+use held_back::HeldBack;
 use std::sync::Arc;
 
 /// What a receiver sees of the data beyond its subflows.
@@ -19,7 +21,7 @@ use std::sync::Arc;
 pub struct MptcpReceiverStats {
     /// Data bytes that were there already when they came again, on whichever subflow.
     pub duplicate_bytes: u64,
-    /// Most bytes that waited at one time for data before them.
+    /// Most bytes that waited at one time for data before them, which had come in order on their subflows.
     pub most_waiting_bytes: u64,
 }
 
@@ -27,6 +29,7 @@ pub struct MptcpReceiverStats {
 #[derive(Debug)]
 struct Subflow {
     receiver: Receiver,
+    held_back: HeldBack,
     nonce: u32,
     peer_nonce: u32,
     /// The identifier of the other end's address.
@@ -183,6 +186,7 @@ impl MptcpReceiver {
         let Some(subflow) = self.subflows.get_mut(usize::from(index)).and_then(Option::as_mut) else {
             return;
         };
+        let end = subflow.receiver.position_behind(segment);
         subflow.receiver.on_segment(now, segment);
         if matches!(option, Some(MptcpOption::JoinAck { .. })) {
             // RFC 8684 section 3.2: it is answered at once, for the other end may send nothing before.
@@ -193,14 +197,11 @@ impl MptcpReceiver {
         if let Some(option) = option.filter(MptcpOption::is_about_addresses) {
             self.take_address_option(option);
         }
-        if let Some((left, right, fin)) = data.filter(|data| !self.lies_beyond_the_window(data)) {
-            let before = self.in_order();
-            self.take_data(index, left, right, fin);
-            let fresh = self.in_order() - before;
-            if let Some(held) = &mut self.held {
-                held.add(fresh);
-            }
-            self.tune(now, index);
+        match data {
+            // A DATA_FIN without data has no place on its subflow to wait for.
+            Some(data) if segment.payload == 0 => self.take(now, index, data),
+            Some(data) => self.take_in_order(now, index, end, data),
+            None => {}
         }
         if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
             self.fin_acknowledged |=
@@ -239,6 +240,7 @@ impl MptcpReceiver {
         let subflow = self.subflows[place].get_or_insert_with(|| {
             Box::new(Subflow {
                 receiver: Receiver::for_subflow(Arc::clone(&self.tcp), sequence),
+                held_back: HeldBack::default(),
                 nonce,
                 peer_nonce,
                 peer_address,
@@ -307,6 +309,34 @@ impl MptcpReceiver {
             // What lies beyond the window was never allowed; on the subflow it must not count as received.
             && (self.config.subflow_windows || right <= self.data_nxt + self.config.tcp.receive_buffer.0 + 1);
         if fits && right > left { Ok(Some((left, right, fin))) } else { Err(Unmapped) }
+    }
+
+    /// Takes data that end at `end` on the subflow once it has everything before them, and those that waited for them.
+    fn take_in_order(&mut self, now: Instant, index: u8, end: u64, data: Data) {
+        let Some(subflow) = self.subflows[usize::from(index)].as_mut() else { return };
+        if !subflow.held_back.insert(end, data) {
+            self.stats.duplicate_bytes += data.1 - data.0 - u64::from(data.2);
+        }
+        while let Some(subflow) = self.subflows[usize::from(index)].as_mut()
+            && let Some(data) = subflow.held_back.release(subflow.receiver.rcv_nxt())
+        {
+            self.take(now, index, data);
+        }
+    }
+
+    /// Takes data that a subflow has in order.
+    fn take(&mut self, now: Instant, index: u8, data: Data) {
+        if self.lies_beyond_the_window(&data) {
+            return;
+        }
+        let before = self.in_order();
+        let (left, right, fin) = data;
+        self.take_data(index, left, right, fin);
+        let fresh = self.in_order() - before;
+        if let Some(held) = &mut self.held {
+            held.add(fresh);
+        }
+        self.tune(now, index);
     }
 
     /// Whether data wait for others and end beyond the window: they are dropped, though their subflow acknowledges them.

@@ -100,7 +100,7 @@ impl Network {
     /// The same with so many interfaces of the receiver: path i is that of interface i / remotes here and of i modulo
     /// remotes there.
     pub(super) fn between(config: &MptcpConfig, wires: Vec<Wire>, remotes: u8, seed: u64) -> Self {
-        let interfaces = Interfaces { local: wires.len() as u8 / remotes, remote: remotes };
+        let interfaces = Interfaces::all_joined(wires.len() as u8 / remotes, remotes);
         Self {
             now: Instant::ZERO,
             sender: MptcpSender::new(config, seed as u32 ^ 0xFFFF_F000, seed, interfaces),

@@ -38,6 +38,61 @@ fn a_clean_transfer_arrives_once_and_closes() {
     }
 }
 
+/// What counts as sent, sent again and sent again in vain are data segments, the latter a part of the former: neither a
+/// SYN, a FIN nor a DATA_FIN that leaves again without data is among them.
+#[test]
+fn repetitions_are_data_segments_that_have_left_before() {
+    let (mut bare_fins_again, mut data_again) = (0, 0);
+    for seed in 0..60 {
+        let lossy = || Wire { lost: 250, ..Wire::new(10, 10) };
+        let mut network = Network::new(&mptcp("mptcp", 2), vec![lossy(), lossy()], seed);
+        network.log = Some(Vec::new());
+        network.sender.open();
+        network.sender.write(1448 + 2000 * (seed % 3));
+        network.sender.close();
+        network.run(secs(600.0));
+        let log = network.log.take().expect("a log");
+        for subflow in 0..2 {
+            let sent = log.iter().filter(|(_, side, s)| *side == Side::Sender && s.subflow == subflow);
+            let (data, others): (Vec<_>, Vec<_>) = sent.map(|entry| entry.2).partition(|s| s.payload > 0);
+            let first: std::collections::BTreeSet<u32> = data.iter().map(|s| s.seq).collect();
+            let again = (data.len() - first.len()) as u64;
+            let stats = network.sender.subflow(subflow).expect("a subflow").stats;
+            assert_eq!((stats.segments, stats.retransmissions), (data.len() as u64, again), "seed {seed}");
+            let vain = network.receiver.subflow(subflow).map_or(0, |stats| stats.duplicate_segments);
+            assert!(vain <= again, "seed {seed}: {vain} of {again}");
+            let fins = others.iter().filter(|s| s.flags.has(Flags::FIN)).count();
+            bare_fins_again += fins.saturating_sub(1);
+            data_again += again;
+        }
+    }
+    assert!(bare_fins_again > 20 && data_again > 20, "{bare_fins_again} {data_again}");
+}
+
+/// As in Linux, the stream gets nothing from a subflow that has not come in order there. On paths that lose and reorder, at any
+/// instant what the subflows have delivered is no less than what the application has, and with one subflow it is the same.
+#[test]
+fn subflows_deliver_no_less_than_the_connection_takes() {
+    for (subflows, seed) in [(1, 1), (1, 2), (2, 3), (3, 4)] {
+        let uneven = |ms| Wire { lost: 30, late: 300, ..Wire::new(ms, 10) };
+        let config = mptcp("mptcp", subflows);
+        let mut network = Network::new(&config, vec![uneven(5), uneven(40), uneven(80)], seed);
+        network.sender.open();
+        network.sender.write_without_end();
+        let mut out_of_order = 0;
+        for step in 1..2000 {
+            network.run(secs(f64::from(step) / 1e3));
+            let of = |index| network.receiver.subflow(index).map_or(0, |stats| stats.delivered);
+            let (sum, taken) = ((0..3).map(of).sum::<u64>(), network.receiver.stats().delivered);
+            assert!(sum >= taken, "{subflows} subflows, {step} ms: {sum} {taken}");
+            assert!(subflows > 1 || sum == taken, "{step} ms: {sum} {taken}");
+            let sacked = network.sender.subflow(0).map_or(0, |subflow| subflow.stats.fast_recoveries);
+            out_of_order = out_of_order.max(sacked);
+        }
+        assert!(out_of_order > 2 && network.receiver.stats().delivered > 100_000, "{subflows}");
+    }
+}
+
 /// RFC 8684 sections 3.1 and 3.2: the options of each handshake in their order, and no join before the first DSS.
 #[test]
 fn handshakes_carry_the_options_of_the_rfc() {

@@ -85,15 +85,15 @@ fn the_receive_buffer_bounds_what_waits() {
     assert!(network.receiver.multipath_stats().most_waiting_bytes <= 50_000);
 }
 
-/// At most so many pairs of interfaces: those of the first local one before the others.
+/// At most so many pairs of interfaces: the nine of Linux.
 #[test]
 fn a_full_mesh_has_its_limit() {
     let Some(crate::TransportConfig::Mptcp(config)) = crate::preset("linux-mptcp") else {
         panic!("a preset")
     };
-    assert!(matches!(&config.path_manager, PathManagerConfig::Fullmesh(mesh) if mesh.limit == 3));
-    let network = Network::transfer(&config, (0..4).map(|_| Wire::new(10, 100)).collect(), 3_000_000, 9);
-    assert_eq!(network.sender.subflow_count(), 3);
+    assert!(matches!(&config.path_manager, PathManagerConfig::Fullmesh(mesh) if mesh.limit == 9));
+    let network = Network::transfer(&config, (0..12).map(|_| Wire::new(10, 100)).collect(), 3_000_000, 9);
+    assert_eq!(network.sender.subflow_count(), 9);
 }
 
 /// RFC 6298 section 3 (Karn): a SYN that was sent twice gives no RTT sample, so that no pacing rate is known. The
@@ -105,7 +105,7 @@ fn a_lost_syn_leaves_the_scheduler_of_linux_something_to_do() {
 }
 
 /// What waits for data of the slower subflow does not widen the window beyond what is taken in a round trip: with it the
-/// window would end at 3,626,880 bytes here, and without it at 3,344,256.
+/// window would end at 3,616,128 bytes here, and without it at 3,332,736.
 #[test]
 fn what_waits_behind_a_hole_widens_no_window() {
     let mut network = Network::new(&mptcp("linux-mptcp", 2), vec![Wire::new(10, 10), Wire::new(60, 10)], 1);
@@ -116,7 +116,7 @@ fn what_waits_behind_a_hole_widens_no_window() {
     let log = network.log.take().unwrap();
     let acks = log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.flags.has(Flags::SYN));
     let windows = acks.map(|(.., s)| s.window);
-    assert!(network.receiver.multipath_stats().most_waiting_bytes > 500_000);
+    assert!(network.receiver.multipath_stats().most_waiting_bytes > 400_000);
     assert!(u64::from(windows.max().unwrap()) << 7 < 3_500_000);
 }
 

@@ -176,6 +176,18 @@ impl Receiver {
         self.window.bytes()
     }
 
+    /// Position of the next byte that it expects.
+    #[inline]
+    pub(crate) fn rcv_nxt(&self) -> u64 {
+        self.rcv_nxt
+    }
+
+    /// Position behind the payload of a segment.
+    #[inline]
+    pub(crate) fn position_behind(&self, segment: &Segment) -> u64 {
+        unwrap_sequence(segment.seq, self.rcv_nxt) + u64::from(segment.payload)
+    }
+
     /// Sends an ACK at the next occasion.
     pub(crate) fn acknowledge_now(&mut self) {
         self.ack_now = true;
@@ -292,7 +304,8 @@ impl Receiver {
         }
         let irregular = start > self.rcv_nxt || end <= self.rcv_nxt || self.out_of_order.is_some();
         if rarely(irregular) {
-            self.on_irregular(start, end);
+            let is_duplicate = self.on_irregular(start, end);
+            self.stats.duplicate_segments += u64::from(is_duplicate && segment.payload > 0);
             self.request_ack(now, true);
         } else {
             self.advance(end);
@@ -359,14 +372,13 @@ impl Receiver {
     }
 
     /// A duplicate, a segment above a hole, or one that fills a hole: each is acknowledged at once
-    /// (RFC 5681 section 4.2).
+    /// (RFC 5681 section 4.2). Returns whether all of it was here already.
     #[inline(never)]
-    fn on_irregular(&mut self, start: u64, end: u64) {
+    fn on_irregular(&mut self, start: u64, end: u64) -> bool {
         if end <= self.rcv_nxt {
-            self.stats.duplicate_segments += 1;
             self.on_duplicate(start, end);
             self.refill_quick_acks();
-            return;
+            return true;
         }
         let blocks = self.config.sack_blocks;
         let above = self.out_of_order.get_or_insert_with(|| Box::new(OutOfOrder::remembering(blocks)));
@@ -375,21 +387,21 @@ impl Receiver {
         {
             above.remember(start);
             above.report(start, end);
-            self.stats.duplicate_segments += 1;
             self.on_duplicate(start, end);
-            return;
+            return true;
         }
         let (left, right) = above.insert(start.max(self.rcv_nxt), end);
         if left > self.rcv_nxt {
             above.remember(left);
             above.report(start, end);
-            return;
+            return false;
         }
         above.remove_below(right);
         if above.is_empty() {
             self.out_of_order = None;
         }
         self.advance(right);
+        false
     }
 
     /// Data came that were here already: a DSACK is due.

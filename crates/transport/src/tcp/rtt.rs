@@ -7,10 +7,11 @@ const PARTS: usize = 10;
 /// Timeout of the first data after a SYN was lost (RFC 6298 (5.7)).
 const AFTER_LOST_HANDSHAKE: Span = Span::from_secs(3);
 
-/// Round-trip times of a connection.
+/// Round-trip times of a connection, none below the true ones: `min <= mean <= max`, and `smoothed` and `latest` lie
+/// between the ends, too.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RttSummary {
-    /// SRTT (RFC 6298).
+    /// Smoothed as by RFC 6298.
     pub smoothed: Span,
     /// Smallest, free of delayed ACKs.
     pub min: Span,
@@ -22,11 +23,25 @@ pub struct RttSummary {
     pub latest: Span,
 }
 
+/// A round trip that a timestamp's echo tells, by a clock of ticks (RFC 7323 section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EchoedRtt {
+    /// The difference of two timestamps: a tick less or more than the true one.
+    pub(crate) read: Span,
+    /// Since the tick of the echoed timestamp began: up to a tick more than the true one, and never less.
+    pub(crate) bound: Span,
+}
+
 /// Round-trip time estimator and retransmission timeout (RFC 6298).
+///
+/// What the sender goes by and what is reported are apart where a clock of ticks tells the round trip: SRTT and RTTVAR
+/// take what it reads, as in Linux; all that is reported, and the minimum, takes what the round trip cannot exceed.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
     srtt: Span,
     rttvar: Span,
+    /// SRTT of what is reported.
+    reported_srtt: Span,
     /// Smallest of the whole connection.
     least: Span,
     /// Smallest that is still believed.
@@ -52,6 +67,7 @@ impl RttEstimator {
         Self {
             srtt: Span::ZERO,
             rttvar: Span::ZERO,
+            reported_srtt: Span::ZERO,
             least: Span::MAX,
             min: Span::MAX,
             recent: None,
@@ -76,6 +92,21 @@ impl RttEstimator {
 
     /// Takes a sample; a valid one also ends the back-off (RFC 6298 section 5.7).
     pub(crate) fn on_sample(&mut self, rtt: Span) {
+        self.estimate(rtt);
+        self.report(rtt);
+        self.samples += 1;
+    }
+
+    /// Takes a sample of the timestamps, which is a candidate for the minimum, too: without it, a flow whose first
+    /// segments were all sent twice has none.
+    pub(crate) fn on_echo(&mut self, now: Instant, rtt: EchoedRtt) {
+        self.estimate(rtt.read);
+        self.report(rtt.bound);
+        self.samples += 1;
+        self.on_minimum_candidate(now, rtt.bound);
+    }
+
+    fn estimate(&mut self, rtt: Span) {
         if self.samples == 0 {
             // RFC 6298 (2.2)
             self.srtt = rtt;
@@ -84,16 +115,19 @@ impl RttEstimator {
             // RFC 6298 (2.3): alpha = 1/8, beta = 1/4, rttvar first.
             let error = self.srtt.as_ps().abs_diff(rtt.as_ps());
             self.rttvar = Span::from_ps(self.rttvar.as_ps() - self.rttvar.as_ps() / 4 + error / 4);
-            self.srtt = Span::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
+            self.srtt = smooth(self.srtt, rtt);
         }
-        self.samples += 1;
+        self.backoff = 0;
+        self.base_rto = self.srtt + self.rttvar.saturating_mul(4).max(self.margin);
+    }
+
+    fn report(&mut self, rtt: Span) {
+        self.reported_srtt = if self.samples == 0 { rtt } else { smooth(self.reported_srtt, rtt) };
         let (sum, wraps) = self.sum_ps.overflowing_add(rtt.as_ps());
         self.sum_ps = sum;
         self.sum_wraps += u32::from(wraps);
         self.max = self.max.max(rtt);
         self.latest = rtt;
-        self.backoff = 0;
-        self.base_rto = self.srtt + self.rttvar.saturating_mul(4).max(self.margin);
     }
 
     /// RFC 6298 (5.7): the SYN was sent again, and no sample says that less than three seconds are enough.
@@ -131,6 +165,11 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// SRTT of what is reported.
+    pub(crate) fn reported_srtt(&self) -> Span {
+        self.reported_srtt
+    }
+
     pub(crate) fn rttvar(&self) -> Span {
         self.rttvar
     }
@@ -149,13 +188,18 @@ impl RttEstimator {
     pub(crate) fn summary(&self) -> RttSummary {
         let sum = u128::from(self.sum_wraps) << u64::BITS | u128::from(self.sum_ps);
         RttSummary {
-            smoothed: self.srtt,
+            smoothed: self.reported_srtt,
             min: if self.has_sample() { self.least } else { Span::ZERO },
             mean: Span::from_ps((sum / u128::from(self.samples.max(1))) as u64),
             max: self.max,
             latest: self.latest,
         }
     }
+}
+
+/// RFC 6298 (2.3) with alpha = 1/8. What comes out lies between the two.
+fn smooth(srtt: Span, rtt: Span) -> Span {
+    Span::from_ps(srtt.as_ps() - srtt.as_ps() / 8 + rtt.as_ps() / 8)
 }
 
 /// A round-trip time, the shorter the greater.
@@ -222,6 +266,31 @@ mod tests {
         rtt.on_sample(Span::from_ms(180));
         // rttvar = 3/4 x 50 + 1/4 x 80 = 57.5, srtt = 7/8 x 100 + 1/8 x 180 = 110
         assert_eq!((rtt.srtt(), rtt.rto()), (Span::from_ms(110), Span::from_ms(340)));
+    }
+
+    /// A clock of 1 ms reads 20 where 20.7 ms pass: SRTT, RTTVAR and the timeout are those of Linux, and what is reported
+    /// lies in order and not below the path, whichever kinds of samples there are.
+    #[test]
+    fn what_is_reported_is_never_below_what_was_measured() {
+        let echo = EchoedRtt { read: Span::from_ms(20), bound: Span::from_us(21_400) };
+        let exact = Span::from_us(20_700);
+        for order in [[true, false, true], [false, true, true], [true, true, true], [false, false, true]] {
+            let (mut rtt, mut ms) = (estimator(), Vec::new());
+            for echoed in order {
+                if echoed {
+                    rtt.on_echo(Instant::ZERO, echo);
+                } else {
+                    rtt.on_sample(exact);
+                    rtt.on_minimum_candidate(Instant::ZERO, exact);
+                }
+                ms.push(if echoed { echo.bound } else { exact });
+            }
+            let RttSummary { smoothed, min, mean, max, latest } = rtt.summary();
+            assert_eq!((min, max, latest), (*ms.iter().min().unwrap(), *ms.iter().max().unwrap(), ms[2]));
+            assert_eq!(mean.as_ps(), ms.iter().map(|one| one.as_ps()).sum::<u64>() / 3);
+            assert!(min <= mean && mean <= max && min <= smoothed && smoothed <= max, "{order:?}");
+            assert!(rtt.srtt() < smoothed && min <= rtt.min());
+        }
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Replay {
             self.written += 1;
             let _ = self.sender.poll_transmit(self.last);
         }
-        let ours_us = self.sender.rtt().smoothed.as_ps() / 1_000_000;
+        let ours_us = self.sender.srtt().as_ps() / 1_000_000;
         state(&self.sender) == row.kernel && ours_us.abs_diff(srtt_us) <= SRTT_ERROR_US
     }
 
@@ -195,7 +195,7 @@ fn followed(config: &TcpConfig, text: &str) -> (usize, [usize; 2], String) {
         Replay { sender, syn, last: Instant::ZERO, acks: 0, written: 0, unrecorded: 0, is_paced };
     for (row, srtt_us) in rows(text) {
         if !replay.take(&row, srtt_us) {
-            let (ours, ours_us) = (state(&replay.sender), replay.sender.rtt().smoothed.as_ps() / 1_000_000);
+            let (ours, ours_us) = (state(&replay.sender), replay.sender.srtt().as_ps() / 1_000_000);
             let ends = format!("{:?}: {:?} {srtt_us} us, ours {ours:?} {ours_us} us", row.at, row.kernel);
             return (replay.acks, [replay.written, replay.unrecorded], ends);
         }

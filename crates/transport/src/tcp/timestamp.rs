@@ -1,5 +1,6 @@
 //! The timestamps option (RFC 7323): the clock of one end, and the newest timestamp of the other.
 
+use super::rtt::EchoedRtt;
 use anabranch_units::{Instant, Span};
 
 /// The tick of most connections here, in picoseconds.
@@ -38,9 +39,11 @@ impl TimestampClock {
         Span::from_ps(u64::from(self.at(now).wrapping_sub(echo)).max(1).saturating_mul(self.tick_ps))
     }
 
-    /// Its tick.
-    pub(crate) fn tick(self) -> Span {
-        Span::from_ps(self.tick_ps)
+    /// The round trip of the timestamp that comes back as TSecr.
+    pub(crate) fn round_trip(self, now: Instant, echo: u32) -> EchoedRtt {
+        let whole_ticks = u64::from(self.at(now).wrapping_sub(echo)).saturating_mul(self.tick_ps);
+        let bound = Span::from_ps(whole_ticks.saturating_add(now.as_ps() % self.tick_ps));
+        EchoedRtt { read: self.since(now, echo), bound }
     }
 
     /// How long a timestamp is believed.
@@ -102,6 +105,19 @@ mod tests {
         let coarse = TimestampClock::new(Span::from_ms(1));
         assert_eq!(coarse.at(now), 12);
         assert_eq!((coarse.since(now, 10), coarse.since(now, 12)), (Span::from_ms(2), Span::from_ms(1)));
+    }
+
+    /// Sent at 10.0 or 10.9 ms, back at 12.7 ms: a clock of 1 ms reads 2 ms of both, and neither took longer than 2.7 ms.
+    #[test]
+    fn the_bound_of_a_round_trip_is_no_less_than_it() {
+        let coarse = TimestampClock::new(Span::from_ms(1));
+        let now = Instant::ZERO + Span::from_us(12_700);
+        for sent_us in [10_000, 10_900] {
+            let sent = Instant::ZERO + Span::from_us(sent_us);
+            let rtt = coarse.round_trip(now, coarse.at(sent));
+            assert_eq!(rtt, EchoedRtt { read: Span::from_ms(2), bound: Span::from_us(2700) });
+            assert!(rtt.bound >= now.since(sent));
+        }
     }
 
     /// RFC 7323 sections 5.3 and 5.5.

@@ -25,14 +25,14 @@ class Ndiffports(Algorithm):
 
 
 class Fullmesh(Algorithm):
-    """One subflow for each pair of a local and a remote interface; the first pair carries the first
-    subflow.
+    """One subflow for each pair of a local and a remote interface that a path joins; the first pair
+    carries the first subflow, and each local interface has one before any has a second.
     """
 
     algorithm: Literal["fullmesh"] = "fullmesh"
     limit: Annotated[int, Field(ge=1, le=255)] = 255
-    """Most subflows. The path manager in Linux's kernel has two beside the first, unless it is told
-    otherwise."""
+    """Most subflows. The path manager in Linux's kernel has two beside the first unless it is told
+    otherwise, and eight at most (``ip mptcp limits``)."""
     add_addr_accepted: Annotated[int, Field(ge=0, le=255)] = 8
     """Most addresses that it accepts by ADD_ADDR during a connection (``ip mptcp limits`` has the same
     name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end)."""

@@ -6,7 +6,7 @@ anabranch_units::parameters! {
 }
 
 impl PathManager for DefaultParameters {
-    fn subflows(&self, _: Interfaces) -> Vec<SubflowAddresses> {
+    fn subflows(&self, _: &Interfaces) -> Vec<SubflowAddresses> {
         vec![SubflowAddresses::default()]
     }
 }

@@ -10,18 +10,46 @@ pub use default::DefaultParameters;
 pub use fullmesh::FullmeshParameters;
 pub use ndiffports::NdiffportsParameters;
 
-/// Interfaces of the two ends, each at least one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Interfaces of the two ends, and between which of them there is a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interfaces {
-    /// Of the end that opens.
-    pub local: u8,
-    /// Of the end that listens.
-    pub remote: u8,
+    /// How many the end that opens has.
+    pub(super) local: u8,
+    /// How many the end that listens has.
+    pub(super) remote: u8,
+    /// The pairs that a path joins, in the order in which a full mesh opens their subflows.
+    pub(super) joined: Vec<SubflowAddresses>,
 }
 
 impl Interfaces {
-    /// One at each end.
-    pub const SINGLE: Self = Self { local: 1, remote: 1 };
+    /// So many at each end, at least one, each joined with each.
+    #[must_use]
+    pub fn all_joined(local: u8, remote: u8) -> Self {
+        let (local, remote) = (local.max(1), remote.max(1));
+        let all =
+            (0..local).flat_map(|local| (0..remote).map(move |remote| SubflowAddresses { local, remote }));
+        Self::joined_by(local, remote, all.collect())
+    }
+
+    /// So many at each end, at least one, of which paths join these pairs.
+    #[must_use]
+    pub fn joined_by(local: u8, remote: u8, pairs: Vec<SubflowAddresses>) -> Self {
+        Self { local: local.max(1), remote: remote.max(1), joined: in_turn(pairs) }
+    }
+}
+
+/// Pairs in the order in which Linux joins them: each interface of the end that opens reaches one of the other end
+/// before any of them reaches a second.
+fn in_turn(mut pairs: Vec<SubflowAddresses>) -> Vec<SubflowAddresses> {
+    pairs.sort_unstable_by_key(|pair| (pair.local, pair.remote));
+    pairs.dedup();
+    let place_of = |index: usize| {
+        let before = pairs[..index].iter().rev();
+        before.take_while(|other| other.local == pairs[index].local).count()
+    };
+    let mut placed: Vec<_> = (0..pairs.len()).map(|index| (place_of(index), pairs[index])).collect();
+    placed.sort_by_key(|&(place, _)| place);
+    placed.into_iter().map(|(_, pair)| pair).collect()
 }
 
 /// Which interfaces a subflow runs between, counted from 0. Subflows of the same pair differ in their source
@@ -48,8 +76,8 @@ pub(super) struct Limits {
 
 /// A path manager.
 trait PathManager {
-    /// The subflows of a connection, the first one first; at least 1.
-    fn subflows(&self, interfaces: Interfaces) -> Vec<SubflowAddresses>;
+    /// The subflows of a connection, the first one first.
+    fn subflows(&self, interfaces: &Interfaces) -> Vec<SubflowAddresses>;
 
     /// How far it follows addresses; none if it does not look at them.
     fn limits(&self) -> Option<Limits> {
@@ -67,11 +95,14 @@ macro_rules! path_managers {
         }
 
         /// The subflows of a connection, the first one first, as `config` chooses them; at least 1, at most 255.
-        pub(super) fn subflows(config: &PathManagerConfig, interfaces: Interfaces) -> Vec<SubflowAddresses> {
+        pub(super) fn subflows(config: &PathManagerConfig, interfaces: &Interfaces) -> Vec<SubflowAddresses> {
             let mut all = match config {
                 $( PathManagerConfig::$variant(manager) => manager.subflows(interfaces), )+
             };
             all.truncate(MOST_SUBFLOWS);
+            if all.is_empty() {
+                all.push(SubflowAddresses::default());
+            }
             all
         }
 
@@ -103,7 +134,7 @@ mod tests {
     use super::*;
 
     fn count(config: &PathManagerConfig, local: u8, remote: u8) -> usize {
-        let all = subflows(config, Interfaces { local, remote });
+        let all = subflows(config, &Interfaces::all_joined(local, remote));
         assert_eq!(all[0], SubflowAddresses::default(), "the first subflow joins the first interfaces");
         assert!(all.iter().all(|subflow| subflow.local < local && subflow.remote < remote));
         all.len()
@@ -119,11 +150,31 @@ mod tests {
         assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 1, 1), 1);
         assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 3, 2), 6);
         assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 16, 16), 255);
-        let mesh =
-            subflows(&PathManagerConfig::Fullmesh(Default::default()), Interfaces { local: 3, remote: 2 });
-        let mut pairs: Vec<(u8, u8)> = mesh.iter().map(|subflow| (subflow.local, subflow.remote)).collect();
-        pairs.sort_unstable();
-        assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
+        let all = Interfaces::all_joined(3, 2);
+        assert_eq!(mesh(255, &all), [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]);
+    }
+
+    fn mesh(limit: u16, interfaces: &Interfaces) -> Vec<(u8, u8)> {
+        let mesh = FullmeshParameters { limit, ..FullmeshParameters::default() };
+        let all = subflows(&PathManagerConfig::Fullmesh(mesh), interfaces);
+        all.iter().map(|subflow| (subflow.local, subflow.remote)).collect()
+    }
+
+    /// What no path joins takes no place of the limit, and each local interface has its subflow before one has a second;
+    /// where no path joins anything, the first subflow waits for one.
+    #[test]
+    fn a_full_mesh_opens_what_a_path_joins() {
+        let joined = |pairs: &[(u8, u8)]| {
+            let pairs = pairs.iter().map(|&(local, remote)| SubflowAddresses { local, remote });
+            Interfaces::joined_by(4, 4, pairs.collect())
+        };
+        let disjoint = joined(&[(0, 0), (1, 1), (2, 2), (3, 3)]);
+        assert_eq!(mesh(3, &disjoint), [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(mesh(255, &disjoint).len(), 4);
+        let uneven = joined(&[(2, 3), (0, 2), (0, 1), (0, 0), (2, 3), (1, 1)]);
+        assert_eq!(mesh(3, &uneven), [(0, 0), (1, 1), (2, 3)]);
+        assert_eq!(mesh(255, &uneven), [(0, 0), (1, 1), (2, 3), (0, 1), (0, 2)]);
+        assert_eq!(mesh(3, &joined(&[])), [(0, 0)]);
     }
 
     #[test]

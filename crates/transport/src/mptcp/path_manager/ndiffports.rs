@@ -10,7 +10,7 @@ anabranch_units::parameters! {
 }
 
 impl PathManager for NdiffportsParameters {
-    fn subflows(&self, _: Interfaces) -> Vec<SubflowAddresses> {
+    fn subflows(&self, _: &Interfaces) -> Vec<SubflowAddresses> {
         vec![SubflowAddresses::default(); usize::from(self.subflows.max(1))]
     }
 }

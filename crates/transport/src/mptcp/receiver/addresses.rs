@@ -1,6 +1,7 @@
 //! Addresses that come and go at the receiving end (RFC 8684 sections 3.3.8 and 3.4).
 
 use super::MptcpReceiver;
+use super::held_back::HeldBack;
 use crate::mptcp::addresses::AddressChange;
 use crate::mptcp::option::MptcpOption;
 use anabranch_units::Instant;
@@ -87,6 +88,7 @@ impl MptcpReceiver {
                 && !subflow.removed
             {
                 subflow.removed = true;
+                subflow.held_back = HeldBack::default();
                 self.deadlines[usize::from(index)] = Instant::MAX;
                 self.announcements.on_closed(index);
             }

@@ -44,10 +44,7 @@ impl Ends {
 
     /// The pairs between which a subflow may run now, in the order of the full mesh.
     fn pairs(&self) -> Vec<SubflowAddresses> {
-        let Interfaces { local, remote } = self.interfaces;
-        let all =
-            (0..local).flat_map(|local| (0..remote).map(move |remote| SubflowAddresses { local, remote }));
-        all.filter(|&pair| self.are_up(pair)).collect()
+        self.interfaces.joined.iter().copied().filter(|&pair| self.are_up(pair)).collect()
     }
 }
 
@@ -109,6 +106,20 @@ impl MptcpSender {
     /// Whether the path manager looks at addresses.
     pub(super) fn follows_addresses(&self) -> bool {
         self.ends.limits.is_some()
+    }
+
+    /// Which interfaces paths join from now on; returns whether these are others than before, after which it is to be polled,
+    /// as after a segment. Subflows that are there stay.
+    pub fn on_interfaces(&mut self, interfaces: Interfaces) -> bool {
+        let changed = self.follows_addresses() && self.ends.interfaces != interfaces;
+        if changed {
+            self.ends.interfaces = interfaces;
+            if self.ends.waits {
+                self.open();
+            }
+            self.open_missing();
+        }
+        changed
     }
 
     /// Which addresses the other end has when the connection opens; later it says so itself.

@@ -126,7 +126,7 @@ impl MptcpSender {
     /// from `seed`.
     #[must_use]
     pub fn new(config: &MptcpConfig, initial_sequence: u32, seed: u64, interfaces: Interfaces) -> Self {
-        let addresses = path_manager::subflows(&config.path_manager, interfaces);
+        let addresses = path_manager::subflows(&config.path_manager, &interfaces);
         let count = addresses.len();
         let subflows = (0..count as u8).zip(addresses).map(|(index, addresses)| {
             let sequence =

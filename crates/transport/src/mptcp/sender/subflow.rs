@@ -231,9 +231,11 @@ impl Subflow {
         }
     }
 
-    /// The oldest bytes that it has not acknowledged.
-    pub(super) fn oldest(&self) -> Option<Mapping> {
-        self.mappings.front().copied()
+    /// The bytes from a position in the data on that it has not acknowledged, SACKed or not.
+    pub(super) fn holding(&self, data: u64) -> Option<Mapping> {
+        let mapping = self.mappings.iter().find(|m| m.data <= data && data < m.data + m.length)?;
+        let ahead = data - mapping.data;
+        Some(Mapping { start: mapping.start + ahead, data, length: mapping.length - ahead })
     }
 
     /// Looks for a timeout, or for an answer after one; returns whether it became suspect or ceased to be.
@@ -254,14 +256,14 @@ impl Subflow {
         false
     }
 
-    /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own. What it has SACKed
-    /// is at the other end, mapping included, and only the subflow itself waits for what lies before it.
+    /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own. What it has SACKed is
+    /// among them: the other end holds it back until it has what lies before it on the subflow.
     pub(super) fn next_reinjection(&mut self, data_una: u64) -> Option<Mapping> {
         let mut index = self.mappings.partition_point(|mapping| mapping.end() <= self.reinjected);
         while let Some(mapping) = self.mappings.get(index) {
             let ahead =
                 self.reinjected.saturating_sub(mapping.start).max(data_una.saturating_sub(mapping.data));
-            if ahead < mapping.length && !self.sender.is_sacked(mapping.start + ahead) {
+            if ahead < mapping.length {
                 return Some(Mapping {
                     start: mapping.start + ahead,
                     data: mapping.data + ahead,

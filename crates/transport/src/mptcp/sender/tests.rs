@@ -8,8 +8,7 @@ use crate::mptcp::testing::{Network, Wire, mptcp, secs};
 use anabranch_units::{Instant, Span};
 
 fn sender(subflows: u16) -> MptcpSender {
-    let mut sender =
-        MptcpSender::new(&mptcp("linux-mptcp", subflows), 1, 1, Interfaces { local: 1, remote: 1 });
+    let mut sender = MptcpSender::new(&mptcp("linux-mptcp", subflows), 1, 1, Interfaces::all_joined(1, 1));
     sender.write_without_end();
     sender
 }

@@ -260,21 +260,18 @@ impl MptcpSender {
             return None;
         }
         self.freed = una;
-        let holds = |index: &u8| {
-            self.subflows[usize::from(*index)]
-                .oldest()
-                .filter(|_| !self.subflows[usize::from(*index)].removed)
-                .is_some_and(|mapping| mapping.data <= una && una < mapping.data + mapping.length)
-        };
-        let holder = (0..self.subflow_count()).find(holds)?;
+        let held = (0..self.subflow_count()).find_map(|index| {
+            let subflow = &self.subflows[usize::from(index)];
+            subflow.holding(una).filter(|_| !subflow.removed).map(|mapping| (index, mapping))
+        });
+        let (holder, mapping) = held?;
         let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
         if index == holder {
             return None;
         }
-        let mapping = self.subflows[usize::from(holder)].oldest()?;
         self.penalise(now, holder, index);
         self.stats.opportunistic_retransmissions += 1;
-        let length = (mapping.data + mapping.length - una).min(self.paths.get(index).room);
+        let length = mapping.length.min(self.paths.get(index).room);
         self.record(now, index, Decision::RetransmittedOpportunistically { bytes: length, from: holder });
         self.send_data(now, index, una, length)
     }

@@ -25,7 +25,7 @@ impl Receiver {
         self.stats.segments += u64::from(segment.payload > 0);
         self.take_congestion_marks(now, segment);
         if start < self.rcv_nxt {
-            self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
+            self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt && segment.payload > 0);
             self.on_duplicate(start, end.min(self.rcv_nxt));
             self.refill_quick_acks();
         }

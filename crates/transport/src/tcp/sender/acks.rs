@@ -7,9 +7,10 @@ use crate::congestion::{Ack, CongestionControl, RateSample, Recovery};
 use crate::log::Decision;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::detection::{AckFacts, DeliveredSegment};
+use crate::tcp::rtt::EchoedRtt;
 use crate::tcp::scoreboard::Sent;
 use crate::tcp::timestamp::TimestampClock;
-use anabranch_units::{Bytes, Instant, Rate, Span, rarely};
+use anabranch_units::{Bytes, Instant, Rate, rarely};
 
 /// What one ACK newly delivered.
 #[derive(Default)]
@@ -281,18 +282,15 @@ impl Sender {
         if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
             self.rtt.on_sample(now.since(sent_at));
         } else if let Some(rtt) = self.echo_rtt(now, advanced, segment) {
-            self.rtt.on_sample(rtt);
-            // Without it, a flow whose first segments were all sent twice has no minimum. A clock may say up to a tick
-            // too little, and no minimum lies below the path's.
-            self.rtt.on_minimum_candidate(now, rtt + self.clock.tick());
+            self.rtt.on_echo(now, rtt);
         }
     }
 
     /// RFC 7323 section 4: timestamps tell which transmission was acknowledged.
     #[inline]
-    fn echo_rtt(&self, now: Instant, advanced: bool, segment: &Segment) -> Option<Span> {
+    fn echo_rtt(&self, now: Instant, advanced: bool, segment: &Segment) -> Option<EchoedRtt> {
         let echo = self.echo_of(segment).filter(|_| advanced)?;
-        Some(self.clock.since(now, echo))
+        Some(self.clock.round_trip(now, echo))
     }
 
     #[inline]

@@ -29,7 +29,7 @@ impl Sender {
             cwnd: self.cwnd(),
             ssthresh: self.controller.ssthresh(),
             in_flight: self.board.pipe(),
-            srtt: self.rtt.srtt(),
+            srtt: self.rtt.reported_srtt(),
             rttvar: self.rtt.rttvar(),
             min_rtt: if has_sample { self.rtt.min() } else { Span::ZERO },
             rto: if timed { Span::ZERO } else { self.rtt.rto() },

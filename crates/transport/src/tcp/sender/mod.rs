@@ -41,7 +41,7 @@ use window_use::WindowUse;
 pub struct SenderStats {
     /// Data segments sent, retransmissions included.
     pub segments: u64,
-    /// Retransmissions.
+    /// Of these, the retransmissions.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

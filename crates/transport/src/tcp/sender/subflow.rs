@@ -101,11 +101,6 @@ impl Sender {
         open
     }
 
-    /// Whether a byte that is not acknowledged cumulatively has been SACKed.
-    pub(crate) fn is_sacked(&self, position: u64) -> bool {
-        self.board.number_at(position).is_some_and(|number| self.board.get(number).sacked)
-    }
-
     /// Position of the next byte to be acknowledged.
     #[inline]
     pub(crate) fn snd_una(&self) -> u64 {

@@ -293,13 +293,14 @@ impl Sender {
                 *high_rxt = end.max(*high_rxt);
             }
         }
-        self.stats.retransmissions += 1;
         if !self.timers.is_running() {
             self.start_timeout(now);
         }
         let sent = self.board.get(number);
         let (start, fin) = (sent.start, sent.fin);
         let payload = sent.len() - u64::from(fin);
+        // As of what is sent, a FIN without data does not count.
+        self.stats.retransmissions += u64::from(payload > 0);
         // RFC 3168 section 6.1.5: a retransmission is not ECN-capable.
         self.data(now, start, payload, fin)
     }
