@@ -63,7 +63,7 @@ class Simulated:
         """Runs it to its end, or until a signal has been heard."""
         begin = time.perf_counter()
         try:
-            with guarded(setup):
+            with guarded(setup.agreement):
                 outcome = setup.core().simulate(planned.plan, heard.watched(progress), self.cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None

@@ -84,7 +84,7 @@ class Simulation:
         self._numbers: dict[str, int] | None = None
         self._begin = time.perf_counter()
         try:
-            with guarded(setup):
+            with guarded(setup.agreement):
                 self._core = setup.core().start(self._planned.plan)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
@@ -139,7 +139,7 @@ class Simulation:
         else:
             to = int(Span.validate(until))
         try:
-            with guarded(self._setup):
+            with guarded(self._setup.agreement):
                 self._core.advance(to, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None

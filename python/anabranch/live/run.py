@@ -100,7 +100,7 @@ class Live(runner.Simulated):
         load = os.getloadavg()
         try:
             self._network = self.network(own, setup, planned)
-            with guarded(setup):
+            with guarded(setup.agreement):
                 found = self._network.run(scenario, heard, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None

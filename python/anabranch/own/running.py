@@ -17,14 +17,11 @@ from contextlib import (
     redirect_stdout,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from anabranch.foreign import plain
 from anabranch.own.imports import AgreedModules
 from anabranch.scenario.provenance import Agreement
-
-if TYPE_CHECKING:
-    from anabranch.setup.model import Setup
 
 
 @contextmanager
@@ -48,9 +45,9 @@ def own_code_runs(agreement: Agreement, folders: Sequence[Path] = ()) -> Iterato
         yield
 
 
-def guarded(setup: Setup) -> AbstractContextManager[None]:
-    """The engine may call code of the user's own in this block, if the setup has some."""
-    return own_code_runs(setup.agreement) if setup.agreement is not None else nullcontext()
+def guarded(agreement: Agreement | None) -> AbstractContextManager[None]:
+    """The engine may call code of the user's own in this block, unless there is None."""
+    return own_code_runs(agreement) if agreement is not None else nullcontext()
 
 
 @contextmanager

@@ -279,7 +279,7 @@ class _Check:
         shortest = dataclasses.replace(setup, duration=1, captures=[])
         try:
             routes = plan(shortest, built.origin).plan
-            with guarded(shortest):
+            with guarded(shortest.agreement):
                 outcome = shortest.core().simulate(routes)
         except (_core.SetupError, ScenarioError) as error:
             problem = error if isinstance(error, ScenarioError) else refused(error, built.origin, setup)

@@ -118,7 +118,7 @@ class RunWorker:
         core = setup.core()
         cpu = time.process_time()
         try:
-            with guarded(setup):
+            with guarded(setup.agreement):
                 outcome = core.simulate(planned.plan)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
