@@ -1,7 +1,10 @@
 """What all tests need of the process that runs them, and what is said of tests that were skipped."""
 
+import os
 import re
+import shutil
 import signal
+import tempfile
 from collections import Counter
 
 import pytest
@@ -52,3 +55,13 @@ def _missing(config: pytest.Config) -> Counter[str]:
     reports = reporter.stats.get("skipped", []) if reporter is not None else []
     reasons = (report.longrepr[2].removeprefix("Skipped: ") for report in reports)
     return Counter(reason for reason in reasons if not BY_CHANCE.match(reason))
+
+
+# What tests agree to is kept in no configuration of the user's. Before other modules copy the environment.
+_CONFIGURATION = tempfile.mkdtemp(prefix="anabranch-tests-")
+os.environ["XDG_CONFIG_HOME"] = _CONFIGURATION
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:  # noqa: ARG001 - a hook
+    """Removes the configuration."""
+    shutil.rmtree(_CONFIGURATION, ignore_errors=True)

@@ -34,6 +34,8 @@ def environment() -> CongestionEnv:
         rate_mbps=CAPACITY_MBPS,
         delay_weight=DELAY_WEIGHT,
         vary=VARY | {"traffic[0].transport": ["agent"]},
+        # The policy beside this program is as much one's own as the program.
+        trust=True,
     )
 
 

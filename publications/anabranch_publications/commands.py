@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anabranch.command_options import TrustOption
 from anabranch.console import (
     EXIT_INCOMPLETE,
     JobsOption,
@@ -205,6 +206,7 @@ def compare(
         "results/compare"
     ),
     replace: ReplaceOption = False,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare systems on one network and workload: routing, transport and control together."""
@@ -218,7 +220,7 @@ def compare(
 
     chosen = comparison.chosen_systems(
         None if systems is None else [name.strip() for name in systems.split(",") if name.strip()],
-        comparison.added_systems(add or []),
+        comparison.added_systems(add or [], trust=trust),
     )
     found = comparison.subjects(what or [], quick=quick)
     try:

@@ -17,13 +17,16 @@ from anabranch.command_options import (
     AgainstOption,
     AgainstSimulationOption,
     CsvOption,
+    DaskOption,
     KernelReceiversOption,
     MapOption,
     PageOption,
     ScenarioArgument,
     SetOption,
     SimulatedReceiversOption,
+    TrustOption,
     XlsxOption,
+    load_study,
 )
 from anabranch.command_options import load_scenario as _load
 from anabranch.console import (
@@ -101,13 +104,14 @@ def run(
         int,
         typer.Option(metavar="N", min=1, max=2, help="2: divide the network between two cores."),
     ] = 1,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario and keep what was measured."""
     from anabranch.progress import run_progress
     from anabranch.runner import run as run_scenario
 
-    loaded = _load(scenario, set_, seed)
+    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
     folder = out if out is not None else Path("results") / scenario.stem
     title = loaded.title or scenario.stem
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
@@ -155,6 +159,7 @@ def live(
             metavar="ovs", help="Let real switches forward: each router is a bridge of Open vSwitch."
         ),
     ] = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
@@ -165,7 +170,7 @@ def live(
 
     _check_against(against)
     asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
-    loaded = _load(scenario, set_, seed)
+    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
     folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
     title = loaded.title or scenario.stem
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
@@ -239,6 +244,7 @@ def routes(
     replace: Annotated[bool, typer.Option("--replace", help="Write over a plan that is there.")] = False,
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the routes of a scenario; nothing is simulated."""
@@ -249,7 +255,7 @@ def routes(
     from anabranch.routes import routes as routes_of
 
     files = PlanFiles(csv, xlsx)
-    loaded = _load(scenario, set_, None)
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
     with plan_progress(loaded.title or scenario.stem) as progress:
         found = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
@@ -287,6 +293,7 @@ def load(
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     page: PageOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show how far any allowed traffic can load each link; nothing is simulated."""
@@ -296,11 +303,12 @@ def load(
 
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or page is not None
-    loaded = _load(scenario, set_, None)
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
     found = worst_loads(loaded, failures=failures)
     chosen, changes, warnings = chosen_link(found, link), None, list(found.warnings)
     if against is not None:
-        changes, cautions = compare_scenarios(loaded, found, _load(against, None, None), failures=failures)
+        other = _load(against, None, None, routes_only=True, trust=trust)
+        changes, cautions = compare_scenarios(loaded, found, other, failures=failures)
         warnings += cautions
     for warning in warnings:
         say(f"warning: {warning}")
@@ -319,10 +327,7 @@ def load(
 def study(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
     jobs: JobsOption = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on this Dask cluster, such as tcp://10.0.0.1:8786."),
-    ] = None,
+    dask: DaskOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Study folder; results/ and the study's name, -live, if left out."),
@@ -333,17 +338,17 @@ def study(
         typer.Option("--live", help="Make live runs, one at a time: between real Linux hosts (Linux, root)."),
     ] = False,
     against: AgainstSimulationOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
     from anabranch import display
     from anabranch.progress import study_progress
     from anabranch.result import json_ready
-    from anabranch.study import Study
     from anabranch.study.journal import NAME as JOURNAL
 
     _check_against(against)
-    loaded = Study.load(study)
+    loaded = load_study(study, trust=trust)
     folder = out if out is not None else Path("results") / f"{study.stem}{'-live' if live else ''}"
     title = loaded.title or study.stem
     try:

@@ -69,12 +69,15 @@ class CommandGroup(TyperGroup):
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         """Reads the arguments; options such as ``--version`` write there."""
-        with _messages():
+        with _interrupts(), _messages():
             return super().make_context(*arguments, **extra)
 
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
-        with _messages():
+        with _interrupts(), _messages():
+            # Of that, Polars makes a panic in the middle of the work.
+            if os.environ.get("POLARS_MAX_THREADS", "").strip() == "0":
+                raise CommandError("POLARS_MAX_THREADS is 0 in the environment; set it above 0, or unset it")
             return super().invoke(ctx)
 
     def _add_offered(self) -> None:
@@ -120,6 +123,22 @@ def _messages() -> Iterator[None]:
     except MemoryError:
         say("there is not enough memory; make the run smaller, or take a machine with more of it")
         sys.exit(EXIT_MISTAKE)
+    except BaseException as error:
+        # Polars is written in Rust, whose panics are no exceptions of Python's.
+        if type(error).__name__ != "PanicException":
+            raise
+        say(
+            f"Polars cannot go on: {' '.join(str(error).split())}; look at the limits of this shell "
+            "(ulimit -a) and at POLARS_MAX_THREADS"
+        )
+        sys.exit(EXIT_MISTAKE)
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """An interrupt becomes a message and its exit status."""
+    try:
+        yield
     except KeyboardInterrupt as interrupt:
         say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
         sys.exit(exit_status())

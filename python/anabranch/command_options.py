@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from anabranch.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
+    from anabranch.study import Study
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
 SetOption = Annotated[
@@ -55,16 +57,42 @@ MapOption = Annotated[
 ]
 
 
-def load_scenario(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scenario:
-    """The scenario in a file, with fields set from the command line.
+DaskOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Run on this Dask cluster, such as tcp://10.0.0.1:8786; it can run code here.",
+    ),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Let code in Python run that the scenario names, whoever has written it; see docs/security.md.",
+    ),
+]
+
+
+def load_scenario(
+    file: Path,
+    settings: Sequence[str] | None,
+    seed: int | None,
+    *,
+    routes_only: bool,
+    trust: bool,
+) -> Scenario:
+    """The scenario in a file, with fields set from the command line; a terminal is asked about its code.
 
     Args:
         file: the scenario.
         settings: texts FIELD=VALUE.
         seed: in place of ``run.seed``; None leaves it.
+        routes_only: whether only its routes are wanted, so that no other code runs.
+        trust: let its code run without a question.
 
     Raises:
         ScenarioError: with everything that is wrong with it.
+        ConsentError: if its code may not run.
     """
     from anabranch.scenario.scenario import Scenario  # noqa: PLC0415 - as every command, when it is used
 
@@ -76,4 +104,31 @@ def load_scenario(file: Path, settings: Sequence[str] | None, seed: int | None) 
         overrides[field.strip()] = value.strip()
     if seed is not None:
         overrides["run.seed"] = str(seed)
-    return Scenario.load(file, overrides)
+    scenario = Scenario.load(file, overrides)
+    if trust:
+        scenario = scenario.trusted()
+    if scenario.code():
+        from anabranch.own.consent import asked_about  # noqa: PLC0415 - few scenarios have such code
+        from anabranch.setup import Needed, agree  # noqa: PLC0415
+
+        # Before anything else is on the terminal.
+        asked_about(scenario, partial(agree, scenario, Needed.ROUTES if routes_only else Needed.ALL))
+    return scenario
+
+
+def load_study(file: Path, *, trust: bool) -> Study:
+    """The study in a file; a terminal is asked about its code, unless it is trusted.
+
+    Raises:
+        StudyError: with everything that is wrong with it.
+        ConsentError: if its code may not run.
+    """
+    from anabranch.own.consent import asked_about  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.study import Study  # noqa: PLC0415
+    from anabranch.study.sources import study_agreement  # noqa: PLC0415
+
+    study = Study.load(file)
+    if trust:
+        study = study.trusted()
+    asked_about(study, partial(study_agreement, study))
+    return study

@@ -97,6 +97,15 @@ def say(message: str) -> None:
     sys.stderr.write(plain(message) + "\n")
 
 
+def confirmed(question: str) -> bool | None:
+    """Whether the person at the terminal says yes; the default is no. None where there is no terminal."""
+    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    sys.stderr.write(plain(f"{question} [y/N] "))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def plain_table(title: str | None) -> Table:
     """An empty table without a frame."""
     return Table(title=None if title is None else Text(title), title_justify="left", box=None, pad_edge=False)

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+_REMEDY = "look at it first, and then give --trust (in Python: trust=True); docs/security.md says more"
 
 
 class AnabranchError(Exception):
@@ -63,6 +66,24 @@ class CaptureError(ProblemsError):
 
 class OwnCodeError(AnabranchError):
     """An algorithm of the user's own has failed in the middle of a run, with its place and its traceback."""
+
+
+class ConsentError(AnabranchError):
+    """Code that a scenario names and that nobody has agreed to: nothing of it has run.
+
+    Attributes:
+        listing: what would run, and why it does not.
+        files: the files, as :class:`anabranch.own.code_files.CodeFile`.
+    """
+
+    def __init__(self, listing: str, files: Sequence[Any] = ()) -> None:
+        self.listing = listing
+        self.files = tuple(files)
+        super().__init__(f"{listing}\n{_REMEDY}")
+
+    def __reduce__(self) -> tuple[type[ConsentError], tuple[str, Sequence[Any]]]:
+        # An exception is made anew of its arguments, which are the text here.
+        return type(self), (self.listing, self.files)
 
 
 class CommandError(AnabranchError):

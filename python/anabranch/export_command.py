@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from anabranch.command_options import ScenarioArgument, SetOption, load_scenario
+from anabranch.command_options import ScenarioArgument, SetOption, TrustOption, load_scenario
 from anabranch.console import JsonOption, ReplaceOption, console, print_json, print_more, print_rows
 
 _MOST_ROWS = 20
@@ -32,12 +32,13 @@ def export(
         bool, typer.Option("--resilient", help="Groups have all N buckets, so that flows keep theirs.")
     ] = False,
     replace: ReplaceOption = False,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write the network and the routes of a scenario for switches, routers and other programs."""
     from anabranch.export import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
 
-    loaded = load_scenario(scenario, set_, None)
+    loaded = load_scenario(scenario, set_, None, routes_only=True, trust=trust)
     found = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)
     if as_json:
         print_json({"folder": str(out), **found.data()})

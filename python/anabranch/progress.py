@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,7 +118,8 @@ def _planned(update: _Update) -> PlanReport:
 @contextmanager
 def _line(title: str, begin: str = "") -> Iterator[_Update | None]:
     """A line that shows the share done, in words too, and the time left; None where nobody would see it."""
-    console = Console(stderr=True)
+    # By name, it would be the stream that takes what code of the user's own prints (own/running.py).
+    console = Console(file=sys.stderr)
     # Without ipywidgets a notebook gets a warning for each line in its place.
     is_shown = find_spec("ipywidgets") is not None if console.is_jupyter else console.is_terminal
     if not is_shown:

@@ -28,7 +28,7 @@ from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.controller import require_known_paths
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.model import Tagged
@@ -265,7 +265,7 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
         ScenarioError: if the scenario cannot be run.
     """
     require_known_paths(scenario)
-    setup = resolve(scenario)
+    setup = resolve(scenario, Needed.ROUTES)
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:

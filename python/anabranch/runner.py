@@ -26,12 +26,13 @@ from anabranch.censored import completion_summary, unfinished_note
 from anabranch.errors import Problem, ResultError, ScenarioError, reason, written_for
 from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
+from anabranch.own.running import guarded
 from anabranch.result import CAPTURES, Result
 from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import Deferred, deferred
@@ -64,7 +65,8 @@ class Simulated:
         """Runs it to its end, or until a signal has been heard."""
         begin = time.perf_counter()
         try:
-            outcome = setup.core().simulate(planned.plan, heard.watched(progress), self.cores)
+            with guarded(setup.agreement):
+                outcome = setup.core().simulate(planned.plan, heard.watched(progress), self.cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -109,6 +111,7 @@ def run(
 
     Raises:
         ScenarioError: if the scenario cannot be run, or on so many cores.
+        ConsentError: if it names code in Python that nobody has agreed to.
         ResultError: if ``out`` has other files or is being written to, or cannot be written, or a form of
             figures does not exist; where writing fails, the result is
             then kept in a temporary folder that the message names, if there is room. Without ``out``, if
@@ -129,7 +132,7 @@ def run(
     if way is None:
         way = Simulated()
         way.cores = cores
-    setup = resolve(scenario)
+    setup = resolve(scenario, Needed.ALL)
     check_memory(setup, scenario.origin, copies=cores)
     setup = way.prepared(scenario, setup)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:

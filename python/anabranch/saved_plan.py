@@ -14,7 +14,7 @@ from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.algorithm import name_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.plan_file import plan_text
 from anabranch.worst_loads import plan_of_all_pairs
 
@@ -36,7 +36,7 @@ def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
     """
     if file.exists() and not replace:
         raise ResultError(f"{file}: exists; choose another name, or give --replace (replace=True)")
-    setup = resolve(scenario)
+    setup = resolve(scenario, Needed.ROUTES)
     routing = scenario.routing
     about = {
         "anabranch": __version__,

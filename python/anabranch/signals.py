@@ -13,6 +13,10 @@ from typing import Any
 
 # Windows has no SIGHUP.
 _ENDING = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
+# Their names in the module are taken away from code of the user's own while it runs (own/running.py).
+_raise_signal = signal.raise_signal
+if sys.platform != "win32":
+    _pthread_kill = signal.pthread_kill
 _last: int | None = None
 _raise_at: float | None = None
 """When a signal is heard all the same; None while none waits."""
@@ -66,9 +70,9 @@ def _raise_soon(number: int, after_s: float = 0.05) -> threading.Timer:
 def _send(number: int) -> None:
     """To the main thread, which may wait in a call of the system; Windows has no signals for threads."""
     if sys.platform == "win32":
-        signal.raise_signal(number)
+        _raise_signal(number)
     else:
-        signal.pthread_kill(threading.main_thread().ident or 0, number)
+        _pthread_kill(threading.main_thread().ident or 0, number)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -161,6 +165,6 @@ def deferred(inside: Callable[[], bool] = lambda: False) -> Iterator[Deferred]:
             signal.signal(number, signal.SIG_IGN if ends and done is _interrupt else done)
     if heard.number is not None and (not heard.answered or taken[heard.number] is signal.SIG_DFL):
         try:
-            signal.raise_signal(heard.number)
+            _raise_signal(heard.number)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(heard.kept) from None

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.own.failure import failed
+from anabranch.own.running import guarded
 from anabranch.result import Result, frame
 from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
@@ -24,7 +25,7 @@ from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import changes_of, resolve_names
+from anabranch.setup import Needed, changes_of, resolve_names
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import deferred
@@ -70,7 +71,7 @@ class Simulation:
             ScenarioError: if the scenario cannot be run.
         """
         self._scenario = scenario
-        setup, self._network = resolve_names(scenario)
+        setup, self._network = resolve_names(scenario, Needed.ALL)
         check_memory(setup, scenario.origin)
         self._captures: Path | None = None
         if setup.captures:
@@ -83,7 +84,8 @@ class Simulation:
         self._numbers: dict[str, int] | None = None
         self._begin = time.perf_counter()
         try:
-            self._core = setup.core().start(self._planned.plan)
+            with guarded(setup.agreement):
+                self._core = setup.core().start(self._planned.plan)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -137,7 +139,8 @@ class Simulation:
         else:
             to = int(Span.validate(until))
         try:
-            self._core.advance(to, progress)
+            with guarded(self._setup.agreement):
+                self._core.advance(to, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None
         return self

@@ -31,7 +31,7 @@ from anabranch.routing.robust import worst_case as evaluate
 from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.reach import Reach
@@ -301,7 +301,7 @@ def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
     Raises:
         ScenarioError: if the scenario cannot be run, or has no bounds.
     """
-    setup = resolve(scenario)
+    setup = resolve(scenario, Needed.ROUTES)
     if setup.demand is None:
         message = 'is missing; the worst case is over the matrices within bounds, such as pair = "50 Mbps"'
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)

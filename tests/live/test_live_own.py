@@ -77,7 +77,7 @@ def test_ctrl_c_ends_an_endless_loop(live_run: LiveRun, tmp_path: Path) -> None:
     body = "open('looping', 'w').close()\n        while True: pass"
     (tmp_path / "mine.py").write_text(WINDOW.replace("BODY", body), encoding="utf-8")
     (tmp_path / "s.toml").write_text(SCENARIO.replace("CONTROL", "mine:Window"), encoding="utf-8")
-    command = [sys.executable, "-m", "anabranch", "live", "s.toml"]
+    command = [sys.executable, "-m", "anabranch", "live", "s.toml", "--trust"]
     with subprocess.Popen(  # noqa: S603 - a program of ours
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True
     ) as program:

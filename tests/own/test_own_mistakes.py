@@ -181,7 +181,7 @@ def written(base: Path, control: str = MINE) -> None:
 def test_the_command_says_one_message_and_no_traceback_of_ours(module: Callable[[str], Path]) -> None:
     base = module(SIMPLE.replace("self.reduce(episode)", "1 / 0"))
     written(base)
-    process = command(base, "run", "s.toml", "--out", "r")
+    process = command(base, "run", "s.toml", "--out", "r", "--trust")
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "Simple.on_loss, at " in said
@@ -196,7 +196,7 @@ def test_an_endless_loop_hears_ctrl_c(steps: int, module: Callable[[str], Path])
         SIMPLE.replace("self.reduce(episode)", "open('here', 'w').close()\n            while True: pass")
     )
     written(base)
-    process = command(base, "run", "s.toml", "--out", "r")
+    process = command(base, "run", "s.toml", "--out", "r", "--trust")
     deadline = time.monotonic() + 30
     while not (base / "here").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -212,12 +212,12 @@ def test_an_endless_loop_hears_ctrl_c(steps: int, module: Callable[[str], Path])
 def test_a_study_tells_a_failing_class_before_it_runs(module: Callable[[str], Path]) -> None:
     base = module(SIMPLE + "\n        def start(self):\n            1 / 0\n")
     with pytest.raises(StudyError, match=r"Simple.start, at 0 s of the run: ZeroDivisionError"):
-        study(base).run(1)
+        study(base).run(1, trust=True)
 
 
 def test_a_study_keeps_the_reason_of_a_failing_run(module: Callable[[str], Path]) -> None:
     base = module(SIMPLE.replace("self.reduce(episode)", "1 / 0"))
-    runs = study(base).run(1).runs
+    runs = study(base).run(1, trust=True).runs
     assert runs["status"].unique().to_list() == ["failed"]
     assert "Simple.on_loss, at " in runs["reason"][0]
 
@@ -232,7 +232,7 @@ def test_a_class_that_no_worker_can_import_is_refused(module: Callable[[str], Pa
         control = '{ python = "__main__:Simple" }'
         assert scenario(control, base).run().flows.height == 2
         with pytest.raises(StudyError, match="Simple cannot be sent to workers; put it into a file"):
-            study(base, control).run(1)
+            study(base, control).run(1, trust=True)
     finally:
         del main.Simple  # type: ignore[attr-defined]
 

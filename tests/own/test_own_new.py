@@ -21,6 +21,9 @@ def test_the_commands_of_the_page_lead_to_a_study_with_figures(tmp_path: Path) -
     (block,) = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     commands = [line for line in block.splitlines() if line and not line.startswith("#")]
     assert len(commands) <= MOST_COMMANDS
+    # What the page's user has written himself needs no question; root is asked, and has said yes before.
+    _, scenario, _ = new("congestion-control", "gentle", tmp_path / "looked-at")
+    Scenario.load(scenario, {"run.duration": "1 ms"}).run(trust=True)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(  # noqa: S603 - the page's own commands
         ["/bin/sh", "-ec", block], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True, timeout=300
@@ -40,9 +43,9 @@ def test_what_is_new_runs_and_can_be_studied(kind: str, tmp_path: Path) -> None:
     ]
     assert "class MyOwn" in module.read_text()
     assert not re.search("mine", (module.read_text() + scenario.read_text() + study.read_text()).lower())
-    result = Scenario.load(scenario, {"run.duration": "1 s"}).run()
+    result = Scenario.load(scenario, {"run.duration": "1 s"}).run(trust=True)
     assert result.flows["goodput_mbps"].min() > 0
-    assert design(Study.load(study)).runs >= 18
+    assert design(Study.load(study).trusted()).runs >= 18
 
 
 REFUSED = [

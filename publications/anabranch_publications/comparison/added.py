@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from anabranch.command_options import load_scenario
 from anabranch.errors import Problem
 from anabranch.scenario.files import with_files
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch_publications.comparison.systems import SYSTEMS, System
@@ -19,16 +21,21 @@ _CONTROL = ("application", "metric", "statistics_interval", "table", "linger")
 """Fields of ``[controller]`` that belong to a system; the others say where it is."""
 
 
-def added_systems(files: Sequence[Path]) -> tuple[System, ...]:
+def added_systems(files: Sequence[Path], *, trust: bool = False) -> tuple[System, ...]:
     """A system for each scenario, named after its file, or its folder where that is ``scenario.toml``.
 
+    Args:
+        files: the scenarios.
+        trust: let the code that they name run without a question.
+
     Raises:
+        ConsentError: if nobody has agreed to that code.
         ComparisonError: if a name is taken, or the flows of a scenario have several transports.
         ScenarioError: if a scenario cannot be read.
     """
     found: dict[str, System] = {}
     for file in files:
-        system = _system(file)
+        system = _system(file, trust=trust)
         if system.name in SYSTEMS or system.name in found:
             message = f"there is a system {quoted(system.name)} already; rename the file {file}"
             raise ComparisonError([Problem("--add", message)])
@@ -36,8 +43,8 @@ def added_systems(files: Sequence[Path]) -> tuple[System, ...]:
     return tuple(found.values())
 
 
-def _system(file: Path) -> System:
-    scenario = Scenario.load(file)
+def _system(file: Path, *, trust: bool) -> System:
+    scenario = load_scenario(file, None, None, routes_only=False, trust=trust)
     name = file.resolve().parent.name if file.stem == "scenario" else file.stem
     routing = {
         key: value for key, value in _there(scenario, "routing").items() if key not in _NOT_OF_A_SYSTEM
@@ -53,6 +60,7 @@ def _system(file: Path) -> System:
         _transport(scenario, file),
         {"scheme": "shortest", **({} if control else routing)},
         control or None,
+        Provenance.worker(scenario.provenance.agreement),
     )
 
 

@@ -12,7 +12,8 @@ import polars as pl
 
 from anabranch.errors import AnabranchError, Problem, ScenarioError
 from anabranch.routes import plan
-from anabranch.setup import resolve
+from anabranch.scenario.provenance import agreed_together
+from anabranch.setup import Needed, resolve
 from anabranch.study import Factor, FactorInfo, Level, Metric, MetricInfo, Study, StudyResult
 from anabranch.study.check import design
 from anabranch.study.model import Output, Progress
@@ -228,7 +229,8 @@ class _OnSubject:
             self._note(system, expected(part), self._subject.unbounded)
             return False
         try:
-            setup = resolve(self._subject.scenario(part, self._fields[system.name]))
+            fields = self._fields[system.name]
+            setup = resolve(self._subject.scenario(part, fields, system.provenance), Needed.ALL)
             plan(setup, self._subject.origin)
         except ScenarioError as error:
             self._note(system, expected(part), _line(error))
@@ -246,6 +248,7 @@ class _OnSubject:
             {"title": data["title"], "scenario": data, "replications": replications, "keep": "tables"},
             origin=self._subject.origin,
             base=self._subject.base,
+            provenance=agreed_together([system.provenance for system in systems]),
         )
         metric = Metric(name="delivered_bytes", column="delivered_bytes", statistic="sum")
         return _copied(study, factors=[Factor(label="system", level=levels)], metrics=[metric])

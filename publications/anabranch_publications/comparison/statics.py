@@ -11,8 +11,9 @@ from typing import Any
 
 from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import resolve
+from anabranch.setup import Needed, resolve
 from anabranch.worst_loads import plan_of_all_pairs, worst_loads
 from anabranch_publications.comparison.subjects import SENDER, Subject
 from anabranch_publications.comparison.systems import LOAD_MARGIN, OPTIMAL_TIME_S, PATHS, System
@@ -69,7 +70,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
     Raises:
         ScenarioError: if its routes cannot be planned.
     """
-    scenario = _scenario(subject, routing)
+    scenario = _scenario(subject, routing, system.provenance)
     loads = worst_loads(scenario, failures=failures)
     worst = loads.worst_failure
     if worst is not None and not worst.load > 0:
@@ -81,7 +82,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
         stranded = 100 * max(len(case.stranded) for case in loads.failures) / pairs
     mean = most = None
     if system.entries != "flow":
-        routers = RouterNetwork.of(resolve(scenario))
+        routers = RouterNetwork.of(resolve(scenario, Needed.ROUTES))
         planned = plan_of_all_pairs(routers, subject.origin)
         paths = _paths(routers, planned)
         counts = (destination_entries if system.entries == "destination" else path_entries)(paths)
@@ -120,10 +121,10 @@ def _paths(routers: RouterNetwork, planned: Planned) -> list[list[int]]:
     ]
 
 
-def _scenario(subject: Subject, routing: Mapping[str, Any]) -> Scenario:
+def _scenario(subject: Subject, routing: Mapping[str, Any], provenance: Provenance | None = None) -> Scenario:
     fields = {
         "routing": {**routing, "demand": subject.demand},
         "transport": {SENDER: {"preset": "cubic"}},
         "event": [],
     }
-    return subject.scenario(None, fields)
+    return subject.scenario(None, fields, provenance)

@@ -11,6 +11,7 @@ from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing.router_network import RouterNetwork
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.reading import parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
@@ -107,14 +108,16 @@ class Subject:
             r"[^a-z0-9]+", "-", self.name.lower().removeprefix("zoo/").removeprefix("sndlib/")
         ).strip("-")
 
-    def scenario(self, part: Part | None, fields: Mapping[str, Any]) -> Scenario:
-        """The scenario of a part, or of the first one, with further fields.
+    def scenario(
+        self, part: Part | None, fields: Mapping[str, Any], provenance: Provenance | None = None
+    ) -> Scenario:
+        """The scenario of a part, or of the first one, with further fields and where these come from.
 
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
         settings = {**self.data, **(part or self.parts[0]).settings, **fields}
-        return Scenario.from_data(settings, origin=self.origin, base=self.base)
+        return Scenario.from_data(settings, origin=self.origin, base=self.base, provenance=provenance)
 
 
 def subjects(arguments: list[str], *, quick: bool) -> tuple[Subject, ...]:

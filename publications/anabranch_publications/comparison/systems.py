@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from anabranch.errors import Problem
 from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import declared_scheme
 from anabranch.suggest import nearest_remedy
@@ -54,6 +55,8 @@ class System:
     """Fields of ``[routing]``; with a controller, the scheme that gives the paths which it gives to flows."""
     controller: Mapping[str, Any] | None = None
     """Fields of ``[controller]``, where one sets up every flow."""
+    provenance: Provenance = field(default_factory=Provenance)
+    """Where it comes from, and what has been agreed to of the code that it names."""
 
     @property
     def scheme(self) -> str:

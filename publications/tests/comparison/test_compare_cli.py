@@ -212,7 +212,7 @@ def test_a_system_of_ones_own_is_compared(write: Write, anabranch: Anabranch, tm
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "still.py").write_text(CONTROL, encoding="utf-8")
     (tmp_path / "mine" / "scenario.toml").write_text(STILL, encoding="utf-8")
-    options = ("--systems", "hops", "--add", "mine/scenario.toml", "--replications", "1", "--json")
+    options = ("--systems", "hops", "--add", "mine/scenario.toml", "--replications", "1", "--json", "--trust")
     done = anabranch("compare", write(), "--out", "out", *options)
     assert done.returncode == 0, done.stderr
     found = by_system(json.loads(done.stdout))
@@ -231,7 +231,7 @@ def test_paths_that_a_class_chooses_have_no_worst_load(
     text = STILL.replace('[routing]\nscheme = "shortest"\nmetric = "hops"\n', f"[controller]\n{chosen}")
     text = text.replace('{ python = "still:Still" }', '"newreno"')
     (tmp_path / "least.toml").write_text(text, encoding="utf-8")
-    options = ("--systems", "hops", "--add", "least.toml", "--replications", "1", "--json")
+    options = ("--systems", "hops", "--add", "least.toml", "--replications", "1", "--json", "--trust")
     done = anabranch("compare", write(), "--out", "out", *options)
     assert done.returncode == 0, done.stderr
     found = by_system(json.loads(done.stdout))["least"]
@@ -255,7 +255,7 @@ def test_a_scenario_that_is_no_system_is_refused(
 ) -> None:
     (tmp_path / "still.py").write_text(CONTROL, encoding="utf-8")
     (tmp_path / name).write_text(text, encoding="utf-8")
-    done = anabranch("compare", "NSFNET", "--add", name, "--out", "out")
+    done = anabranch("compare", "NSFNET", "--add", name, "--out", "out", "--trust")
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()

@@ -22,15 +22,18 @@ class Scenario(file.Scenario):
 
         return notebook.scenario_html(self)
 
-    def routes(self) -> Routes:
+    def routes(self, *, trust: bool = False) -> Routes:
         """The routes of all its pairs; nothing is simulated.
+
+        With ``trust``, a routing scheme of somebody else's may run (docs/security.md); it is the same below.
 
         Raises:
             ScenarioError: if the scenario cannot be run.
+            ConsentError: if nobody has agreed to code that would run.
         """
         from anabranch.api.routes import routes  # noqa: PLC0415 - imports the metrics, and tables
 
-        return routes(self)
+        return routes(self.trusted() if trust else self)
 
     def check_forwarding(self) -> ForwardingCheck:
         """Whether routers that each forward by the metric agree on its paths; nothing is simulated.
@@ -42,28 +45,33 @@ class Scenario(file.Scenario):
 
         return check_forwarding(self)
 
-    def worst_case(self, *, failures: bool = False) -> WorstLoads:
+    def worst_case(self, *, failures: bool = False, trust: bool = False) -> WorstLoads:
         """The highest load of every link within ``routing.demand``, with a matrix that causes it.
 
         Args:
             failures: look at every failure of a single edge (both directions of a link) as well.
+            trust: let a routing scheme of somebody else's run.
 
         Raises:
             ScenarioError: if the scenario cannot be run, or has no bounds.
+            ConsentError: if nobody has agreed to code that would run.
         """
         from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
 
-        return worst_loads(self, failures=failures)
+        return worst_loads(self.trusted() if trust else self, failures=failures)
 
-    def start(self) -> Simulation:
+    def start(self, *, trust: bool = False) -> Simulation:
         """A run in steps: it stands at time zero, and goes on when it is told to.
+
+        With ``trust``, code of somebody else's may run.
 
         Raises:
             ScenarioError: if the scenario cannot be run.
+            ConsentError: if nobody has agreed to code that would run.
         """
         from anabranch.api.runs import Simulation  # noqa: PLC0415 - imports what simulates
 
-        return Simulation(self)
+        return Simulation(self.trusted() if trust else self)
 
     def run(
         self,
@@ -73,17 +81,20 @@ class Scenario(file.Scenario):
         replace: bool = False,
         live: bool = False,
         cores: int = 1,
+        trust: bool = False,
     ) -> Result:
         """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page too.
 
         With ``live``, it runs between real hosts of this machine, in real time (docs/live.md). With two
-        ``cores``, its network is divided between them, where that pays (docs/parallel.md).
+        ``cores``, its network is divided between them, where that pays (docs/parallel.md). With ``trust``,
+        code of somebody else's may run.
 
         Raises:
             ScenarioError: if the scenario cannot be run.
+            ConsentError: if nobody has agreed to code that would run.
             LiveError: if the machine can do no live runs.
             ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
         from anabranch.api.runs import run  # noqa: PLC0415 - imports what simulates
 
-        return run(self, out=out, page=page, replace=replace, live=live, cores=cores)
+        return run(self, out=out, page=page, replace=replace, live=live, cores=cores, trust=trust)

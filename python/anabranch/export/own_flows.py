@@ -6,6 +6,7 @@ between two nodes are as one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,7 @@ from anabranch.errors import ExportError
 from anabranch.export.job import OwnPlan
 from anabranch.export.layout import DeviceLayout
 from anabranch.plan_paths import PlanPaths
+from anabranch.scenario.algorithm import PYTHON, resolved
 from anabranch.setup import Setup
 from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 
@@ -38,7 +40,7 @@ def own_plans(
 
 
 def _own_flows(layout: DeviceLayout, setup: Setup, made: _core.Plan) -> Iterator[OwnFlow]:
-    simulation = replace(setup, captures=[]).core().start(made)
+    simulation = _without_code(replace(setup, captures=[])).core().start(made)
     for number, flow in enumerate((*setup.flows, *setup.datagrams)):
         if not flow.routing:
             continue
@@ -53,6 +55,34 @@ def _own_flows(layout: DeviceLayout, setup: Setup, made: _core.Plan) -> Iterator
                 (layout.address(flow.origin), source[1]),
                 (layout.address(flow.to), destination[1]),
             )
+
+
+def _without_code(setup: Setup) -> Setup:
+    """A setup with the same addresses and ports, in which algorithms of ours stand for the user's own."""
+    spread = setup.routing.load_balancing
+    if spread.get("algorithm") == PYTHON:
+        setup = replace(
+            setup, routing=replace(setup.routing, load_balancing=resolved("load_balancing", "flow"))
+        )
+    transports = [replace(transport, config=_ours(transport.config)) for transport in setup.transports]
+    return replace(setup, transports=transports, own=())
+
+
+def _ours(config: dict[str, Any]) -> dict[str, Any]:
+    preset = "mptcp" if "tcp" in config else "newreno"
+    ours: dict[str, Any] = json.loads(_core.resolve_transport(_core.transport_preset(preset)))
+    return _replaced(config, ours)
+
+
+def _replaced(config: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: ours[name]
+        if isinstance(value, dict) and value.get("algorithm") == PYTHON
+        else _replaced(value, ours[name])
+        if name == "tcp"
+        else value
+        for name, value in config.items()
+    }
 
 
 def _check_apart(layout: DeviceLayout, setup: Setup, flows: Sequence[OwnFlow]) -> None:

@@ -23,6 +23,7 @@ from anabranch.live.programs import Asked, host_nodes, with_carriers
 from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
 from anabranch.own.failure import failed
+from anabranch.own.running import guarded
 from anabranch.result import Result
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
@@ -103,7 +104,8 @@ class Live(runner.Simulated):
         load = os.getloadavg()
         try:
             self._network = self.network(own, setup, planned)
-            found = self._network.run(scenario, heard, progress)
+            with guarded(setup.agreement):
+                found = self._network.run(scenario, heard, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None
         ended_s = float(str(found.outcome["summary"]["ended_s"]))

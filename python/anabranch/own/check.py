@@ -34,6 +34,10 @@ class Chosen:
         """An object of it."""
         return self.cls(**dict(self.parameters))
 
+    def abilities(self) -> dict[str, bool]:
+        """What the core must know of the class beside its code."""
+        return {}
+
 
 class SchedulerMaker(Chosen):
     """Makes the scheduler of each connection."""
@@ -73,6 +77,10 @@ class BalancerMaker(Chosen):
 class ApplicationMaker(Chosen):
     """Makes the application of a controller."""
 
+    def abilities(self) -> dict[str, bool]:
+        """Whether it hears of probes."""
+        return {"probes_links": self.cls.on_probe is not ControllerApplication.on_probe}
+
     def __call__(
         self,
         nodes: list[str],
@@ -91,6 +99,15 @@ class ApplicationMaker(Chosen):
 
 class Maker(Chosen):
     """Makes the congestion control of each connection."""
+
+    def abilities(self) -> dict[str, bool]:
+        """Which of the costly hooks it has."""
+        cls: type[CongestionControl] = self.cls
+        return {
+            "measures_rate": cls.measures_rate,
+            "judges_losses": cls.on_segment_lost is not CongestionControl.on_segment_lost,
+            "counts_marks": cls.on_ecn_feedback is not CongestionControl.on_ecn_feedback,
+        }
 
     def __call__(self, mss_bytes: int, initial_window_bytes: int, seed: int) -> CongestionControl:
         """The control at the start of a connection."""
@@ -235,7 +252,7 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
         cls(**checked)
     except ValueError as error:
         raise LoadError(f"{cls.__name__}: {error}") from None
-    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
         raise LoadError(place_of_mistake(error, f"{cls.__name__} cannot be made")) from None
     return checked
 

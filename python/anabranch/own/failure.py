@@ -31,7 +31,7 @@ def place_of_mistake(error: BaseException, where: str, called: Any = None) -> st
         where: what was done with the code.
         called: what was called of it, for an error that was found behind the call.
     """
-    message = f"{where}: {type(error).__name__}: {error}"
+    message = f"{where}: {type(error).__name__}: {_said(error)}"
     if isinstance(error, SyntaxError):
         return f"{where}: {Path(error.filename or '?').name}, line {error.lineno}: {error.msg}"
     frames = _frames(error)
@@ -43,6 +43,12 @@ def place_of_mistake(error: BaseException, where: str, called: Any = None) -> st
         # What the core has found: the hook itself has returned.
         return f'{where}: {error}\n  File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
     return message
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SystemExit) and not isinstance(error.code, str):
+        return f"it would end the program that runs it, with status {error.code or 0}"
+    return str(error)
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:

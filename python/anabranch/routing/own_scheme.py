@@ -13,6 +13,7 @@ from anabranch.errors import OwnCodeError
 from anabranch.own.check import Chosen
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.routing import Pair, RoutingNetwork, RoutingScheme
+from anabranch.own.running import own_code_runs
 from anabranch.plan_paths import WeightedPath
 from anabranch.routing.planned import Planned, pairs_of, plan_of
 from anabranch.setup.model import Setup, Tagged
@@ -25,19 +26,20 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
 
     Args:
         setup: the scenario, resolved.
-        parameters: ``code``, the class with its parameters.
+        parameters: ``code``, the class with its parameters, and ``agreement``, what may run.
 
     Raises:
         OwnCodeError: if it fails, or gives no paths of these pairs.
     """
     chosen = parameters["code"]
-    assert isinstance(chosen, Chosen)  # noqa: S101 - of setup/own.py
+    assert isinstance(chosen, Chosen)  # noqa: S101 - of setup/own.py, for Needed.ROUTES
     answers = chosen.cls.paths if chosen.cls.routes is RoutingScheme.routes else chosen.cls.routes
     network = _network(setup)
     try:
-        routes = chosen.make().routes(network)
-        checked = {pair: _checked(network, pair, routes) for pair in network.pairs}
-    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+        with own_code_runs(parameters["agreement"]):
+            routes = chosen.make().routes(network)
+            checked = {pair: _checked(network, pair, routes) for pair in network.pairs}
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
         raise OwnCodeError(place_of_mistake(error, answers.__qualname__, answers)) from None
     return Planned(plan_of(checked))
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
+
+from anabranch.scenario.messages import place
 
 FILE = "file:"
 """Before the name of a file, relative to the scenario's folder."""
@@ -21,11 +26,54 @@ _CODE = {
     ("transport", "*", "congestion_control", "python"),
     ("transport", "*", "scheduler", "python"),
     ("routing", "scheme", "python"),
+    ("traffic", None, "routing", "scheme", "python"),
     ("routing", "load_balancing", "python"),
     ("controller", "application", "python"),
 }
 """Fields that name a class of the user's own, * for any key."""
 _CODE_FOLDER = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeReference:
+    """A class of the user's own that a scenario names."""
+
+    place: str
+    """Where, such as ``transport.mine.congestion_control``."""
+    python: str
+    """``module:Class``, or ``path/of/a/file.py:Class``."""
+    makes_routes: bool
+    """Whether it is a routing scheme, without which there is no plan."""
+
+    @property
+    def module(self) -> str:
+        """The module, or its file."""
+        return self.python.partition(":")[0]
+
+
+def code_references(value: Any, steps: Sequence[str | int] = ()) -> Iterator[CodeReference]:
+    """The classes of the user's own that a scenario names, or a part of it.
+
+    Args:
+        value: its tables, or plain data.
+        steps: where in a scenario they stand.
+    """
+    at = tuple(None if isinstance(step, int) else step for step in steps)
+    fields = [field for field in _CODE if _leads(at, field)]
+    if any(len(at) == len(field) for field in fields):
+        if isinstance(value, str):
+            yield CodeReference(place(steps[:-1]), value, makes_routes=at[-2] == "scheme")
+        return
+    following = {field[len(at)] for field in fields}
+    entries: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, list):
+        entries = enumerate(value) if None in following else ()
+    elif isinstance(value, dict):
+        entries = ((str(key), entry) for key, entry in value.items() if {key, "*"} & following)
+    elif isinstance(value, BaseModel):
+        entries = ((name, getattr(value, name)) for name in type(value).model_fields if name in following)
+    for step, entry in entries:
+        yield from code_references(entry, (*steps, step))
 
 
 def names_file(text: str) -> bool:

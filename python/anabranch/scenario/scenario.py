@@ -16,10 +16,11 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
-from anabranch.scenario.files import with_files
+from anabranch.scenario.files import CodeReference, code_references, with_files
 from anabranch.scenario.messages import known_keys, problems, unknown_choice, unknown_key
 from anabranch.scenario.network import Network
 from anabranch.scenario.profile import Profile
+from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
@@ -71,6 +72,7 @@ class Scenario(Table):
 
     _origin: str | None = PrivateAttr(default=None)
     _base: Path | None = PrivateAttr(default=None)
+    _provenance: Provenance = PrivateAttr(default=Provenance())
 
     def __eq__(self, other: object) -> bool:
         """Whether two scenarios say the same, wherever they come from."""
@@ -93,7 +95,7 @@ class Scenario(Table):
         for path, source in kept.items():
             (folder / path).parent.mkdir(exist_ok=True)
             shutil.copyfile(source, folder / path)
-        return type(self).from_data(data) if kept else self
+        return type(self).from_data(data, provenance=self._provenance) if kept else self
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
@@ -108,6 +110,25 @@ class Scenario(Table):
         """Folder that ``file:`` topologies are relative to; None for the current one."""
         return self._base
 
+    @property
+    def provenance(self) -> Provenance:
+        """The file it was read from, and what has been agreed to of the code that it names."""
+        return self._provenance
+
+    def trusted(self) -> Self:
+        """The same scenario, whose code in Python runs without a question; see docs/security.md."""
+        same = self.model_copy()
+        same._provenance = self._provenance.with_trust()
+        return same
+
+    def agree(self, agreement: Agreement) -> None:
+        """Notes what has been agreed to, so that nobody is asked twice."""
+        self._provenance = self._provenance.with_agreement(agreement)
+
+    def code(self) -> list[CodeReference]:
+        """The classes of the user's own that it names."""
+        return list(code_references(self))
+
     @classmethod
     def load(cls, path: Path | str, overrides: Mapping[str, str] | None = None) -> Self:
         """The scenario in a TOML file.
@@ -120,7 +141,9 @@ class Scenario(Table):
             ScenarioError: with everything that is wrong with it.
         """
         path = Path(path)
-        return cls.loads(read_text(path), overrides, origin=path.name, base=path.parent)
+        scenario = cls.loads(read_text(path), overrides, origin=path.name, base=path.parent)
+        scenario._provenance = Provenance.of_file(path)
+        return scenario
 
     @classmethod
     def loads(
@@ -178,8 +201,22 @@ class Scenario(Table):
             raise ScenarioError(found, self._origin)
 
     @classmethod
-    def from_data(cls, data: object, *, origin: str | None = None, base: Path | None = None) -> Self:
+    def from_data(
+        cls,
+        data: object,
+        *,
+        origin: str | None = None,
+        base: Path | None = None,
+        provenance: Provenance | None = None,
+    ) -> Self:
         """The scenario in plain data, as a TOML parser returns it.
+
+        Args:
+            data: the data.
+            origin: name of the file it came from, for messages.
+            base: folder that names of files are relative to; None for the current one.
+            provenance: the file that it was read from, which decides whether its code runs unasked; left out
+                where the program itself has made the data.
 
         Raises:
             ScenarioError: with everything that is wrong with it.
@@ -190,6 +227,7 @@ class Scenario(Table):
             found = [*problems(error, cls), *_unknown_transports(data)]
             raise ScenarioError(list(dict.fromkeys(found)), origin) from None
         scenario._origin, scenario._base = origin, base
+        scenario._provenance = provenance or Provenance()
         return scenario
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
@@ -205,7 +243,9 @@ class Scenario(Table):
         data = self.data()
         for field, value in changes.items():
             data = self._with(data, field, _plain(value), self._origin)
-        changed = type(self).from_data(data, origin=self._origin, base=self._base)
+        changed = type(self).from_data(
+            data, origin=self._origin, base=self._base, provenance=self._provenance
+        )
         changed._check_transports()
         return changed
 

@@ -6,10 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from anabranch.errors import ConsentError
 from anabranch.scenario.algorithm import Own, resolved
 from anabranch.scenario.controller import BY_SUBFLOW
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
+from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
@@ -29,7 +31,7 @@ from anabranch.setup.model import (
     TransportSetup,
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup, router_setups
-from anabranch.setup.own import OwnCode
+from anabranch.setup.own import Needed, OwnCode
 from anabranch.setup.own_routes import TrafficRoutes, core_scheme
 from anabranch.setup.problems import Problems
 from anabranch.setup.profile import profile_events
@@ -38,7 +40,7 @@ from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
 from anabranch.setup.watched import LOG, SEQUENCES, WatchedFlows
 
-__all__ = ["Setup", "resolve"]
+__all__ = ["Needed", "Setup", "agree", "resolve"]
 
 # A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
 _MOST_SERIES_ROWS = 500_000_000
@@ -46,28 +48,35 @@ _MOST_SERIES_ROWS = 500_000_000
 _MOST_SUBFLOWS = 255
 
 
-def resolve(scenario: Scenario) -> Setup:
+def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     """The scenario as the engine reads it.
+
+    Args:
+        scenario: the scenario.
+        needed: which classes of the user's own are loaded; the others are placeholders, which cannot run.
 
     Raises:
         ScenarioError: with every name that is not there, every pair that is not connected, and whatever
             else can only be seen with the network at hand.
+        ConsentError: if nobody has agreed to code that is needed.
     """
-    return resolve_names(scenario)[0]
+    return resolve_names(scenario, needed)[0]
 
 
-def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
+def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[Setup, ResolvedNetwork]:
     """The same, and the network by whose names :func:`changes_of` goes.
 
     Raises:
         ScenarioError: as :func:`resolve`.
+        ConsentError: as :func:`resolve`.
     """
     problems = Problems(scenario.origin)
+    own = OwnCode(scenario.base, problems, needed, agree(scenario, needed))
     network = ResolvedNetwork(scenario, problems)
-    transports = Transports(scenario, problems)
-    controller = ResolvedController(scenario, network, transports.own, problems)
+    transports = Transports(scenario, own, problems)
+    controller = ResolvedController(scenario, network, own, problems)
     demand = demand_setup(scenario, network, problems)
-    own_routes = TrafficRoutes(scenario, transports.own, problems)
+    own_routes = TrafficRoutes(scenario, own, problems)
     flows = Flows(scenario, network, controller, (transports, own_routes), demand, problems)
     transports.check_unused()
     governed = scenario.controller is not None
@@ -89,10 +98,10 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     sequences, log = (watched.chosen(scenario.run_settings, field) for field in (SEQUENCES, LOG))
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
-    planner = planner_setup(scenario.routing, transports.own)
+    planner = planner_setup(scenario.routing, own)
     if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
         planner["given"] = given
-    spread = _spread(scenario, transports.own, network)
+    spread = _spread(scenario, own, network)
     if scenario.run_settings.until == "done" and not connections.can_complete.any():
         problems.add(
             "run.until",
@@ -122,9 +131,32 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         demand=demand,
         own_routes=tuple(own_routes.routes),
         provenance=tuple(network.provenance),
-        own=transports.own.makers,
+        own=own.makers,
+        agreement=own.agreement if own.makers else None,
     )
     return setup, network
+
+
+def agree(scenario: Scenario, needed: Needed) -> Agreement | None:
+    """What may run of the code that is needed; None where none is. Nothing of it runs here.
+
+    Raises:
+        ConsentError: if nobody has agreed to it.
+        ScenarioError: with what else is wrong then, in its place.
+    """
+    references = needed.of(scenario.code())
+    if not references:
+        return None
+    from anabranch.own.consent import agreement_of  # noqa: PLC0415 - few scenarios have such code
+
+    try:
+        found = agreement_of(scenario.provenance, references, scenario.base)
+    except ConsentError:
+        # Nobody should be asked about what cannot run anyway.
+        resolve_names(scenario)
+        raise
+    scenario.agree(found)
+    return found
 
 
 def _spread(scenario: Scenario, own: OwnCode, network: ResolvedNetwork) -> Tagged:

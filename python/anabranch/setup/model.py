@@ -7,18 +7,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from anabranch import _core
-from anabranch.own.check import Chosen
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
+
+if TYPE_CHECKING:
+    from anabranch.own.check import Chosen
+    from anabranch.scenario.provenance import Agreement
 
 Tagged = dict[str, Any]
 """One of several forms, told apart by a key such as ``algorithm`` or ``kind``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotLoaded:
+    """A class of the user's own that is not needed for what is asked of the setup: nothing of it has run."""
+
+    python: str
+    parameters: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +220,10 @@ class Setup:
     """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
-    own: tuple[Chosen, ...] = ()
+    own: tuple[Chosen | NotLoaded, ...] = ()
     """What makes algorithms of the user's own, which the core gets as it is."""
+    agreement: Agreement | None = field(default=None, compare=False)
+    """Which code of the user's own may run; None where none is needed. The engine does not see it."""
     _read: _core.Setup | None = field(default=None, init=False, repr=False, compare=False)
 
     def core(self) -> _core.Setup:
@@ -251,7 +264,7 @@ class Setup:
         return _text(self.data())
 
     def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
-        unseen = ("flows", "provenance", "planner", "demand", "own", "own_routes", "_read")
+        unseen = ("flows", "provenance", "planner", "demand", "own", "agreement", "own_routes", "_read")
         data = {
             entry.name: _plain(getattr(self, entry.name))
             for entry in fields(self)

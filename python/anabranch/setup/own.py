@@ -1,95 +1,130 @@
-"""Algorithms of the user's own: the classes that a scenario names, loaded and checked."""
+"""Algorithms of the user's own: the classes that a scenario names, loaded where they are needed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from anabranch.own.check import (
-    CONGESTION_CONTROL,
-    CONTROLLER_APPLICATION,
-    LOAD_BALANCER,
-    ROUTING_SCHEME,
-    SCHEDULER,
-    BalancerMaker,
-    Chosen,
-    Kind,
-    parameters_of,
-)
-from anabranch.own.congestion import CongestionControl
-from anabranch.own.controller import ControllerApplication
-from anabranch.own.load import LoadError, load
 from anabranch.scenario.algorithm import PYTHON, Own
-from anabranch.setup.model import LinkSetup
+from anabranch.scenario.files import CodeReference
+from anabranch.scenario.provenance import Agreement
+from anabranch.setup.model import LinkSetup, NotLoaded
 from anabranch.setup.problems import Problems
 
+if TYPE_CHECKING:
+    from anabranch.own.check import Chosen, Kind
+
 _PS_PER_S = 1e12
+
+
+class Needed(Enum):
+    """Which classes of the user's own are loaded: those that what is done with the scenario calls."""
+
+    NOTHING = 0
+    """None: names and numbers are looked at."""
+    ROUTES = 1
+    """Routing schemes: there is to be a plan."""
+    ALL = 2
+    """It is to run."""
+
+    def of(self, references: Sequence[CodeReference]) -> list[CodeReference]:
+        """Those of a scenario's classes that are loaded."""
+        if self is Needed.NOTHING:
+            return []
+        return [entry for entry in references if self is Needed.ALL or entry.makes_routes]
 
 
 class OwnCode:
     """The code that a run brings along; the core names it by its place."""
 
-    def __init__(self, base: Path | None, problems: Problems) -> None:
+    def __init__(
+        self, base: Path | None, problems: Problems, needed: Needed, agreement: Agreement | None
+    ) -> None:
+        """``agreement`` says what may run of the classes that are needed; None where none is."""
         self._base = base
         self._problems = problems
-        self._makers: dict[Chosen, int] = {}
+        self._needed = needed
+        self._agreement = agreement or Agreement()
+        self._makers: dict[Chosen | NotLoaded, int] = {}
 
     @property
-    def makers(self) -> tuple[Chosen, ...]:
+    def makers(self) -> tuple[Chosen | NotLoaded, ...]:
         """What makes algorithms of connections, in the order of their places."""
         return tuple(self._makers)
 
+    @property
+    def agreement(self) -> Agreement:
+        """What may run."""
+        return self._agreement
+
     def control(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A congestion control as the core reads it; None if something is wrong, which is noted."""
-        maker = self._found(chosen, place, CONGESTION_CONTROL)
-        if maker is None:
-            return None
-        cls: type[CongestionControl] = maker.cls
-        return {
-            "algorithm": PYTHON,
-            "code": self._place(maker),
-            "measures_rate": cls.measures_rate,
-            "judges_losses": cls.on_segment_lost is not CongestionControl.on_segment_lost,
-            "counts_marks": cls.on_ecn_feedback is not CongestionControl.on_ecn_feedback,
-        }
+        maker = self._loaded(chosen, place, "CONGESTION_CONTROL")
+        return None if maker is None else self._bound(maker)
 
     def scheduler(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A scheduler of Multipath TCP as the core reads it; None if something is wrong, which is noted."""
-        maker = self._found(chosen, place, SCHEDULER)
-        return None if maker is None else {"algorithm": PYTHON, "code": self._place(maker)}
+        maker = self._loaded(chosen, place, "SCHEDULER")
+        return None if maker is None else self._bound(maker)
 
     def balancer(self, chosen: Own, links: Sequence[LinkSetup]) -> dict[str, Any]:
         """Load balancing as the core reads it; what is wrong is noted."""
-        found = self._found(chosen, "routing.load_balancing", LOAD_BALANCER)
-        if found is None:
+        maker = self._loaded(chosen, "routing.load_balancing", "LOAD_BALANCER")
+        if maker is None:
             return {}
+        if isinstance(maker, NotLoaded):
+            return self._bound(maker)
+        from anabranch.own.check import BalancerMaker  # noqa: PLC0415 - few scenarios have such code
+
         delays = tuple(link.delay / _PS_PER_S for link in links)
         capacities = tuple(float(link.capacity) for link in links)
-        maker = BalancerMaker(found.cls, found.parameters, delays, capacities)
-        return {"algorithm": PYTHON, "code": self._place(maker)}
+        return self._bound(BalancerMaker(maker.cls, maker.parameters, delays, capacities))
 
     def application(self, chosen: Own) -> dict[str, Any]:
         """A controller application as the core reads it; what is wrong is noted."""
-        maker = self._found(chosen, "controller.application", CONTROLLER_APPLICATION)
-        if maker is None:
-            return {}
-        probes = maker.cls.on_probe is not ControllerApplication.on_probe
-        return {"algorithm": PYTHON, "code": self._place(maker), "probes_links": probes}
-
-    def _place(self, maker: Chosen) -> int:
-        return self._makers.setdefault(maker, len(self._makers))
+        maker = self._loaded(chosen, "controller.application", "CONTROLLER_APPLICATION")
+        return {} if maker is None else self._bound(maker)
 
     def scheme(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A routing scheme as its planner takes it; None if something is wrong, which is noted."""
-        found = self._found(chosen, place, ROUTING_SCHEME)
-        return None if found is None else {"algorithm": PYTHON, "code": found}
+        maker = self._loaded(chosen, place, "ROUTING_SCHEME", Needed.ROUTES)
+        if maker is None:
+            return None
+        return {"algorithm": PYTHON, "code": maker, "agreement": self._agreement}
 
-    def _found(self, chosen: Own, place: str, kind: Kind) -> Chosen | None:
+    def _bound(self, maker: Chosen | NotLoaded) -> dict[str, Any]:
+        """The algorithm as the core reads it: its code by its place, and which of its hooks are called."""
+        abilities = {} if isinstance(maker, NotLoaded) else maker.abilities()
+        place = self._makers.setdefault(maker, len(self._makers))
+        return {"algorithm": PYTHON, "code": place, **abilities}
+
+    def _loaded(
+        self, chosen: Own, place: str, kind: str, wanted: Needed = Needed.ALL
+    ) -> Chosen | NotLoaded | None:
+        """What makes objects of a class; None if something is wrong, which is noted.
+
+        Args:
+            chosen: the class, with its parameters.
+            place: where it stands.
+            kind: name of its kind, in own/check.py.
+            wanted: where less than this is needed, the class is not loaded.
+        """
+        # Own code may import much; scenarios without any do not wait for it.
+        from anabranch.own import check  # noqa: PLC0415
+        from anabranch.own.load import LoadError, check_reference, load  # noqa: PLC0415
+        from anabranch.own.running import own_code_runs  # noqa: PLC0415
+
         try:
-            cls = load(chosen.python, self._base)
-            kind.check(cls)
-            return kind.maker(cls, tuple(parameters_of(cls, chosen.parameters).items()))
+            if self._needed.value < wanted.value:
+                check_reference(chosen.python, self._base)
+                return NotLoaded(chosen.python, tuple(chosen.parameters.items()))
+            cls = load(chosen.python, self._base, self._agreement)
+            made: Kind = getattr(check, kind)
+            with own_code_runs(self._agreement):
+                made.check(cls)
+                return made.maker(cls, tuple(check.parameters_of(cls, chosen.parameters).items()))
         except LoadError as mistake:
             self._problems.add(place, str(mistake))
             return None

@@ -31,10 +31,10 @@ _complete = lru_cache(maxsize=1024)(_core.resolve_transport)
 class Transports:
     """The transports of a run, made when a flow first names them."""
 
-    def __init__(self, scenario: Scenario, problems: Problems) -> None:
+    def __init__(self, scenario: Scenario, own: OwnCode, problems: Problems) -> None:
         self._tables = scenario.transport
         self._problems = problems
-        self.own = OwnCode(scenario.base, problems)
+        self.own = own
         self._presets = _core.transport_preset_names()
         self._indices: dict[str, int | None] = {}
         self.setups: list[TransportSetup] = []

@@ -8,21 +8,20 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
+from anabranch.own.running import guarded
 from anabranch.plan_paths import PlanPaths
 from anabranch.result import ENDS_OF_CENSORED
 from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
-from anabranch.scenario.quantity import Quantity, quoted
-from anabranch.scenario.reading import field_steps, parse_toml, read_text, with_value
-from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.reading import field_steps, with_value
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.chance import may_differ
+from anabranch.setup.model import NotLoaded
 from anabranch.setup.problems import refused
 from anabranch.study.design import HOSTS, Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
@@ -32,6 +31,7 @@ from anabranch.study.live_runs import check_live, simulated_hosts
 from anabranch.study.metrics import DEFAULTS, MetricError, is_censored, unmatched, values
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
+from anabranch.study.sources import plain_data, scenario_of, study_agreement
 from anabranch.study.up_time import Tables, with_measures
 
 MOST_RUNS = 1_000_000
@@ -51,6 +51,7 @@ def design(study: Study, *, live: bool = False, against_simulation: bool = False
 
     Raises:
         StudyError: with everything that is wrong with it.
+        ConsentError: if nobody has agreed to code that the scenario or a level names.
         LiveError: if this machine cannot make a live run.
     """
     built = _Check(study, live=live, beside=against_simulation).design()
@@ -73,7 +74,7 @@ class _Check:
             self._taken[HOSTS.info.name] = "whether a run is live"
 
     def design(self) -> Design:
-        data, origin, base = self._scenario()
+        data, origin, base, _ = scenario_of(self._study)
         self._files = InputFiles(base)
         data = self._adopted(data, (), "scenario")
         # Where it is no table, the check of the scenario says so.
@@ -96,6 +97,7 @@ class _Check:
         )
         self._check_count(built)
         self._raise_if_any()
+        built = dataclasses.replace(built, agreement=study_agreement(self._study))
         self._check_levels(built)
         self._raise_if_any()
         return dataclasses.replace(built, solved=solved(), replications=self._replications(built))
@@ -108,19 +110,6 @@ class _Check:
     def _raise_if_any(self) -> None:
         if self._found:
             raise StudyError(self._found, self._study.origin)
-
-    def _scenario(self) -> tuple[dict[str, Any], str | None, Path | None]:
-        """Plain data of the scenario, its name for messages, and the folder of its files."""
-        given, base = self._study.scenario, self._study.base
-        if isinstance(given, Scenario):
-            return given.data(), given.origin, given.base
-        if isinstance(given, dict):
-            return _plain(given), self._study.origin, base
-        path = (base or Path()) / given
-        try:
-            return parse_toml(read_text(path), path.name), path.name, path.parent
-        except ScenarioError as error:
-            raise StudyError([Problem("scenario", str(error))], self._study.origin) from None
 
     def _adopted(self, data: Any, steps: Sequence[str | int], where: str) -> Any:
         """A scenario, or a part of it, with the files that it names taken over."""
@@ -207,7 +196,7 @@ class _Check:
         settings = []
         for name, entry in given.items():
             steps = field_steps(name)
-            settings.append((tuple(steps), self._adopted(_plain(entry), steps, where)))
+            settings.append((tuple(steps), self._adopted(plain_data(entry), steps, where)))
         return tuple(settings)
 
     def _check_duplicates(
@@ -323,7 +312,8 @@ def _first_tables(built: Design, setup: Setup) -> tuple[Tables, Mapping[str, Any
     """
     shortest = dataclasses.replace(setup, duration=1, captures=[])
     routes = plan(shortest, built.origin).plan
-    outcome = shortest.core().simulate(routes)
+    with guarded(shortest.agreement):
+        outcome = shortest.core().simulate(routes)
     tables = outcome["tables"]
     if built.live:
         tables["flows"] = simulated_hosts(tables["flows"])
@@ -378,12 +368,16 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         scenario = built.scenario(levels, base)
         if scenario.capture:
             return None, [Problem("capture", "a study keeps no captures; leave it out")]
-        setup = resolve(scenario)
+        setup = resolve(scenario, Needed.ALL)
         if built.live:
             check_live(scenario, setup)
     except ScenarioError as error:
         return None, list(error.problems)
-    here = [maker.cls.__name__ for maker in setup.own if maker.cls.__module__ == "__main__"]
+    here = [
+        maker.cls.__name__
+        for maker in setup.own
+        if not isinstance(maker, NotLoaded) and maker.cls.__module__ == "__main__"
+    ]
     if here:
         message = f"{here[0]} cannot be sent to workers; put it into a file, and name it as file:{here[0]}"
         return None, [Problem("transport", message)]
@@ -393,7 +387,7 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
 def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
     """Whether it is certain that all replications of a cell are the same run."""
     scenario = built.scenario(levels, base)
-    setup = resolve(scenario)
+    setup = resolve(scenario, Needed.ALL)
 
     def has_single_paths() -> bool:
         made = plan(setup, built.origin).plan
@@ -402,23 +396,8 @@ def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
     if may_differ(setup, has_single_paths):
         return False
     settings = scenario.run_settings.model_copy(update={"replication": scenario.run_settings.replication + 1})
-    other = resolve(scenario.model_copy(update={"run_settings": settings}))
+    other = resolve(scenario.model_copy(update={"run_settings": settings}), Needed.ALL)
     return dataclasses.replace(other, replication=setup.replication) == setup
-
-
-def _plain(given: Any) -> Any:
-    """Plain data of what was built in Python: quantities as text, tables as dictionaries."""
-    match given:
-        case Quantity():
-            return given.text
-        case BaseModel():
-            return given.model_dump(mode="json", exclude_none=True)
-        case dict():
-            return {str(key): _plain(entry) for key, entry in given.items()}
-        case list() | tuple():
-            return [_plain(entry) for entry in given]
-        case _:
-            return given
 
 
 def _inside(inner: str, outer: str) -> bool:

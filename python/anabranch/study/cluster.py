@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import Problem, StudyError
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _CONNECT_TIMEOUT_S = 10
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado.application", "asyncio")
 _MOST_ROUNDS = 2
 """Times that a run is handed to Dask, which itself tries again when it loses a worker (its setting
 ``distributed.scheduler.allowed-failures``): a run may have been lost for what its neighbours did."""
@@ -33,6 +36,25 @@ def run_on_cluster(design: Design, runs: Iterable[int], address: str) -> Iterato
     except ImportError:
         message = '--dask needs the package distributed; install it with: pip install "anabranch[cluster]"'
         raise StudyError([Problem("", message)]) from None
+    with _silent():
+        yield from _with_client(distributed, design, runs, address)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """What Dask logs of a cluster that goes is said by our message; its own has a traceback."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def _with_client(distributed: Any, design: Design, runs: Iterable[int], address: str) -> Iterator[Outcome]:
     try:
         # First: a client of an address that is none leaves a traceback, and takes its time.
         distributed.comm.get_address_host(distributed.comm.normalize_address(address))

@@ -14,6 +14,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing import Solved
 from anabranch.scenario.messages import place
+from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.study.fields import Steps
@@ -80,6 +81,9 @@ class Design:
     """What planners have found out already in the process that checked the study: no run asks again."""
     live: bool = False
     """Whether runs are live, but for those that :data:`HOSTS` says are simulated."""
+    agreement: Agreement | None = None
+    """What may run of the code that the scenario and the levels name, wherever a run takes place; None where
+    they name none."""
 
     @property
     def cells(self) -> int:
@@ -140,7 +144,8 @@ class Design:
                 except ValueError:
                     message = "leads to no place in this scenario; entries of lists must be there already"
                     raise ScenarioError([Problem(place(steps), message)], self.origin) from None
-        return Scenario.from_data(data, origin=self.origin, base=base)
+        provenance = Provenance.worker(self.agreement)
+        return Scenario.from_data(data, origin=self.origin, base=base, provenance=provenance)
 
     def parts(self) -> dict[str, Any]:
         """All that determines the results, by what it is called in a message."""

@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema
 
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.scenario.messages import problems
+from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
@@ -209,6 +210,22 @@ class Study(Table):
 
     _origin: str | None = PrivateAttr(default=None)
     _base: Path | None = PrivateAttr(default=None)
+    _provenance: Provenance = PrivateAttr(default=Provenance())
+
+    @property
+    def provenance(self) -> Provenance:
+        """The file it was read from, and what has been agreed to of the code that it names."""
+        return self._provenance
+
+    def trusted(self) -> Self:
+        """The same study, whose code in Python runs without a question; see docs/security.md."""
+        same = self.model_copy()
+        same._provenance = self._provenance.with_trust()
+        return same
+
+    def agree(self, agreement: Agreement) -> None:
+        """Notes what has been agreed to, so that nobody is asked twice."""
+        self._provenance = self._provenance.with_agreement(agreement)
 
     @property
     def origin(self) -> str | None:
@@ -235,11 +252,25 @@ class Study(Table):
         if data.keys() & {"network", "traffic", "run"} and "scenario" not in data:
             message = f"is a scenario; run it by: anabranch run {path}"
             raise StudyError([Problem("", message)], path.name)
-        return cls.from_data(data, origin=path.name, base=path.parent)
+        return cls.from_data(data, origin=path.name, base=path.parent, provenance=Provenance.of_file(path))
 
     @classmethod
-    def from_data(cls, data: object, *, origin: str | None = None, base: Path | None = None) -> Self:
+    def from_data(
+        cls,
+        data: object,
+        *,
+        origin: str | None = None,
+        base: Path | None = None,
+        provenance: Provenance | None = None,
+    ) -> Self:
         """The study in plain data, as a TOML parser returns it.
+
+        Args:
+            data: the data.
+            origin: name of the file it came from, for messages.
+            base: folder that names of files are relative to; None for the current one.
+            provenance: the file that it was read from, which decides whether its code runs unasked; left out
+                where the program itself has made the data.
 
         Raises:
             StudyError: with everything that is wrong with it.
@@ -249,6 +280,7 @@ class Study(Table):
         except ValidationError as error:
             raise StudyError(problems(error, cls), origin) from None
         study._origin, study._base = origin, base
+        study._provenance = provenance or Provenance()
         return study
 
     def run(
@@ -261,6 +293,7 @@ class Study(Table):
         replace: bool = False,
         live: bool = False,
         against_simulation: bool = False,
+        trust: bool = False,
     ) -> StudyResult:
         """Runs it; with ``out``, every run is kept in that folder, and a second call goes on there.
 
@@ -273,8 +306,11 @@ class Study(Table):
             live: make live runs, one at a time; a run that is not valid is repeated, and counts as failed at
                 the third time.
             against_simulation: simulate each live run as well, as a factor ``hosts`` of two levels.
+            trust: let code in Python run that the scenario or a level names, whoever has written it
+                (docs/security.md).
 
         Raises:
+            ConsentError: if nobody has agreed to code that would run.
             LiveError: if the machine cannot make live runs.
             StudyError: if the study cannot be run, or the folder is not this study's, has other files, is
                 being written to, or cannot be written.
@@ -282,4 +318,5 @@ class Study(Table):
         from anabranch.study.execute import Execution, run_study  # noqa: PLC0415 - execute.py imports this module
 
         way = Execution(live=live, against_simulation=against_simulation, jobs=jobs, dask=dask)
-        return run_study(self, way, out=out, progress=progress, replace=replace)
+        study = self.trusted() if trust else self
+        return run_study(study, way, out=out, progress=progress, replace=replace)

@@ -18,11 +18,12 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
+from anabranch.own.running import guarded
 from anabranch.result import frame
 from anabranch.routes import plan
 from anabranch.routing import Planned, recall
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design
@@ -117,7 +118,8 @@ class RunWorker:
         core = setup.core()
         cpu = time.process_time()
         try:
-            outcome = core.simulate(planned.plan)
+            with guarded(setup.agreement):
+                outcome = core.simulate(planned.plan)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -171,7 +173,7 @@ class RunWorker:
         if replication:
             settings = scenario.run_settings.model_copy(update={"replication": replication})
             scenario = scenario.model_copy(update={"run_settings": settings})
-        setup = resolve(scenario)
+        setup = resolve(scenario, Needed.ALL)
         probes = setup.probes
         flows, links = probes.flows and self._samples_flows, probes.links and self._samples_links
         if (flows, links) == (probes.flows, probes.links):

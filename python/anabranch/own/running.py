@@ -1,0 +1,151 @@
+"""What holds while code of the user's own runs: its output, its imports, and that it ends no process."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
+from pathlib import Path
+from typing import Any, TextIO
+
+from anabranch.foreign import plain
+from anabranch.own.imports import AgreedModules
+from anabranch.scenario.provenance import Agreement
+
+
+@contextmanager
+def own_code_runs(agreement: Agreement, folders: Sequence[Path] = ()) -> Iterator[None]:
+    """Code of the user's own may run in this block.
+
+    What it prints goes to standard error, without the characters that a terminal would obey: standard output
+    is the command's. What would end the process at once raises SystemExit in its place.
+
+    Args:
+        agreement: what may run; other modules beside the scenario cannot be imported.
+        folders: where modules are looked for first.
+    """
+    with ExitStack() as stack:
+        filtered = _filtered(sys.stderr)
+        stack.enter_context(redirect_stdout(filtered))
+        stack.enter_context(redirect_stderr(filtered))
+        stack.callback(filtered.flush)
+        stack.enter_context(_process_kept())
+        stack.enter_context(_searched(agreement, folders))
+        yield
+
+
+def guarded(agreement: Agreement | None) -> AbstractContextManager[None]:
+    """The engine may call code of the user's own in this block, unless there is None."""
+    return own_code_runs(agreement) if agreement is not None else nullcontext()
+
+
+@contextmanager
+def _searched(agreement: Agreement, folders: Sequence[Path]) -> Iterator[None]:
+    """Looks for modules in these folders first; there, only for those that have been agreed to."""
+    importlib.invalidate_caches()
+    if agreement.everything:
+        before = list(sys.path)
+        sys.path[:0] = [str(folder) for folder in folders]
+        try:
+            yield
+        finally:
+            sys.path[:] = before
+        return
+    finder = AgreedModules(agreement, [*folders, Path.cwd()])
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Filtered(io.RawIOBase):
+    """A stream of bytes into a text stream, through :func:`plain`."""
+
+    def __init__(self, target: TextIO) -> None:
+        super().__init__()
+        self._target = target
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """It is there to be written to."""
+        return True
+
+    def fileno(self) -> int:
+        """That of the text stream, for programs that the code starts."""
+        return self._target.fileno()
+
+    def write(self, content: Any, /) -> int:
+        """Writes text as it comes; the rest of a character waits."""
+        view = bytes(content)
+        self._target.write(plain(self._decoder.decode(view)))
+        self._target.flush()
+        return len(view)
+
+
+def _filtered(target: TextIO | None) -> io.TextIOWrapper:
+    # A program without a terminal may have no standard error.
+    raw = _Filtered(io.StringIO() if target is None else target)
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", write_through=True)  # type: ignore[arg-type]
+
+
+_ENDS = (
+    (("os", "posix"), ("_exit", "abort", "execv", "execve", "kill", "killpg")),
+    (("signal",), ("raise_signal", "pthread_kill")),
+)
+"""Functions that can end the process without a word, and the modules that have them."""
+_OF_A_PROCESS = ("kill", "killpg", "pthread_kill")
+"""Those that may have others in mind."""
+
+
+@contextmanager
+def _process_kept() -> Iterator[None]:
+    """What would end this process at once raises SystemExit, which becomes a message with its place."""
+    there = [
+        (sys.modules[module], name)
+        for modules, names in _ENDS
+        for module in modules
+        for name in names
+        if hasattr(sys.modules.get(module), name)
+    ]
+    before = [getattr(module, name) for module, name in there]
+    for (module, name), real in zip(there, before, strict=True):
+        setattr(module, name, _refusing(f"{module.__name__}.{name}", name, real))
+    try:
+        yield
+    finally:
+        for (module, name), real in zip(there, before, strict=True):
+            setattr(module, name, real)
+
+
+def _refusing(called: str, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    process = os.getpid()
+
+    def refuse(*arguments: Any, **named: Any) -> Any:
+        # A process that the code has forked ends as it likes.
+        if os.getpid() != process or (name in _OF_A_PROCESS and not _is_meant(name, arguments)):
+            return real(*arguments, **named)
+        given = ", ".join(map(repr, arguments))
+        raise SystemExit(f"{called}({given}) would end the program that runs it")
+
+    return refuse
+
+
+def _is_meant(name: str, arguments: Sequence[Any]) -> bool:
+    """Whether a signal that is more than a question reaches this process."""
+    target, number = (*arguments, 0, 0)[:2]
+    if not number:
+        return False
+    groups = (0, -1, -os.getpgrp()) if name == "kill" else (0, os.getpgrp())
+    return name == "pthread_kill" or target == os.getpid() or target in groups
