@@ -261,7 +261,7 @@ impl LossDetection for FastRto {
 
     #[inline]
     fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-        if !segment.echoes_earlier {
+        if !segment.answers_earlier(now, min_rtt) {
             self.newest = self.newest.max(segment.order);
         }
         if segment.retransmitted {

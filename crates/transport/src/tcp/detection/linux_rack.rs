@@ -118,9 +118,7 @@ impl LossDetection for LinuxRack {
         self.fack_next = self.fack_next.max(segment.end);
         self.reordering_seen |= segment.end < self.fack && !segment.retransmitted;
         let rtt = now.since(segment.sent_at);
-        let answers_original = segment.retransmitted
-            && ((segment.echoes_earlier && !segment.by_sack) || (min_rtt != Span::MAX && rtt < min_rtt));
-        if answers_original {
+        if segment.answers_earlier(now, min_rtt) {
             return;
         }
         if !(segment.by_sack && self.by_ack) {

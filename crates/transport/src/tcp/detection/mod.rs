@@ -92,10 +92,21 @@ pub(crate) struct DeliveredSegment {
     pub(crate) order: u64,
     /// It was sent more than once.
     pub(crate) retransmitted: bool,
-    /// The ACK's timestamp echo shows that it answers an earlier transmission than the last one.
+    /// The ACK's timestamp echo shows that it answers an earlier transmission than the last one. Never where the segment
+    /// left once, or was SACKed: then the echo is that of another segment.
     pub(crate) echoes_earlier: bool,
     /// By SACK rather than cumulatively.
     pub(crate) by_sack: bool,
+}
+
+impl DeliveredSegment {
+    /// Whether the ACK answers an earlier transmission than the last one: its echo says so, or it comes sooner behind a
+    /// retransmission than any round trip (RFC 8985 section 6.2 step 2).
+    #[inline]
+    pub(crate) fn answers_earlier(&self, now: Instant, min_rtt: Span) -> bool {
+        let too_soon = min_rtt != Span::MAX && now.since(self.sent_at) < min_rtt;
+        self.retransmitted && (self.echoes_earlier || too_soon)
+    }
 }
 
 /// What leaves, as far as loss detection needs it.

@@ -137,8 +137,7 @@ impl LossDetection for Rack {
             self.reordering_seen = true;
         }
         let rtt = now.since(segment.sent_at);
-        // An ACK that comes too soon after a retransmission answers the original.
-        if segment.retransmitted && (segment.echoes_earlier || (min_rtt != Span::MAX && rtt < min_rtt)) {
+        if segment.answers_earlier(now, min_rtt) {
             return;
         }
         self.times.rtt = rtt;
