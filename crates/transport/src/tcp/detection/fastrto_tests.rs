@@ -20,6 +20,7 @@ fn parameters() -> FastRtoParameters {
         srtt_gain: 0.25,
         rttvar_gain: 0.25,
         fastrto_max: ms(500),
+        tail_loss_probe: false,
     }
 }
 
@@ -147,9 +148,23 @@ fn the_estimator_follows_the_equations() {
         assert_eq!((estimator.srtt, estimator.rttvar), (span(srtt), span(rttvar)), "round {round}");
         assert_eq!(estimator.fast_rto(), Some(span(fast_rto)), "round {round}");
     }
-    // 3000 ms: SRTT alone is beyond RTOmax.
-    estimator.on_sample(ms(3000), 1);
+    // 300 ms: RTTVAR = 50.9765625 + 40.46875, SRTT = 103.59375 + 75, and 178.59375 + 365.78125 is beyond RTOmax.
+    estimator.on_sample(ms(300), 1);
     assert_eq!(estimator.fast_rto(), Some(ms(500)));
+}
+
+/// RTOmax below the round trip: gamma x RTTmax takes its place, so that the timer outlasts a path of 480 ms behind a
+/// queue that adds as much.
+#[test]
+fn rtomax_makes_room_for_the_round_trip() {
+    let mut estimator = Estimator::new(parameters());
+    for (round, rtt) in [480, 960, 960, 960].into_iter().enumerate() {
+        estimator.on_sample(ms(rtt), 1);
+        estimator.on_ack(round as u64, round as u64 + 1);
+    }
+    // SRTT: 480, 600, 690, 757.5 ms; RTTVAR: 240, 300, 315, 303.75 ms; SRTT + 4 RTTVAR = 1972.5 ms.
+    assert_eq!((estimator.srtt, estimator.rttvar), (Span::from_us(757_500), Span::from_us(303_750)));
+    assert_eq!(estimator.fast_rto(), Some(ms(1440)));
 }
 
 /// RFC 7323 appendix G: a sample of ten in a round weighs a tenth.

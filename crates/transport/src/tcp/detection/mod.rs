@@ -126,6 +126,17 @@ pub(crate) struct TransmissionFacts {
     pub(crate) ack_delay: Span,
 }
 
+/// What is in flight when a tail loss probe is put off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    /// Smoothed RTT.
+    pub(crate) srtt: Span,
+    /// A single segment.
+    pub(crate) single: bool,
+    /// The FIN is among it.
+    pub(crate) ends_stream: bool,
+}
+
 /// How new losses are to be answered, where a detector prescribes more than one reduction for a recovery.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct LossResponse {
@@ -283,9 +294,9 @@ pub(crate) trait LossDetection {
         false
     }
 
-    /// How long the peer may hold the ACK of a single segment back (RFC 8985 section 7.2, TLP.max_ack_delay).
-    fn max_ack_delay(&self) -> Span {
-        Span::ZERO
+    /// How long a tail loss probe waits for ACKs (RFC 8985 section 7.2, PTO).
+    fn probe_timeout(&self, tail: &Tail) -> Span {
+        tail.srtt.saturating_mul(2)
     }
 }
 
@@ -473,8 +484,8 @@ macro_rules! dispatch_detectors {
             }
 
             #[inline]
-            pub(crate) fn max_ack_delay(&self) -> Span {
-                each_detector!(self, d => d.max_ack_delay(); $($variant)+)
+            pub(crate) fn probe_timeout(&self, tail: &Tail) -> Span {
+                each_detector!(self, d => d.probe_timeout(tail); $($variant)+)
             }
         }
     };
