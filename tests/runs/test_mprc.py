@@ -99,7 +99,7 @@ def test_a_leaf_spine_fabric_is_filled_by_spraying(capacity: str, goodput_mbps: 
 @pytest.mark.parametrize("mss", [1460, 4086])
 @pytest.mark.parametrize("switches", [1, 3])
 def test_two_megabytes_over_an_idle_path_take_what_they_must(queue: str, mss: int, switches: int) -> None:
-    """Half of the time more than the link needs for the bytes, for a few round trips of slow start and a repair."""
+    """Half of the time more than the link needs for the bytes is for slow start and a repair."""
     hops = ["a", *(f"s{switch}" for switch in range(switches)), "b"]
     link = {"new": True, "capacity": "100 Gbps", "delay": "1 us", "queue": queue}
     links = [{"between": list(pair), **link} for pair in pairwise(hops)]
