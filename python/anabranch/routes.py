@@ -425,10 +425,11 @@ class _Namer:
 
 
 def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
-    """What will run and yet cannot be meant: a FastRTO that ends before the first ACK can be back.
+    """What will run and yet cannot be meant: a largest FastRTO that ends before the first ACK can be back.
 
     A line for each transport whose ``fastrto_max`` is below the round trip of one of its flows, with both
-    numbers; the round trip is that of the slowest paths there and back, without queues.
+    numbers; the round trip is that of the slowest paths there and back, without queues. The transport then
+    goes by gamma times the round trips that it measures.
     """
     bounds = {
         index: detection["fastrto_max"]
@@ -457,7 +458,8 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     return [
         f"transport.{setup.transports[index].name}.loss_detection.fastrto_max: "
         f"{bounds[index] / _PS_PER_MS:g} ms is below the round trip of {quoted(name)}, "
-        f"{rtt / _PS_PER_MS:g} ms without queues: segments are sent again before they can be acknowledged"
+        f"{rtt / _PS_PER_MS:g} ms without queues: "
+        "the timer follows the measured round trips, and this bound does nothing"
         for index, (rtt, name) in sorted(worst.items())
     ]
 

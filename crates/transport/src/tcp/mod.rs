@@ -44,6 +44,8 @@ const ANSWER_INTERVAL: Span = Span::from_ms(500);
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_echo;
+#[cfg(test)]
 mod tests_linux_acks;
 #[cfg(test)]
 mod tests_log;

@@ -81,6 +81,73 @@ fn a_lost_tail_is_repaired_without_a_timeout() {
     assert_eq!(pair.receiver.stats().delivered, 50_000);
 }
 
+/// A connection of 20 us that has sent a few windows and pauses for less than its RFC 6298 timeout.
+fn idle_in_a_rack(config: &TcpConfig) -> Pair {
+    let mut pair = Pair::new(config, 1);
+    pair.delay = Span::from_us(10);
+    pair.sender.open();
+    pair.sender.write(100 * 1448);
+    pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+    assert_eq!(pair.receiver.stats().delivered, 100 * 1448);
+    pair.now = Instant::ZERO + Span::from_ms(100);
+    pair
+}
+
+/// RFC 8985 section 7: a lost last segment goes again after some round trips of 20 us, and not after the peer's 40 ms;
+/// the window answers once the ACK of what follows shows that it was lost, and not if its ACK was only delayed.
+#[test]
+fn a_tail_is_probed_within_round_trips() {
+    let FastRtoParameters { tail_loss_probe: true, .. } = FastRtoParameters::default() else {
+        panic!("no probes")
+    };
+    let without = FastRtoParameters { tail_loss_probe: false, ..Default::default() };
+    let without = TcpConfig { loss_detection: LossDetectionConfig::Fastrto(without), ..mprc() };
+    for (config, segments, lost, probes, reduces) in
+        [(mprc(), 10, true, 1, true), (mprc(), 11, false, 1, false), (without, 10, true, 0, true)]
+    {
+        let mut pair = idle_in_a_rack(&config);
+        let (start, before) = (pair.now, pair.sender.info().metrics.cwnd);
+        let mut sent = 0;
+        pair.sender.write(segments * 1448);
+        let mut fate = |_: Side, segment: &crate::Segment, _: u64| {
+            sent += u64::from(is_data(segment));
+            if lost && is_data(segment) && sent == segments { Fate::Lost } else { Fate::Arrive }
+        };
+        pair.run(start + Span::from_ms(30), &mut fate);
+        let arrived = pair.receiver.stats().delivered == (100 + segments) * 1448;
+        let stats = pair.sender.stats();
+        assert_eq!((arrived, stats.tail_loss_probes, stats.retransmissions), (probes == 1, probes, probes));
+        assert_eq!(stats.fast_recoveries, 0, "a probe is no recovery");
+        pair.run(start + Span::from_ms(100), &mut fate);
+        pair.now = start + Span::from_ms(100);
+        pair.sender.write(2 * 1448);
+        pair.run(start + Span::from_ms(150), |_, _, _| Fate::Arrive);
+        let after = pair.sender.info().metrics.cwnd;
+        assert_eq!(after < before, reduces, "{segments} {lost}: {before} {after}");
+    }
+}
+
+/// A whole flight is lost, with its probe and the first repairs, as in an incast: the round trips decide how long that
+/// takes, and neither the peer's 40 ms for each segment nor a back-off for each.
+#[test]
+fn a_lost_flight_is_repaired_within_round_trips() {
+    let mut pair = idle_in_a_rack(&mprc());
+    let start = pair.now;
+    pair.sender.write(200 * 1448);
+    pair.sender.close();
+    let mut sent = 0;
+    let fate = |side: Side, segment: &crate::Segment, number: u64| {
+        sent += u64::from(is_data(segment));
+        if side == Side::Sender && is_data(segment) && (120..170).contains(&sent) {
+            return Fate::Lost;
+        }
+        // One behind the other, so that ACKs let segments go at instants of their own.
+        Fate::Late(Span::from_ps(200_000 * number))
+    };
+    assert!(pair.run(start + Span::from_ms(5), fate), "it came to rest");
+    assert_eq!(pair.receiver.stats().delivered, 300 * 1448);
+}
+
 /// A dead path hears from the sender ever less often (RFC 6298 section 5.5): in 30 s without an answer a
 /// timer of 500 ms at most would go off 60 times, a doubled one some 8 times.
 #[test]

@@ -62,7 +62,11 @@ class Fastrto(Algorithm):
     rttvar_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
     """The same in its mean deviation (beta of RFC 6298)."""
     fastrto_max: Annotated[Span, within(above=0)] = Span(500000000000)
-    """RTOmax, the largest FastRTO (4.3); ``max_rto`` bounds it once it backs off."""
+    """RTOmax, the largest FastRTO (4.3), or gamma times the largest RTT of the last rounds where that is
+    more; ``max_rto`` bounds it once it backs off."""
+    tail_loss_probe: bool = True
+    """Tail loss probes (RFC 8985 section 7) where only a delayed ACK could still explain the silence, with
+    SACK. The thesis has none."""
 
 
 class TcpPr(Algorithm):

@@ -16,8 +16,12 @@
 //!   beyond FastRTO would, without timestamps, never be measured.
 //! - A segment waits for the peer's delayed ACK as well as long as nothing sent later is known to have
 //!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
+//! - With SACK such a tail is probed for sooner (RFC 8985 section 7), one FastRTO behind the last ACK: its last segment
+//!   goes again without a reduction, which follows if the answer shows losses.
 
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, TransmissionFacts};
+use super::{
+    AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Tail, TransmissionFacts,
+};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
 use anabranch_units::declaration::{above, at_least};
@@ -100,8 +104,9 @@ impl Estimator {
         // "K varies with RTT diversity": K x RTTVAR comes up to k_diversity times the way from SRTT to RTTmax.
         let diversity = self.rtt_max.saturating_sub(self.srtt).scaled(k_diversity);
         let deviation = self.srtt.saturating_add(self.rttvar.scaled(k).max(diversity));
-        let estimate = self.rtt_min?.scaled(gamma).max(deviation);
-        Some(estimate.min(fastrto_max))
+        // A timer shorter than the round trip would send everything twice: RTOmax "dynamically adjusted to latency".
+        let rto_max = fastrto_max.max(self.rtt_max.scaled(gamma));
+        Some(self.rtt_min?.scaled(gamma).max(deviation).min(rto_max))
     }
 }
 
@@ -121,8 +126,12 @@ anabranch_units::parameters! {
         srtt_gain: f64 = 0.25, above(0.0).below(1.0);
         /// The same in its mean deviation (beta of RFC 6298).
         rttvar_gain: f64 = 0.25, above(0.0).below(1.0);
-        /// RTOmax, the largest FastRTO (4.3); `max_rto` bounds it once it backs off.
+        /// RTOmax, the largest FastRTO (4.3), or gamma times the largest RTT of the last rounds where that is more; `max_rto`
+        /// bounds it once it backs off.
         fastrto_max: Span = Span::from_ms(500), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Tail loss probes (RFC 8985 section 7) where only a delayed ACK could still explain the silence, with SACK.
+        /// The thesis has none.
+        tail_loss_probe: bool = true;
     }
 }
 
@@ -130,7 +139,10 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct FastRto {
     estimator: Estimator,
+    /// Longest time that the peer holds an ACK back.
     ack_delay: Span,
+    /// Tails are probed.
+    probes: bool,
     max_rto: Span,
     /// Oldest transmission that the present ACK acknowledges cumulatively and that was the only one.
     acknowledged: Option<Instant>,
@@ -145,6 +157,8 @@ pub struct FastRto {
     backoff: u32,
     /// Latest place among all transmissions that is known to have arrived.
     newest: u64,
+    /// That of the latest retransmission.
+    resent: u64,
     timeout: Option<Instant>,
 }
 
@@ -153,6 +167,7 @@ impl FastRto {
         Self {
             estimator: Estimator::new(parameters),
             ack_delay: Span::ZERO,
+            probes: false,
             max_rto: Span::MAX,
             acknowledged: None,
             sacked: None,
@@ -161,6 +176,7 @@ impl FastRto {
             expired_at: None,
             backoff: 0,
             newest: 0,
+            resent: 0,
             timeout: None,
         }
     }
@@ -191,10 +207,11 @@ impl FastRto {
     fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
         self.timeout = None;
         let Some(patience) = self.patience() else { return };
-        let mut timeout = None;
+        let (mut timeout, mut last_sent_at) = (None, Instant::ZERO);
         let lost = board.judge_oldest_first(LossCause::FastRto, |sent| {
             let lost_at = self.lost_at(sent, patience);
             if lost_at <= now {
+                last_sent_at = sent.sent_at;
                 return Judgement::Lost;
             }
             timeout = Some(lost_at);
@@ -204,21 +221,36 @@ impl FastRto {
         // Duplicate ACKs told of some of these, which count as arrived no more.
         board.settle_presumed(lost);
         if lost > 0 {
-            self.on_expiry(now, patience);
+            self.on_expiry(now, last_sent_at);
         }
     }
 
     /// Grows with the place among all transmissions.
     #[inline]
     fn lost_at(&self, sent: &Sent, patience: Span) -> Instant {
-        let held_back = if sent.order > self.newest { self.ack_delay } else { Span::ZERO };
-        sent.sent_at.saturating_add(patience).saturating_add(held_back)
+        let silence = if sent.order > self.newest { self.silence(patience) } else { Span::ZERO };
+        sent.sent_at.saturating_add(patience).saturating_add(silence)
     }
 
-    /// Losses of one flight expire one after the other: only an expiry one FastRTO later is another.
-    fn on_expiry(&mut self, now: Instant, patience: Span) {
+    /// How much longer segments wait behind which nothing is known to have arrived: for the peer's delayed ACK. Where
+    /// tails are probed they wait for the probe as well, whose answer tells what is lost of all that left before it; once
+    /// that or another retransmission is out they wait no longer than for it, and not for the peer's timer, which may be
+    /// thousands of round trips.
+    #[inline]
+    fn silence(&self, patience: Span) -> Span {
+        if !self.probes {
+            self.ack_delay
+        } else if self.resent > self.newest {
+            self.ack_delay.min(patience)
+        } else {
+            self.ack_delay.max(patience)
+        }
+    }
+
+    /// Losses of one flight expire one after the other: only the expiry of what left behind the last one is another.
+    fn on_expiry(&mut self, now: Instant, last_sent_at: Instant) {
         match self.expired_at {
-            Some(at) if now.saturating_since(at) < patience => {}
+            Some(at) if last_sent_at < at => {}
             Some(_) => {
                 self.backoff = (self.backoff + 1).min(30);
                 self.expired_at = Some(now);
@@ -239,6 +271,7 @@ impl ConfiguredDetection for FastRto {
 impl LossDetection for FastRto {
     fn on_established(&mut self, handshake: &Handshake) {
         self.ack_delay = handshake.ack_delay;
+        self.probes = self.estimator.parameters.tail_loss_probe && handshake.sack;
         self.max_rto = handshake.max_rto;
         if let Some(rtt) = handshake.rtt {
             self.estimator.on_sample(rtt, 1);
@@ -254,6 +287,9 @@ impl LossDetection for FastRto {
     /// A segment left. The timer needs to be set only where none runs: a later one expires later.
     #[inline]
     fn on_sent(&mut self, facts: &TransmissionFacts) {
+        if facts.new_bytes == 0 {
+            self.resent = facts.order;
+        }
         if self.timeout.is_none() {
             self.timeout = self.patience().map(|patience| facts.now.saturating_add(patience));
         }
@@ -261,7 +297,7 @@ impl LossDetection for FastRto {
 
     #[inline]
     fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-        if !segment.echoes_earlier {
+        if !segment.answers_earlier(now, min_rtt) {
             self.newest = self.newest.max(segment.order);
         }
         if segment.retransmitted {
@@ -293,6 +329,19 @@ impl LossDetection for FastRto {
         }
         self.estimator.on_ack(facts.snd_una, facts.snd_nxt);
         self.detect(board, facts.now);
+    }
+
+    fn probes_tail(&self) -> bool {
+        self.probes
+    }
+
+    /// RFC 8985 section 7.2 with FastRTO in place of two round trips. A single segment's ACK may be a delayed one, for
+    /// which it waits once more as long, and not the peer's whole timer; the end of the stream is answered at once (RFC
+    /// 9293 section 3.10.7.4).
+    fn probe_timeout(&self, tail: &Tail) -> Span {
+        let patience = self.patience().unwrap_or(tail.srtt.saturating_mul(2));
+        let delayed = tail.single && !tail.ends_stream;
+        if delayed { patience + self.ack_delay.min(patience) } else { patience }
     }
 
     #[inline]

@@ -20,6 +20,7 @@ fn parameters() -> FastRtoParameters {
         srtt_gain: 0.25,
         rttvar_gain: 0.25,
         fastrto_max: ms(500),
+        tail_loss_probe: false,
     }
 }
 
@@ -147,9 +148,23 @@ fn the_estimator_follows_the_equations() {
         assert_eq!((estimator.srtt, estimator.rttvar), (span(srtt), span(rttvar)), "round {round}");
         assert_eq!(estimator.fast_rto(), Some(span(fast_rto)), "round {round}");
     }
-    // 3000 ms: SRTT alone is beyond RTOmax.
-    estimator.on_sample(ms(3000), 1);
+    // 300 ms: RTTVAR = 50.9765625 + 40.46875, SRTT = 103.59375 + 75, and 178.59375 + 365.78125 is beyond RTOmax.
+    estimator.on_sample(ms(300), 1);
     assert_eq!(estimator.fast_rto(), Some(ms(500)));
+}
+
+/// RTOmax below the round trip: gamma x RTTmax takes its place, so that the timer outlasts a path of 480 ms behind a
+/// queue that adds as much.
+#[test]
+fn rtomax_makes_room_for_the_round_trip() {
+    let mut estimator = Estimator::new(parameters());
+    for (round, rtt) in [480, 960, 960, 960].into_iter().enumerate() {
+        estimator.on_sample(ms(rtt), 1);
+        estimator.on_ack(round as u64, round as u64 + 1);
+    }
+    // SRTT: 480, 600, 690, 757.5 ms; RTTVAR: 240, 300, 315, 303.75 ms; SRTT + 4 RTTVAR = 1972.5 ms.
+    assert_eq!((estimator.srtt, estimator.rttvar), (Span::from_us(757_500), Span::from_us(303_750)));
+    assert_eq!(estimator.fast_rto(), Some(ms(1440)));
 }
 
 /// RFC 7323 appendix G: a sample of ten in a round weighs a tenth.
@@ -355,4 +370,68 @@ fn a_loss_taken_back_may_expire_again() {
     assert_eq!(board.lost(), 0);
     detector.on_timeout(&mut board, at(10_000));
     assert_eq!(board.lost(), SEGMENT);
+}
+
+/// A detector that probes for tails, with a round trip of `rtt`: FastRTO is three times as much.
+fn probing(rtt: Span, sack: bool) -> FastRto {
+    let mut detector = FastRto::new(FastRtoParameters { tail_loss_probe: true, ..parameters() });
+    let (ack_delay, max_rto) = (ms(40), Span::from_secs(60));
+    detector.on_established(&Handshake { rtt: Some(rtt), sack, ack_delay, max_rto, timer_tick: Span::ZERO });
+    detector
+}
+
+/// RFC 8985 section 7.2: a single segment's ACK may be a delayed one. At short round trips the probe does not wait for
+/// all of the peer's timer; the end of the stream is answered at once (RFC 9293 section 3.10.7.4).
+#[test]
+fn a_probe_waits_for_fastrto_and_for_a_delayed_ack_as_long_at_most() {
+    for (rtt_ms, single, ends_stream, expected_ms) in [
+        (4, false, false, 12),
+        (4, true, false, 24),
+        (4, true, true, 12),
+        (100, false, false, 300),
+        (100, true, false, 340),
+    ] {
+        let tail = Tail { srtt: ms(rtt_ms), single, ends_stream };
+        assert_eq!(probing(ms(rtt_ms), true).probe_timeout(&tail), ms(expected_ms), "{rtt_ms} {single}");
+    }
+    assert!(probing(ms(4), true).probes_tail());
+    assert!(!probing(ms(4), false).probes_tail(), "RFC 8985 section 7 wants SACK");
+    assert!(!detector(true, Some(ms(4))).probes_tail(), "the thesis has no probes");
+}
+
+/// What was sent once waits for the peer's timer, as the probe goes before; what was sent again does not.
+#[test]
+fn a_probe_that_is_lost_does_not_wait_for_the_peers_timer() {
+    for (mut detector, expected) in
+        [(probing(ms(4), true), 24 + 12 + 12), (detector(true, Some(ms(4))), 24 + 12 + 40)]
+    {
+        let mut board = board(&[0]);
+        detector.on_timeout(&mut board, at(12));
+        assert_eq!((board.lost(), detector.next_timeout()), (0, Some(at(12 + 40))));
+        board.retransmit(0, at(24), Delivery::default());
+        detector.on_sent(&TransmissionFacts {
+            now: at(24),
+            order: board.get(0).order,
+            new_bytes: 0,
+            cwnd: SEGMENT,
+            full_payload: SEGMENT,
+            ack_delay: ms(40),
+        });
+        detector.on_timeout(&mut board, at(24));
+        assert_eq!(detector.next_timeout(), Some(at(expected)));
+    }
+}
+
+/// RFC 6298 (5.5): what left before an expiry belongs to it, however long the flight took to leave.
+#[test]
+fn a_flight_backs_off_once() {
+    let mut detector = detector(true, Some(ms(100)));
+    let mut board = board(&[0, 310, 339]);
+    for now in [340, 650, 679] {
+        detector.on_timeout(&mut board, at(now));
+    }
+    assert_eq!((board.lost(), detector.backoff), (3 * SEGMENT, 0));
+    board.retransmit(0, at(340), Delivery::default());
+    detector.on_timeout(&mut board, at(680));
+    assert_eq!(detector.backoff, 1);
 }

@@ -13,7 +13,7 @@
 
 use super::dupack::Dupack;
 use super::rack::{DUP_THRESH, RackTimes, WINDOW_PERSISTS};
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Tail};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
 use anabranch_units::declaration::at_most;
@@ -118,9 +118,7 @@ impl LossDetection for LinuxRack {
         self.fack_next = self.fack_next.max(segment.end);
         self.reordering_seen |= segment.end < self.fack && !segment.retransmitted;
         let rtt = now.since(segment.sent_at);
-        let answers_original = segment.retransmitted
-            && ((segment.echoes_earlier && !segment.by_sack) || (min_rtt != Span::MAX && rtt < min_rtt));
-        if answers_original {
+        if segment.answers_earlier(now, min_rtt) {
             return;
         }
         if !(segment.by_sack && self.by_ack) {
@@ -209,8 +207,8 @@ impl LossDetection for LinuxRack {
         self.parameters.tail_loss_probe
     }
 
-    fn max_ack_delay(&self) -> Span {
-        self.parameters.max_ack_delay
+    fn probe_timeout(&self, tail: &Tail) -> Span {
+        tail.srtt.saturating_mul(2) + if tail.single { self.parameters.max_ack_delay } else { Span::ZERO }
     }
 
     fn on_established(&mut self, handshake: &Handshake) {

@@ -92,10 +92,21 @@ pub(crate) struct DeliveredSegment {
     pub(crate) order: u64,
     /// It was sent more than once.
     pub(crate) retransmitted: bool,
-    /// The ACK's timestamp echo shows that it answers an earlier transmission than the last one.
+    /// The ACK's timestamp echo shows that it answers an earlier transmission than the last one. Never where the segment
+    /// left once, or was SACKed: then the echo is that of another segment.
     pub(crate) echoes_earlier: bool,
     /// By SACK rather than cumulatively.
     pub(crate) by_sack: bool,
+}
+
+impl DeliveredSegment {
+    /// Whether the ACK answers an earlier transmission than the last one: its echo says so, or it comes sooner behind a
+    /// retransmission than any round trip (RFC 8985 section 6.2 step 2).
+    #[inline]
+    pub(crate) fn answers_earlier(&self, now: Instant, min_rtt: Span) -> bool {
+        let too_soon = min_rtt != Span::MAX && now.since(self.sent_at) < min_rtt;
+        self.retransmitted && (self.echoes_earlier || too_soon)
+    }
 }
 
 /// What leaves, as far as loss detection needs it.
@@ -113,6 +124,17 @@ pub(crate) struct TransmissionFacts {
     pub(crate) full_payload: u64,
     /// Longest time that the receiver holds an ACK back.
     pub(crate) ack_delay: Span,
+}
+
+/// What is in flight when a tail loss probe is put off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tail {
+    /// Smoothed RTT.
+    pub(crate) srtt: Span,
+    /// A single segment.
+    pub(crate) single: bool,
+    /// The FIN is among it.
+    pub(crate) ends_stream: bool,
 }
 
 /// How new losses are to be answered, where a detector prescribes more than one reduction for a recovery.
@@ -272,9 +294,9 @@ pub(crate) trait LossDetection {
         false
     }
 
-    /// How long the peer may hold the ACK of a single segment back (RFC 8985 section 7.2, TLP.max_ack_delay).
-    fn max_ack_delay(&self) -> Span {
-        Span::ZERO
+    /// How long a tail loss probe waits for ACKs (RFC 8985 section 7.2, PTO).
+    fn probe_timeout(&self, tail: &Tail) -> Span {
+        tail.srtt.saturating_mul(2)
     }
 }
 
@@ -462,8 +484,8 @@ macro_rules! dispatch_detectors {
             }
 
             #[inline]
-            pub(crate) fn max_ack_delay(&self) -> Span {
-                each_detector!(self, d => d.max_ack_delay(); $($variant)+)
+            pub(crate) fn probe_timeout(&self, tail: &Tail) -> Span {
+                each_detector!(self, d => d.probe_timeout(tail); $($variant)+)
             }
         }
     };

@@ -1,7 +1,7 @@
 //! RACK: losses by time (RFC 8985 section 6), with its adaptive reordering window.
 
 use super::dupack::Dupack;
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Tail};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::declaration::at_most;
@@ -137,8 +137,7 @@ impl LossDetection for Rack {
             self.reordering_seen = true;
         }
         let rtt = now.since(segment.sent_at);
-        // An ACK that comes too soon after a retransmission answers the original.
-        if segment.retransmitted && (segment.echoes_earlier || (min_rtt != Span::MAX && rtt < min_rtt)) {
+        if segment.answers_earlier(now, min_rtt) {
             return;
         }
         self.times.rtt = rtt;
@@ -197,8 +196,8 @@ impl LossDetection for Rack {
         self.tail_loss_probe
     }
 
-    fn max_ack_delay(&self) -> Span {
-        self.max_ack_delay
+    fn probe_timeout(&self, tail: &Tail) -> Span {
+        tail.srtt.saturating_mul(2) + if tail.single { self.max_ack_delay } else { Span::ZERO }
     }
 
     /// RFC 8985 section 3.2 wants SACK; RFC 5681 and RFC 6582 do without.

@@ -363,16 +363,20 @@ impl Sender {
     }
 }
 
+/// The echo tells transmissions apart only of a segment that left more than once, and only where the segment advanced
+/// the cumulative acknowledgment: an ACK for a segment above a hole echoes the segment before the hole (RFC 7323
+/// section 4.3, case (B)), and one for several segments in order the first of them (case (A)).
 #[inline]
 fn facts_of(sent: &Sent, echo: Echo, by_sack: bool) -> DeliveredSegment {
-    let stamped = echo.clock.at(sent.sent_at);
+    let retransmitted = sent.transmissions > 1;
+    let is_before = |value: u32| (value.wrapping_sub(echo.clock.at(sent.sent_at)) as i32) < 0;
     DeliveredSegment {
         start: sent.start,
         end: sent.end,
         sent_at: sent.sent_at,
         order: sent.order,
-        retransmitted: sent.transmissions > 1,
-        echoes_earlier: echo.value.is_some_and(|echo| (echo.wrapping_sub(stamped) as i32) < 0),
+        retransmitted,
+        echoes_earlier: retransmitted && !by_sack && echo.value.is_some_and(is_before),
         by_sack,
     }
 }

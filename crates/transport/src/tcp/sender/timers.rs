@@ -3,6 +3,7 @@ use super::{Sender, State};
 use crate::agent::Failure;
 use crate::congestion::CongestionControl;
 use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
+use crate::tcp::detection::Tail;
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
 use anabranch_units::{Instant, MaybeInstant, Span};
 
@@ -10,8 +11,8 @@ use anabranch_units::{Instant, MaybeInstant, Span};
 #[derive(Default, Debug)]
 pub(super) struct Timers {
     at: MaybeInstant,
-    /// When the retransmission timer expires if no probe comes before it.
-    timeout_at: Instant,
+    /// When the retransmission timer expires if no probe comes before it; none where loss detection times each segment.
+    timeout_at: MaybeInstant,
     purpose: Purpose,
     /// None before the first segment that is paced.
     pub(super) pacing: Option<Box<Paced>>,
@@ -108,7 +109,7 @@ impl Timers {
     /// The timeout takes the place of a probe that waits.
     pub(super) fn call_off_probe(&mut self) {
         if self.is_probe() {
-            self.at = self.timeout_at.into();
+            self.at = self.timeout_at;
             self.purpose = Purpose::Timeout;
         }
     }
@@ -272,10 +273,9 @@ impl Sender {
 
     #[inline(never)]
     fn put_probe(&mut self, now: Instant) {
-        let timeout = self.timers.timeout_at;
         let probe = expiry(now, self.probe_timeout(), self.config.timer_tick);
         // Where the timeout would come first, the probe goes in its stead.
-        self.timers.at = probe.min(timeout).into();
+        self.timers.at = self.timers.timeout_at.min(probe.into());
         self.timers.purpose = Purpose::Probe;
     }
 
@@ -284,13 +284,14 @@ impl Sender {
         if self.detector.times_segments() {
             // Two timers for the same segment would fight: the second resets what the first repairs.
             self.timers.stop();
+            self.timers.timeout_at = MaybeInstant::NONE;
             return;
         }
         if self.state == State::Established && self.detector.replaces_retransmission_timer() {
             return;
         }
-        self.timers.timeout_at = expiry(now, self.rtt.rto(), self.config.timer_tick);
-        self.timers.at = self.timers.timeout_at.into();
+        self.timers.timeout_at = expiry(now, self.rtt.rto(), self.config.timer_tick).into();
+        self.timers.at = self.timers.timeout_at;
         self.timers.purpose = Purpose::Timeout;
     }
 
@@ -306,13 +307,9 @@ impl Sender {
 
     /// RFC 8985 section 7.2, PTO.
     fn probe_timeout(&self) -> Span {
-        let two_rtts = self.rtt.srtt().saturating_mul(2);
-        if self.board.pipe() <= self.full_payload {
-            two_rtts + self.detector.max_ack_delay()
-        } else if self.config.timer_tick > Span::ZERO {
-            two_rtts + TIMER_MARGIN
-        } else {
-            two_rtts
-        }
+        let single = self.board.pipe() <= self.full_payload;
+        let tail = Tail { srtt: self.rtt.srtt(), single, ends_stream: self.fin_sent };
+        let timeout = self.detector.probe_timeout(&tail);
+        if single || self.config.timer_tick == Span::ZERO { timeout } else { timeout + TIMER_MARGIN }
     }
 }
