@@ -257,7 +257,7 @@ fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-c
 	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks
 fuzz: check-tools ## fuzz what the core reads, FUZZ_SECONDS for each target (30)
 	@command -v c++ >/dev/null || { echo "make: libFuzzer needs a C++ compiler (Debian: apt install g++)" >&2; exit 1; }
-	cargo test --locked --quiet -p anabranch-engine --test no_panic -- --ignored
+	cargo test --locked --quiet -p anabranch-engine --test all no_panic -- --ignored
 	@mkdir -p fuzz/artifacts fuzz/corpus/quantity && printf '12.5 ms' > fuzz/corpus/quantity/span
 	host=$$(rustc -vV | sed -n 's/^host: //p') && cd fuzz && \
 		RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --target $$host && \

@@ -265,3 +265,17 @@ def test_one_version() -> None:
     version = re.findall(r'^version = "(.*)"$', cargo, re.MULTILINE)
     assert len(version) == 1
     assert f"## {version[0]}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_file_of_rust_tests_is_in_the_program_of_its_crate() -> None:
+    """The tests of a crate are one program, in which a file that is not listed would not run."""
+    seen = 0
+    for main in ROOT.glob("crates/*/tests/main.rs"):
+        listed = re.findall(r"^mod (\w+);$", main.read_text(encoding="utf-8"), re.MULTILINE)
+        files = {path.stem for path in main.parent.glob("*.rs")} - {"main"}
+        folders = {path.parent.name for path in main.parent.glob("*/mod.rs")}
+        assert (main, sorted(listed)) == (main, sorted(files | folders))
+        seen += len(files)
+    assert seen > 50
+    stray = [path for path in ROOT.glob("crates/*/tests") if not (path / "main.rs").is_file()]
+    assert stray == []

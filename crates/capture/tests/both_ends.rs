@@ -1,9 +1,7 @@
 //! Captures of one connection at both ends: whatever one of them gives, both together give.
 
-mod common;
-
+use crate::common::*;
 use anabranch_capture::Analysis;
-use common::*;
 
 const ISN: u32 = 5000;
 const PEER: u32 = 90_000;

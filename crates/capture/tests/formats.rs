@@ -1,8 +1,6 @@
 //! Every form of file and of link layer gives the same numbers for the same connection.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 const SEGMENTS: u32 = 200;
 

@@ -1,8 +1,6 @@
 //! MPTCP by option bytes written from RFC 8684 (version 1) and RFC 6824 (version 0).
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 /// A key of eight zero bytes, and what `sha256sum` and `sha1sum` say of them: the token is the first 32 bits.
 const KEY: u64 = 0;

@@ -1,9 +1,7 @@
 //! Captures compressed with gzip or zstd: the same numbers, and of a damaged one what can be unpacked.
 
-mod common;
-
+use crate::common::*;
 use anabranch_capture::Analysis;
-use common::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};

@@ -1,8 +1,6 @@
 //! Several capture points and files: each packet counts once.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 /// A packet of a device of "any" (SLL2): device, and whether it leaves.
 fn cooked(packets: &[(u64, Tcp)], device: u8, outgoing: bool, later_ns: u64) -> Vec<Timed> {

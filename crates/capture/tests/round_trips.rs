@@ -1,9 +1,7 @@
 //! Round-trip times of data segments whose values are known.
 
-mod common;
-
+use crate::common::*;
 use anabranch_capture::Analysis;
-use common::*;
 
 const ISN: u32 = u32::MAX - 2500;
 const PEER: u32 = 77_001;

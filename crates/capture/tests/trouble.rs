@@ -1,10 +1,8 @@
 //! Reordering and loss by hand, bad files with their messages, and files of random bytes.
 
-mod common;
-
+use crate::common::*;
 use anabranch_capture::Options;
 use anabranch_units::{Span, parse_span};
-use common::*;
 use proptest::prelude::*;
 
 fn file(packets: &[(u64, Tcp)]) -> Vec<u8> {

@@ -1,13 +1,11 @@
 //! BBR version 3 against what its authors say of it (draft-ietf-ccwg-bbr-06): it shares with CUBIC, keeps its rate at 1 %
 //! loss, yields above 2 %, and loses little in a shallow buffer.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, Span};
-use common::*;
 
 const MBPS: f64 = 20.0;
 /// Payload of all that the link carries.

@@ -1,7 +1,6 @@
 //! A run written to pcapng, read back, and shown to Wireshark's own dissector where there is one.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::capture::host_address;
 use anabranch_engine::loss::Bernoulli;
@@ -10,7 +9,6 @@ use anabranch_engine::setup::*;
 use anabranch_engine::transport::wire::{Decoded, decode};
 use anabranch_engine::transport::{Flags, tcp_preset};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::path::PathBuf;
 use std::process::Command;

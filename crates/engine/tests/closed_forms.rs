@@ -1,14 +1,12 @@
 //! One flow on one idle link, against arithmetic.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::Trace;
 use anabranch_engine::setup::{LossSetup, SourceSetup};
 use anabranch_engine::transport::{TcpConfig, tcp_preset};
 use anabranch_units::declaration::Ordinals;
 use anabranch_units::{Bytes, Instant, Rate, Span};
-use common::*;
 
 /// Bytes on the wire, IPv4 header included: SYN and SYN-ACK with MSS, window scale, SACK-permitted and
 /// timestamps (20 bytes of options); a bare ACK and a full segment with timestamps (12).

@@ -1,7 +1,6 @@
 //! Pings and UDP against sums by hand: delays, losses, reordering, and books that close from the tables alone.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::PacketRoundRobinParameters;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::queues::DropCause;
@@ -9,7 +8,6 @@ use anabranch_engine::routing::{AdditiveMetric, EcmpScheme, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::*;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 const LATENCIES: [&str; 8] = [

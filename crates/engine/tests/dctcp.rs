@@ -1,12 +1,10 @@
 //! DCTCP at a queue that marks above a threshold, against the fluid model of its authors (Alizadeh et al., SIGCOMM
 //! 2010, section 3.3).
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Span};
-use common::*;
 
 const THRESHOLD: u64 = 20;
 const MBPS: f64 = 100.0;

@@ -1,14 +1,12 @@
 //! The same setup gives the same tables, and what is added beside a flow leaves it alone.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::balancer::PacketParameters;
 use anabranch_engine::loss::{Bernoulli, NoLoss};
 use anabranch_engine::records::{Column, Table};
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 use std::thread;
 
 /// Everything random at once: two lossy, jittery links in a row, Poisson messages, packet spread.

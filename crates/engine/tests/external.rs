@@ -1,14 +1,12 @@
 //! Packets in and out at nodes whose hosts are not simulated, and what is seen and changed between steps.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::packet::Direction;
 use anabranch_engine::queues::DropCause;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{Departure, ExternalPacket, Fate, Phase, Simulation};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use common::*;
 use std::ops::ControlFlow;
 
 fn started(setup: Setup, external: &[NodeId]) -> Simulation {

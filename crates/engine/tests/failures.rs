@@ -1,8 +1,7 @@
 //! Links and nodes that fail and come back, and changes of capacity, delay and loss. Every run checks
 //! conservation at its end; `run` would fail.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::balancer::PacketParameters;
 use anabranch_engine::loss::{Bernoulli, NoLoss};
@@ -10,7 +9,6 @@ use anabranch_engine::records::Column;
 use anabranch_engine::routing::ShortestScheme;
 use anabranch_engine::setup::*;
 use anabranch_units::{Bytes, Instant, LinkId, NodeId, Rate, Span};
-use common::*;
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);

@@ -1,13 +1,11 @@
 //! Handovers of Multipath TCP in whole runs: addresses that come and go, and backups.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::routing::{AdditiveMetric, KShortestScheme, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::PathManagerConfig;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 use std::collections::BTreeSet;
 
 fn texts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> &'o [String] {

@@ -1,7 +1,6 @@
 //! The table `log`: what senders decide in a whole run, and nothing else different for it.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::HashParameters;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::records::{Column, Table};
@@ -9,7 +8,6 @@ use anabranch_engine::setup::*;
 use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_transport::{TransportConfig, preset};
 use anabranch_units::{FlowId, NodeId, Span};
-use common::*;
 
 /// The names of a column, row by row.
 fn names(table: &Table, column: &str) -> Vec<&'static str> {

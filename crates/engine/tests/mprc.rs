@@ -1,14 +1,12 @@
 //! MPRC (Chang 2024) over paths that reorder, that lose and that do neither.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::balancer::{FlowParameters, PacketParameters, PacketRoundRobinParameters};
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{LossDetectionConfig, TcpConfig, tcp_preset};
 use anabranch_units::{Instant, NodeId, Span};
-use common::*;
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);

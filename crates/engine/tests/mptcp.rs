@@ -1,7 +1,6 @@
 //! Multipath TCP in whole runs: subflows over the paths of a dumbbell, tables, failures, interfaces.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::{FlowParameters, PacketParameters, SubflowRoundRobinParameters};
 use anabranch_engine::control::applications::ForwardingParameters;
 use anabranch_engine::loss::Bernoulli;
@@ -11,7 +10,6 @@ use anabranch_engine::setup::*;
 use anabranch_engine::transport::PathManagerConfig;
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_units::{Bytes, Instant, LinkId, NodeId, Span};
-use common::*;
 use std::collections::BTreeSet;
 
 /// Payload of a full segment over its IP packet: 1500 bytes with 20 + 20 of headers, 12 of timestamps and 20 of the
@@ -211,7 +209,7 @@ fn a_connection_without_a_path_waits_and_says_so() {
 }
 
 /// Two hosts with two interfaces each, joined by paths from the first to the first, and from the second to the
-/// second: two of four subflows have a way, and the others never open.
+/// second: two of four pairs of addresses have a way, and only these become subflows.
 #[test]
 fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     let mut b = parallel_paths(mbps(10), &[10, 20], 100, Span::from_secs(5));
@@ -222,10 +220,10 @@ fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     let outcome = b.run();
     let paths = texts(&outcome, "subflows", "path");
     let states = texts(&outcome, "subflows", "state");
-    assert_eq!(paths, ["a > m0 > b", "", "", "a > m1 > b"]);
-    assert_eq!(states, ["established", "opening", "opening", "established"]);
-    assert_eq!(texts(&outcome, "subflows", "client"), ["10.0.0.0", "10.0.0.0", "11.0.0.0", "11.0.0.0"]);
-    assert_eq!(texts(&outcome, "subflows", "server"), ["10.0.0.1", "11.0.0.1", "10.0.0.1", "11.0.0.1"]);
+    assert_eq!(paths, ["a > m0 > b", "a > m1 > b"]);
+    assert_eq!(states, ["established", "established"]);
+    assert_eq!(texts(&outcome, "subflows", "client"), ["10.0.0.0", "11.0.0.0"]);
+    assert_eq!(texts(&outcome, "subflows", "server"), ["10.0.0.1", "11.0.0.1"]);
     // Acknowledgments come back on the edge of the data (links 4i + 1 and 4i + 3 lead back).
     for path in 0..2 {
         assert!(integer(&outcome, "links", "packets", 4 * path) > 500, "path {path}");
@@ -235,7 +233,7 @@ fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     let goodput = number(&outcome, "flows", "goodput_mbps", 0);
     assert!(goodput > 0.8 * 20.0 * EFFICIENCY && goodput < 20.0 * EFFICIENCY, "{goodput}");
     // RTTs are those of the paths: 10 and 20 ms each way, and what serialising a packet twice takes.
-    for (subflow, round_trip) in [(0, 20.0), (3, 40.0)] {
+    for (subflow, round_trip) in [(0, 20.0), (1, 40.0)] {
         let least = number(&outcome, "subflows", "rtt_min_ms", subflow);
         assert!(least >= round_trip && least < round_trip + 5.0, "{subflow}: {least}");
     }

@@ -1,12 +1,10 @@
 //! Far more subflows than a network has room for: what they lose by being one stream rather than many.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TransportConfig, preset};
 use anabranch_units::Span;
-use common::*;
 
 const HOSTS: usize = 32;
 const SUBFLOWS: u16 = 32;

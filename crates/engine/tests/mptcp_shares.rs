@@ -1,12 +1,10 @@
 //! What multipath connections take of a network: how many paths they occupy, and what they leave to others.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{CongestionConfig, TransportConfig};
 use anabranch_units::{Instant, Rate, Span};
-use common::*;
 
 /// Payload of a full segment over its IP packet: 1500 bytes with 20 + 20 of headers, 12 of timestamps and 20 of the
 /// data sequence signal.

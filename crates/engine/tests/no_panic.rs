@@ -3,9 +3,8 @@
 //! A good setup and its plan are taken as JSON, and a few of their values are replaced, removed or
 //! copied from elsewhere in the document.
 
-mod common;
-mod document;
-
+use crate::common::*;
+use crate::document::{Fate, try_to_run};
 use anabranch_engine::balancer::FlowletParameters;
 use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters, WindowClampParameters};
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
@@ -13,8 +12,6 @@ use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::PRESETS;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use common::*;
-use document::{Fate, try_to_run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::Cell;

@@ -1,13 +1,11 @@
 //! Processing delays of hosts: what has come for a host waits until the host looks at it.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::queues::DropCause;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TcpConfig, tcp_preset};
 use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_units::{Bytes, NodeId, Span};
-use common::*;
 use std::num::NonZeroU16;
 
 const PAYLOAD: u64 = 1448;

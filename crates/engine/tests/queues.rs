@@ -1,14 +1,12 @@
 //! Queues: drop-tail limits, ECN marking, CoDel; and what jitter and bursty loss do on a link.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::queues::codel::CodelParameters;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::tcp_preset;
 use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
-use common::*;
 
 const BOTTLENECK: u64 = 0;
 

@@ -1,14 +1,12 @@
 //! TCP-PR, RR-TCP and TCP-NCR beside NewReno and Linux over two paths of unequal delay, packets and ACKs in turn.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::balancer::PacketRoundRobinParameters;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{CongestionConfig, TcpConfig, TransportConfig, tcp_preset};
 use anabranch_units::{Bytes, Instant, NodeId, Span};
-use common::*;
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);

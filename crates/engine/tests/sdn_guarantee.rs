@@ -1,12 +1,10 @@
 //! What the stretched schedule guarantees, on random networks.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::control::applications::PacedParameters;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
-use common::*;
 use proptest::prelude::*;
 
 /// A random network with random flows.

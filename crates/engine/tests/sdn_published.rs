@@ -1,15 +1,13 @@
 //! The paced protocol and its tool as published: every number that Gholizadeh (2019) prints and that can be
 //! read off its text and tables.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters};
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{SdnPacedConfig, SlidingWindowConfig, TransportConfig};
 use anabranch_units::{FlowId, Instant, NodeId, Rate, Span};
-use common::*;
 
 const PAYLOAD: u64 = 960;
 

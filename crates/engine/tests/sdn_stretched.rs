@@ -1,13 +1,11 @@
 //! The stretched schedule: any number of flows, any topology, loss.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::PacedParameters;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
-use common::*;
 
 const TEN_GBPS: Rate = Rate::from_bps(10_000_000_000);
 const FIVE_US: Span = Span::from_us(5);

@@ -1,12 +1,10 @@
 //! The stateful benchmark of SEMPER by a controller: each subflow goes by it once, and those of a host take paths in turn.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::SubflowRoundRobinApplicationParameters;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 
 const PATHS: usize = 4;
 

@@ -1,8 +1,7 @@
 //! The control plane in trouble: full tables, time-outs, losses, failures, odd places for hosts. Whatever
 //! happens, every byte arrives in the end, and a run checks its own books (conservation).
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::{
     ForwardingParameters, PacedParameters, SubflowRoundRobinApplicationParameters, WindowClampParameters,
@@ -12,7 +11,6 @@ use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::TransportConfig;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 
 const TABLE: FlowTableSetup =
     FlowTableSetup { size: None, when_full: WhenFull::Refuse, idle_timeout: None, hard_timeout: None };

@@ -1,14 +1,12 @@
 //! Clamped windows, and what the controller learns by polling.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::{ForwardingParameters, WindowClampParameters};
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::TransportConfig;
 use anabranch_units::{Instant, NodeId, Rate, Span};
-use common::*;
 
 /// Two switches and hosts at both; the link between is the bottleneck, link 0.
 fn dumbbell(application: ApplicationSetup, bottleneck: Rate, delay: Span, duration: Span) -> Builder {

@@ -1,7 +1,6 @@
 //! Spreads that keep a subflow's segments and acknowledgments on one path, in whole runs.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::{
     HashParameters, ResilientHashParameters, SubflowRoundRobinParameters, WeightedHashParameters,
 };
@@ -10,7 +9,6 @@ use anabranch_engine::routing::{AdditiveMetric, PathShares, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 
 const PATHS: usize = 4;
 const SYMMETRIC: [LoadBalancing; 4] = [

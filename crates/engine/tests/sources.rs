@@ -1,14 +1,12 @@
 //! Applications: what they write arrives, at the rate they write it, and connections close.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::random::Streams;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{PRESETS, tcp_preset};
 use anabranch_units::{Instant, NodeId, Span};
-use common::*;
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);

@@ -1,7 +1,6 @@
 //! Spreading packets over several paths: what each way of it may and may not do.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::balancer::{
     FlowParameters, FlowletParameters, PacketParameters, PacketRoundRobinParameters,
@@ -11,7 +10,6 @@ use anabranch_engine::routing::{AdditiveMetric, Plan, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TransportConfig, tcp_preset};
 use anabranch_units::{Bytes, Instant, NodeId, Span};
-use common::*;
 
 const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);

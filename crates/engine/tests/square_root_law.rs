@@ -3,13 +3,11 @@
 //! The path: 1 Gbps, 20 ms RTT, Bernoulli loss of data packets, a queue that never overflows. Everything
 //! is held against the loss and RTT that a run had, not those it was set up with, and averaged over seeds.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::random::Streams;
 use anabranch_engine::setup::{LossSetup, SourceSetup};
 use anabranch_units::{Instant, Rate, Span};
-use common::*;
 use std::thread;
 
 const SEEDS: u64 = 8;

@@ -1,7 +1,6 @@
 //! A run in steps gives the bytes of a run at once, whatever the steps.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::PacketParameters;
 use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters};
 use anabranch_engine::loss::Bernoulli;
@@ -11,7 +10,6 @@ use anabranch_engine::setup::*;
 use anabranch_engine::transport::PRESETS;
 use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::ops::ControlFlow;

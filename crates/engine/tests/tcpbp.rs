@@ -1,15 +1,12 @@
 //! The controller application tcpbp: flows take and change routes by what is measured.
 
-mod common;
-mod tcpbp_common;
-
+use crate::common::*;
+use crate::tcpbp_common::*;
 use anabranch_engine::Simulation;
 use anabranch_engine::routing::{EwmaParameters, HypothesisTestParameters, MovingAverageParameters};
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{FlowId, Instant, NodeId, Span};
-use common::*;
-use tcpbp_common::*;
 
 /// The short route loses 1 % and gives CUBIC about MSS/RTT x 1.2/sqrt(p) = 7 Mbps; the other loses nothing and
 /// gives nearly all of its 50 Mbps.

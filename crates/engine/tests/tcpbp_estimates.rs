@@ -1,16 +1,13 @@
 //! The controller application tcpbp: what its probes and estimators say of links.
 
-mod common;
-mod tcpbp_common;
-
+use crate::common::*;
+use crate::tcpbp_common::*;
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::routing::{EwmaParameters, HypothesisTestParameters, MovingAverageParameters};
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
-use tcpbp_common::*;
 
 /// Two switches, 20 Mbps and 5 ms apart, with queues of 20 packets.
 fn one_link(tcpbp: TcpbpSetup, seconds: u64) -> Builder {

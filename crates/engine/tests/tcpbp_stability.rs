@@ -1,16 +1,13 @@
 //! The controller application tcpbp: background traffic that measures, both searches, and how steady routes are.
 
-mod common;
-mod tcpbp_common;
-
+use crate::common::*;
+use crate::tcpbp_common::*;
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::routing::MovingAverageParameters;
 use anabranch_engine::routing::Search;
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
-use common::*;
-use tcpbp_common::*;
 
 /// Vilela 2022, figures 7 and 8: ends, delay in us, loss.
 const THESIS: [(usize, usize, u64, f64); 21] = [

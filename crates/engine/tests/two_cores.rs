@@ -1,7 +1,6 @@
 //! A run on two cores gives the bytes of a run on one, wherever it is cut.
 
-mod common;
-
+use crate::common::*;
 use anabranch_engine::balancer::{PacketParameters, PacketRoundRobinParameters, SubflowRoundRobinParameters};
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::partition::{Cut, Undivided};
@@ -10,7 +9,6 @@ use anabranch_engine::routing::{AdditiveMetric, EcmpScheme, Plan};
 use anabranch_engine::setup::*;
 use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_units::{FlowId, Instant, NodeId, Span};
-use common::*;
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 use std::ops::ControlFlow;

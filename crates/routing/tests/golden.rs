@@ -1,14 +1,12 @@
 //! Known networks, with answers that the literature prints or that a map shows.
 
-mod common;
-
+use crate::common::{abilene, at, node, nsfnet, numbered, spell};
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
     AdditiveMetric, CostGraph, LinkMask, disjoint_paths, ecmp_table, k_shortest_paths, max_flow,
     shortest_path,
 };
 use anabranch_units::{NodeId, Rate, Span};
-use common::{abilene, at, node, nsfnet, numbered, spell};
 
 fn by(network: &Network, metric: AdditiveMetric) -> CostGraph<'_> {
     CostGraph::new(network, &LinkMask::all_up(network), |link| metric.cost(network, link))

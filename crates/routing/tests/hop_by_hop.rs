@@ -1,13 +1,11 @@
 //! Where forwarding hop by hop goes wrong, and that it does not where the metric is a sum.
 
-mod common;
-
+use crate::common::{Sample, by_hand, lossy_samples, node, spell, ten_nodes};
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
     LinkMask, Metric, MetricKind, Search, Walk, check_hop_by_hop, check_hop_by_hop_watched,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{Sample, by_hand, lossy_samples, node, spell, ten_nodes};
 use proptest::prelude::*;
 
 /// Nodes "1" to `count` and edges of 1 Gbps (a, b, delay in microseconds, loss).

@@ -1,14 +1,12 @@
 //! Paths within limits on delay and loss against every path there is, on small random networks.
 
-mod common;
-
+use crate::common::{Sample, at, lossy_samples, numbered, two_way, with_hosts};
 use anabranch_network::Path;
 use anabranch_routing::{
     KShortestScheme, LinkMask, LinkQuality, Metric, MetricKind, NearShortestScheme, PathLimits, PathQuality,
     Scheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric,
 };
 use anabranch_units::{LinkId, NodeId, Span};
-use common::{Sample, at, lossy_samples, numbered, two_way, with_hosts};
 use proptest::prelude::*;
 
 /// Whether a path keeps the limits, from the sum of the delays and the product of the success rates.
@@ -132,7 +130,7 @@ fn the_shortest_path_within_a_limit_is_not_the_shortest_refused() {
         let limits = Some(PathLimits { max_delay: Some(ms(most)), max_loss: None });
         let scheme = Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits });
         let plan = scheme.plan(&network, &LinkMask::all_up(&network), &[(NodeId(0), NodeId(3))]);
-        plan.routes.first().map(|route| common::spell(&network, &route.paths[0].links))
+        plan.routes.first().map(|route| crate::common::spell(&network, &route.paths[0].links))
     };
     assert_eq!(plan(30).as_deref(), Some("1-2-4"));
     assert_eq!(plan(29).as_deref(), Some("1-3-2-4"));
@@ -152,7 +150,7 @@ fn after_a_failure_the_limits_hold_for_what_is_left() {
     let mut paths = Vec::new();
     for down in [0, 4] {
         let plan = scheme.plan(&network, &mask, &[(a, b)]);
-        paths.push(plan.routes.first().map(|route| common::spell(&network, &route.paths[0].links)));
+        paths.push(plan.routes.first().map(|route| crate::common::spell(&network, &route.paths[0].links)));
         mask.set_link(LinkId(down), false);
     }
     paths.push(scheme.plan(&network, &mask, &[(a, b)]).routes.first().map(|_| String::new()));

@@ -1,14 +1,12 @@
 //! Every algorithm against the plainest method there is, on small random networks.
 
-mod common;
-
+use crate::common::{Sample, samples};
 use anabranch_network::Path;
 use anabranch_routing::{
     KShortest, LinkMask, TreeFrom, TreeTo, disjoint_paths, ecmp_table, k_shortest_paths, max_flow,
     shortest_path,
 };
 use anabranch_units::{LinkId, NodeId};
-use common::{Sample, samples};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -269,7 +267,7 @@ fn has_negative_circle(sample: &Sample, flow: &[u64]) -> bool {
 /// all_simple_paths of networkx 3.6.1 counts them too.
 #[test]
 fn yen_finds_all_paths_of_nsfnet() {
-    let network = common::nsfnet();
+    let network = crate::common::nsfnet();
     let mask = LinkMask::all_up(&network);
     let sample = Sample { network, mask };
     let graph = sample.graph();

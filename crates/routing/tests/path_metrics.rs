@@ -1,7 +1,6 @@
 //! Searches by every metric against every path there is, on small random networks.
 
-mod common;
-
+use crate::common::{Sample, lossy_samples, with_hosts};
 use anabranch_network::Path;
 use anabranch_routing::{
     CostGraph, ExactTree, KBest, LinkQuality, Metric, MetricKind, PathMetric, PathQuality, Rank, Scheme,
@@ -9,7 +8,6 @@ use anabranch_routing::{
 };
 use anabranch_routing::{KShortestScheme, ShortestScheme, TcpbpExactScheme, TcpbpScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{Sample, lossy_samples, with_hosts};
 use proptest::prelude::*;
 
 fn known(sample: &Sample) -> impl Fn(LinkId) -> Option<LinkQuality> + '_ {

@@ -1,7 +1,6 @@
 //! Schemes and plans: their text, their checks, and that nothing a network holds makes them panic.
 
-mod common;
-
+use crate::common::{abilene, at, samples, spell};
 use anabranch_network::{Link, Network, Node, Path};
 use anabranch_routing::{
     AdditiveMetric, LinkMask, Metric, NextHopsTo, PathLimits, PathShares, Plan, Route, Scheme, TcpbpMetric,
@@ -12,7 +11,6 @@ use anabranch_routing::{
     ShortestScheme, TcpbpExactScheme, TcpbpScheme,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{abilene, at, samples, spell};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,10 @@
 //! SEMPER's paths: the same ones in both directions, between the places where hosts join the core.
 
-mod common;
-
+use crate::common::{node, spell};
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{AdditiveMetric, LinkMask, Metric, Mirror, PathShares, Plan, Scheme};
 use anabranch_routing::{SemperScheme, ShortestScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{node, spell};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,7 @@
 //! Plans on networks with hosts and other parts that hang on one edge: the same as pair by pair
 //! over the whole network, and no larger than they must be.
 
-mod common;
-
+use crate::common::{Sample, node};
 use anabranch_network::{Link, Network};
 use anabranch_routing::{
     AdditiveMetric, CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, MetricKind, Plan, Route, Scheme,
@@ -10,7 +9,6 @@ use anabranch_routing::{
 };
 use anabranch_routing::{DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, ShortestScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{Sample, node};
 use proptest::prelude::*;
 
 /// A link: from, to, cost (ps), capacity (bps), up.

@@ -1,13 +1,11 @@
 //! The modified Dijkstra on the network of the thesis, and against every path there is.
 
-mod common;
-
+use crate::common::{Sample, by_hand, node, samples, spell, ten_nodes};
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
     AdditiveMetric, CostGraph, LinkMask, LinkQuality, PathQuality, TcpbpTree, shortest_path, tcpbp_path,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{Sample, by_hand, node, samples, spell, ten_nodes};
 use proptest::prelude::*;
 
 fn quality(network: &Network) -> impl Fn(LinkId) -> Option<LinkQuality> {

@@ -1,14 +1,12 @@
 //! The exact search for the least d sqrt(p), on the network of the thesis and against every path there is.
 
-mod common;
-
+use crate::common::{by_hand, node, samples, spell, ten_nodes};
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
     AdditiveMetric, CostGraph, ExactTree, LinkMask, LinkQuality, PathMetric, PathQuality, TcpbpTree,
     exact_path, shortest_path,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{by_hand, node, samples, spell, ten_nodes};
 use proptest::prelude::*;
 use std::cmp::Ordering;
 

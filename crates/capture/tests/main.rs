@@ -1,0 +1,10 @@
+//! Captures read and measured, in one program.
+
+mod both_ends;
+mod common;
+mod formats;
+mod multipath;
+mod packed;
+mod points;
+mod round_trips;
+mod trouble;

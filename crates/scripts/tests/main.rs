@@ -1,0 +1,6 @@
+//! The interpreter and its scripts, in one program.
+
+mod command;
+mod language;
+mod mutants;
+mod scripts;

@@ -1,0 +1,4 @@
+//! The transport from outside, in one program.
+
+mod mptcp_capture;
+mod wire;
