@@ -17,6 +17,8 @@ import polars as pl
 from anabranch import Result, Scenario, Study
 from anabranch.result import json_ready
 
+_ROUNDED_TO = {"queue_mean_packets": 1e-4}
+"""The units that the page rounds to."""
 _DIGITS = {"f4": 1e-6, "f8": 1e-12, "i4": 0.0}
 """How far numbers of a page may be off, for it keeps some with 24 bits."""
 
@@ -60,16 +62,18 @@ def _columns(name: str, columns: list[dict[str, Any]], table: Any) -> Iterator[s
         slack = _DIGITS[column["data"]["kind"]]
         if len(shown) > len(values):
             yield f"page: {name}.{column['key']} has {len(shown)} numbers of {len(values)}"
+        unit = _ROUNDED_TO.get(column["key"], 0.0)
         for one, value in zip(shown, values, strict=False):
-            same = math.isnan(one) if value is None else _is_near(one, float(value), factor, slack)
+            same = math.isnan(one) if value is None else _is_near(one, float(value), factor, slack, unit)
             if not same:
                 yield f"page: {name}.{column['key']} is {one}, and {value} in the table"
                 break
 
 
-def _is_near(shown: float, value: float, factor: float, slack: float) -> bool:
+def _is_near(shown: float, value: float, factor: float, slack: float, unit: float = 0.0) -> bool:
     return any(
-        math.isclose(shown, wanted, rel_tol=slack, abs_tol=1e-12) for wanted in (value, value * factor)
+        math.isclose(shown, wanted, rel_tol=slack, abs_tol=unit / 2 + 1e-12)
+        for wanted in (value, value * factor)
     )
 
 

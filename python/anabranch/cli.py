@@ -42,6 +42,7 @@ from anabranch.console import (
 from anabranch.errors import LiveError, ResultError
 from anabranch.export_command import export
 from anabranch.signals import deferred, ending, exit_status
+from anabranch.topology_command import topology_app
 
 if TYPE_CHECKING:
     from anabranch.result import Result
@@ -56,9 +57,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-)
-topology_app = typer.Typer(
-    no_args_is_help=True, help="List and show networks that have a name.", rich_markup_mode=None
 )
 app.add_typer(topology_app, name="topology")
 app.command()(export)
@@ -546,42 +544,6 @@ def schema(
         "$id": f"{_SCHEMAS}/{__version__}/{model.__name__.lower()}.json",
     }
     print_json(head | model.model_json_schema())
-
-
-@topology_app.command("list")
-def topology_list(
-    source: Annotated[
-        str | None,
-        typer.Argument(metavar="SOURCE", help="zoo, topohub, sndlib or generator; all if left out."),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the networks that have a name."""
-    from anabranch import display, topology
-
-    names = topology.names(source)
-    if as_json:
-        print_json([{"name": n.spec, "source": n.source, "note": n.note} for n in names])
-    else:
-        display.show_topology_names(console(), names)
-
-
-@topology_app.command("show")
-def topology_show(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ..."),
-    ],
-    as_json: JsonOption = False,
-) -> None:
-    """Show the nodes and links of a network, and where they come from."""
-    from anabranch import topology
-
-    found = topology.load(name)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        write(topology.describe(found))
 
 
 def main() -> None:

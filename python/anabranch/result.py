@@ -322,6 +322,8 @@ def _read_summary(folder: Path) -> dict[str, Any] | None:
             return None
         check(Summary, summary)
     except ValueError as error:
+        if read_manifest(folder) is None and FORMAT.encode() not in content:
+            return None
         raise ResultError(f"{folder / _SUMMARY}: {error}: {REMEDY}") from None
     return summary
 

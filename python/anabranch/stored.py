@@ -140,6 +140,7 @@ class StoredMetric(_Stored):
 
     name: Annotated[str, Field(min_length=1)]
     label: str
+    censored: bool = False
 
 
 class StoredStudy(_Stored):

@@ -75,7 +75,7 @@ def test_no_hidden_folder_is_named(arguments: tuple[str, ...], most_bytes: int, 
 
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_an_export_names_its_file(name: str, folder: Path) -> None:
-    done = limited(folder, 100, "export", "small.toml", "--to", name, "--out", "out")
+    done = limited(folder, 250, "export", "small.toml", "--to", name, "--out", "out")
     assert done.returncode == 2
     assert done.stderr.startswith("out/")
     assert not (folder / "out").exists()

@@ -116,7 +116,7 @@ FAILING = {
         "has set pacing_bps to 0; it must be None, or bits per second from 1 on",
     ),
     "an endless rate": ("self.pacing_bps = float('inf')", "has set pacing_bps to inf; it must be None"),
-    "a panic": ("raise SystemExit(3)", "SystemExit: 3"),
+    "a panic": ("raise SystemExit(3)", "SystemExit: it would end the program that runs it, with status 3"),
 }
 
 

@@ -274,4 +274,5 @@ def test_another_network_or_demand_is_told(anabranch: Callable[..., Any], tmp_pa
     assert "warning: --against: its routing.demand is another one" in done.stderr
     assert 'warning: --against: "b->c" and 3 more links had another capacity' in done.stderr
     done = anabranch("load", "disjoint.toml", "--against", "no.toml")
-    assert (done.returncode, done.stderr) == (2, "no.toml: cannot be read: No such file or directory\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith("no.toml: cannot be read: No such file or directory")

@@ -379,7 +379,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         'to = "Atlanta"',
         'to = "Atlanta"\nflows = { distribution = "exponential", mean = "10 flows" }',
-        'traffic[0].flows.mean: "10 flows" is not a whole number; write it without quotes',
+        'traffic[0].flows.mean: "10 flows" is not a whole number',
     ),
     (
         'to = "Atlanta"',

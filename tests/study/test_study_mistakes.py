@@ -214,7 +214,7 @@ def test_what_is_wrong_with_the_scenario_itself(write: Write) -> None:
     (line,) = messages(write(scenario="[network"))
     assert line.startswith("study.toml: scenario: two.toml: not valid TOML")
     (line,) = messages(write(STUDY.replace("two.toml", "three.toml")))
-    assert line.endswith("three.toml: cannot be read: No such file or directory")
+    assert "three.toml: cannot be read: No such file or directory" in line
     (line,) = messages(write(scenario=SCENARIO + '[[capture]]\nfile = "x.pcapng"\nhost = "left1"\n'))
     assert line == "study.toml: scenario.capture: a study keeps no captures; leave it out"
     (line,) = messages(write(STUDY.replace('"two.toml"', "3")))

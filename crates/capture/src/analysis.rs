@@ -97,8 +97,7 @@ pub(crate) fn analyze_in_batches(
     let elsewhere: Vec<Selection> = (0..).map_while(|number| selection.elsewhere(number)).collect();
     let passes: Vec<&Selection> = std::iter::once(&selection).chain(&elsewhere).collect();
     passes.iter().try_for_each(|selection| check_rows(&selection.flows, &times))?;
-    let read = passes.iter().flat_map(|selection| selection.groups.iter().flatten());
-    total_bytes.set(whole_bytes.iter().sum::<u64>() + read.map(|&file| whole_bytes[file]).sum::<u64>());
+    total_bytes.set(bytes_of(&whole_bytes, &passes));
     let measured = measure_all(&passes, &times, |selection, times| {
         let job = Job {
             inputs: &inputs,
@@ -110,9 +109,8 @@ pub(crate) fn analyze_in_batches(
             batch,
             meter: &meter,
         };
-        let groups = &selection.groups;
-        let measure = |index: usize| measure::measure(&job, &groups[index]);
-        together(for_each(groups.len(), options.threads, &meter, &mut hear, measure))
+        let measure = |index: usize| measure::measure(&job, &selection.groups[index]);
+        together(for_each(selection.groups.len(), options.threads, &meter, &mut hear, measure))
     })?;
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
@@ -143,6 +141,12 @@ fn sort_out(surveyed: Vec<Surveyed>) -> Result<Vec<FileSurvey>, CaptureError> {
         }
     }
     if problems.is_empty() { Ok(files) } else { Err(CaptureError::Files { files: problems }) }
+}
+
+/// How many bytes are read in all: of each file once, and once more for each pass over it.
+fn bytes_of(whole_bytes: &[u64], passes: &[&Selection]) -> u64 {
+    let read = passes.iter().flat_map(|selection| selection.groups.iter().flatten());
+    whole_bytes.iter().sum::<u64>() + read.map(|&file| whole_bytes[file]).sum::<u64>()
 }
 
 /// What all flows gave where they are read, with round-trip times of the other places where these are longer.

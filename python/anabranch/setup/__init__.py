@@ -102,12 +102,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
     if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
         planner["given"] = given
     spread = _spread(scenario, own, network)
-    if scenario.run_settings.until == "done" and not connections.can_complete.any():
-        problems.add(
-            "run.until",
-            '"done" waits for flows that complete, and there are none; give traffic a size or a stop, or '
-            "leave it out",
-        )
+    _check_end(scenario.run_settings, connections, problems)
     problems.raise_if_any()
     setup = Setup(
         seed=scenario.run_settings.seed,
@@ -186,6 +181,16 @@ def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:
     wanted = run.flow_series or run.link_series
     interval = int(run.sample_interval) if wanted else None
     return ProbeSetup(interval, run.flow_series, run.link_series, sequences, log)
+
+
+def _check_end(run: Run, flows: FlowColumns, problems: Problems) -> None:
+    """Notes a run that waits for flows to complete where none can."""
+    if run.until == "done" and not flows.can_complete.any():
+        problems.add(
+            "run.until",
+            '"done" waits for flows that complete, and there are none; give traffic a size or a stop, or '
+            "leave it out",
+        )
 
 
 def _subflows(flows: FlowColumns, transports: list[TransportSetup], network: ResolvedNetwork) -> int:

@@ -198,7 +198,7 @@ def load(folder: Path) -> StudyResult:
             FactorInfo(each.name, each.label, each.kind, each.unit, tuple(each.levels))
             for each in stored.factors
         ),
-        metrics=tuple(MetricInfo(each.name, each.label) for each in stored.metrics),
+        metrics=tuple(MetricInfo(each.name, each.label, each.censored) for each in stored.metrics),
         runs=runs,
         cells=cells,
         tables=tables,
@@ -212,8 +212,13 @@ def _check_tables(stored: StoredStudy, runs: pl.DataFrame, cells: pl.DataFrame) 
     Raises:
         ValueError: if a column is missing, of another kind, or has a value that no study writes.
     """
-    names = [metric.name for metric in stored.metrics]
-    ends = [f"{name}{end}" for name in names for end in ("", "_ci", "_min", "_max")]
+    infos = [MetricInfo(each.name, each.label, each.censored) for each in stored.metrics]
+    values = dict.fromkeys((column for each in infos for column in each.columns), pl.Float64)
+    # Counts of runs add up to whole numbers.
+    counts = {f"{each.name}_{end}": pl.Int64 for each in infos if each.censored for end in ("done", "flows")}
+    ends = dict.fromkeys(
+        (f"{each.name}{end}" for each in infos for end in ("_ci", "_min", "_max")), pl.Float64
+    )
     levels = {
         factor.name: pl.Float64 if factor.kind == "continuous" else pl.String for factor in stored.factors
     }
@@ -221,7 +226,7 @@ def _check_tables(stored: StoredStudy, runs: pl.DataFrame, cells: pl.DataFrame) 
         ("runs", runs, dict.fromkeys(("run", "cell", "replication"), pl.Int64)),
         ("cells", cells, dict.fromkeys(("cell", "runs", "failed"), pl.Int64)),
     ):
-        of_metrics = dict.fromkeys(names if table == "runs" else ends, pl.Float64)
+        of_metrics = values if table == "runs" else {**values, **ends, **counts}
         texts = dict.fromkeys(("status", "reason") if table == "runs" else (), pl.String)
         for column, kind in {**kinds, **levels, **texts, **of_metrics}.items():
             if column not in frame.columns:
