@@ -2,6 +2,7 @@
 
 use super::option::MptcpOption;
 use super::testing::{Network, Side, Wire, mptcp, secs};
+use crate::LossDetectionConfig;
 use crate::segment::Segment;
 use anabranch_units::Instant;
 use std::collections::BTreeMap;
@@ -93,4 +94,34 @@ fn what_a_dead_subflow_has_had_selectively_acknowledged_goes_on_others() {
     let held_back: Vec<u32> = sent.filter_map(|(_, _, s)| mapped(s)).filter_map(|m| behind(&m)).collect();
     let repeated: Vec<u32> = Repeats::of(&log).found.iter().filter(|r| r.1 == 1).map(|r| r.2).collect();
     assert!(held_back.iter().all(|data| repeated.contains(data)), "{held_back:?} {repeated:?}");
+}
+
+/// Paths die for ten seconds, with ACKs and data under way, so that their subflows come back with a timeout taken back and a flight
+/// that is lost. The connection goes on all the time, and has the paths back within seconds of the timeout that finds them alive:
+/// that of the sixth doubling of 200 ms, 2.6 s after their return (RFC 6298 section 5.5).
+#[test]
+fn subflows_that_return_do_not_stop_the_connection() {
+    for detection in ["dupack", "rack"] {
+        let mut config = mptcp("mptcp", 8);
+        config.tcp.loss_detection = LossDetectionConfig::named(detection).expect("a registered name");
+        for seed in 0..4 {
+            let dies = |ms| Wire::new(ms, 20).dead(5.0, 15.0);
+            let wires = vec![dies(10), Wire::new(10, 20), dies(12), Wire::new(10, 20)];
+            let mut network = Network::new(&config, wires, seed);
+            network.sender.open();
+            network.sender.write_without_end();
+            let mut delivered = vec![0];
+            for second in 1..=30 {
+                network.run(secs(f64::from(second)));
+                delivered.push(network.receiver.stats().delivered);
+            }
+            let mbps =
+                |from: usize, to: usize| (delivered[to] - delivered[from]) as f64 * 8e-6 / (to - from) as f64;
+            let whole = mbps(2, 5);
+            for second in 7..30 {
+                assert!(mbps(second, second + 1) > 0.4 * whole, "{detection}, seed {seed}: second {second}");
+            }
+            assert!(mbps(22, 30) > 0.9 * whole, "{detection}, seed {seed}: {} {whole}", mbps(22, 30));
+        }
+    }
 }

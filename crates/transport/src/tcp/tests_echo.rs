@@ -1,4 +1,5 @@
 //! What a timestamp's echo says of a loss: never less than a connection without timestamps knows.
+//! What is left to loss detection once an echo, or a DSACK, has shown a timeout to be spurious.
 
 use super::tests::{Fate, Pair, Side, is_data};
 use crate::config::TcpConfig;
@@ -84,5 +85,42 @@ fn fastrto_adds_no_delayed_ack_to_a_hole() {
         assert_eq!(times.len(), 1);
         let earliest = retransmitted_at(&without, 60, &[(33, 1)]);
         assert!(times[0].saturating_since(earliest[0]) < Span::from_ms(10), "{delayed_ack} ms: {times:?}");
+    }
+}
+
+/// A path dies for three seconds: of a flight 110 segments arrive, whose ACKs are lost, and then all is lost until the path is
+/// back. The first answer shows that what was sent again had arrived (RFC 3522 by the echo, RFC 3708 by the DSACK), so that the
+/// timeout is taken back, with its judgement of all that is outstanding. What is truly lost of it is found by the data that leave
+/// from then on (RFC 6675 section 4, IsLost(); RFC 8985): in round trips of 20 ms, and not by a timeout of seconds. Left out are
+/// the detections that go by time alone, to which the answer tells a round trip of three seconds.
+#[test]
+fn what_an_outage_lost_is_found_though_its_timeout_is_taken_back() {
+    let (died, back) = (Instant::ZERO + Span::from_ms(95), Instant::ZERO + Span::from_ms(3095));
+    let by_time = |name: &str| name.starts_with("fastrto") || name.starts_with("tcp-pr");
+    let by_sack: Vec<_> = detections().into_iter().filter(|(name, _)| !by_time(name)).collect();
+    assert_eq!(by_sack.len(), detections().len() - 4);
+    for (name, config) in by_sack {
+        for timestamps in [true, false] {
+            let config = TcpConfig { timestamps, undo: true, ..config.clone() };
+            let mut pair = Pair::new(&config, 1);
+            pair.sender.open();
+            pair.sender.write(10_000_000);
+            pair.run(died, |_, _, _| Fate::Arrive);
+            let mut arrivals = 0;
+            pair.run(back, |side, segment, _| {
+                arrivals += u32::from(side == Side::Sender && is_data(segment));
+                if side == Side::Sender && arrivals <= 110 { Fate::Arrive } else { Fate::Lost }
+            });
+            let (una, outstanding) = (pair.sender.snd_una(), pair.sender.snd_nxt());
+            assert!(outstanding > una + 140 * 1460, "{name}: a flight is out");
+            let mut now = back;
+            while pair.sender.snd_una() == una {
+                now = now + Span::from_ms(1);
+                pair.run(now, |_, _, _| Fate::Arrive);
+            }
+            pair.run(now + Span::from_ms(400), |_, _, _| Fate::Arrive);
+            let missing = outstanding.saturating_sub(pair.sender.snd_una());
+            assert_eq!(missing, 0, "{name}, timestamps {timestamps}: 400 ms after the first answer");
+        }
     }
 }

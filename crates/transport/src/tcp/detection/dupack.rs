@@ -20,7 +20,7 @@ anabranch_units::parameters! {
 
 /// A segment is lost when `threshold` segments above it have been SACKed, or, without SACK, when
 /// `threshold` duplicate ACKs have arrived. Each segment is judged once: a lost retransmission is
-/// left to the retransmission timer.
+/// left to the retransmission timer. A timeout that was taken back has judged nothing.
 #[derive(Debug)]
 pub struct Dupack {
     threshold: u32,
@@ -36,6 +36,10 @@ pub struct Dupack {
     /// Without SACK, behind what was sent when the last episode began (RFC 6582 section 3.2, "recover"): an ACK below
     /// this is a partial one.
     recover: u64,
+    /// A retransmission timeout has judged all that is outstanding, and is being repaired.
+    timed_out: bool,
+    /// The next ACK judges everything from snd_una on.
+    judges_anew: bool,
 }
 
 impl Dupack {
@@ -48,6 +52,8 @@ impl Dupack {
             duplicates: 0,
             snd_una: 0,
             recover: 0,
+            timed_out: false,
+            judges_anew: false,
         }
     }
 
@@ -56,8 +62,12 @@ impl Dupack {
         self.threshold = threshold.max(1);
     }
 
-    /// Judges everything from snd_una on anew, after a judgement was taken back.
-    pub(super) fn start_over(&mut self, board: &Scoreboard) {
+    /// The next ACK judges everything from snd_una on, for the judgement before was taken back.
+    pub(super) fn judge_anew(&mut self) {
+        self.judges_anew = true;
+    }
+
+    fn start_over(&mut self, board: &Scoreboard) {
         self.judged = board.front().map_or(self.judged, |front| front.start);
         // At most one for each of the 2^32 segment numbers.
         self.sacked_above = board.sacked_segments() as u32;
@@ -148,8 +158,22 @@ impl LossDetection for Dupack {
                 self.duplicates = 0;
             }
         }
+        if std::mem::take(&mut self.judges_anew) {
+            self.start_over(board);
+        }
         if self.sacked_above >= self.threshold {
             self.judge(board);
+        }
+    }
+
+    fn on_recovered(&mut self) {
+        self.timed_out = false;
+    }
+
+    /// A fast recovery's judgement was by duplicate ACKs, which tell the same of the same segments once more.
+    fn on_spurious(&mut self) {
+        if std::mem::take(&mut self.timed_out) {
+            self.judge_anew();
         }
     }
 
@@ -162,5 +186,6 @@ impl LossDetection for Dupack {
         self.sacked_above = 0;
         self.duplicates = 0;
         self.recover = snd_nxt;
+        self.timed_out = true;
     }
 }

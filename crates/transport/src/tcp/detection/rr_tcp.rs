@@ -86,8 +86,6 @@ pub struct RrTcp {
     confirmed: bool,
     /// snd_nxt when the FA ratio was last raised: once for a round.
     raised_at: Option<u64>,
-    /// The last judgement was taken back.
-    start_over: bool,
     /// Bytes of the restored window that slow start has not reached yet.
     owed: u64,
     cwnd_segments: u32,
@@ -116,7 +114,6 @@ impl RrTcp {
             unconfirmed: BTreeMap::new(),
             confirmed: false,
             raised_at: None,
-            start_over: false,
             owed: 0,
             cwnd_segments: DUP_THRESH,
             full_payload: 1,
@@ -214,9 +211,6 @@ impl LossDetection for RrTcp {
         self.snd_una = facts.snd_una;
         self.measure(board);
         self.adapt(facts);
-        if std::mem::take(&mut self.start_over) {
-            self.dupack.start_over(board);
-        }
         self.dupack.on_ack(board, facts);
     }
 
@@ -235,7 +229,7 @@ impl LossDetection for RrTcp {
     }
 
     fn on_spurious(&mut self) {
-        self.start_over = true;
+        self.dupack.judge_anew();
     }
 
     fn on_restored(&mut self, _: Instant, cwnd: u64, pipe: u64) {

@@ -160,6 +160,14 @@ impl LossDetection for TcpNcr {
         self.extended
     }
 
+    fn on_recovered(&mut self) {
+        self.dupack.on_recovered();
+    }
+
+    fn on_spurious(&mut self) {
+        self.dupack.on_spurious();
+    }
+
     fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
         self.reset();
         self.dupack.set_threshold(DUP_THRESH);
