@@ -3,6 +3,8 @@
 import os
 import signal
 
+from anabranch.start_up import spare_resources
+
 
 def main() -> None:
     """Runs the command line. Ctrl-C during its imports ends it without a traceback."""
@@ -10,6 +12,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Threads of linear algebra take longer to start than any command has for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    spare_resources()
     from anabranch.cli import main as run  # noqa: PLC0415 - see above
 
     run()

@@ -73,7 +73,7 @@ def test_the_version_needs_the_command_line_alone() -> None:
     assert parts == {
         "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group",
         "anabranch.command_options", "anabranch.console", "anabranch.errors", "anabranch.export_command",
-        "anabranch.foreign", "anabranch.signals", "anabranch.units",
+        "anabranch.foreign", "anabranch.signals", "anabranch.start_up", "anabranch.units",
     }  # fmt: skip
 
 
