@@ -87,6 +87,18 @@ def test_what_a_scheme_prints_passes_the_filter_too(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "code", ["sys.stdout.close(); print('still')", "print('still'); sys.stdout.detach(); sys.stdout = None"]
+)
+def test_a_stream_that_the_code_closes_stays_open_for_others(code: str, tmp_path: Path) -> None:
+    tries.lay(tmp_path, x__py=f"import sys\n{code}\n{tries.HARMLESS}")
+    done = call(tmp_path, *COMMANDS["run"], "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["folder"] == "r"
+    assert done.stderr.startswith("still")
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("when", ["load", "hook"])
 def test_an_end_of_the_process_is_a_message(when: str, end: str, tmp_path: Path) -> None:
