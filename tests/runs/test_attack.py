@@ -25,6 +25,8 @@ def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     monkeypatch.syspath_prepend(str(ROOT / "attack"))
     names = (
         "clocks",
+        "own_code",
+        "received",
         "worker",
         "mutation",
         "mutants",
@@ -41,14 +43,53 @@ def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     sys.modules.update(before)
 
 
-def test_no_mutant_of_a_few_hundred_is_a_defect(attack: Attack, tmp_path: Path) -> None:
+def test_three_mutants_of_each_kind_are_no_defects(attack: Attack, tmp_path: Path) -> None:
     inputs, mutants = attack("inputs"), attack("mutants")
-    numbers = range(20_000, 20_100)
+    of_kind: dict[str, list[int]] = {}
+    for number in range(20_000, 20_300):
+        of_kind.setdefault(mutants.kind_of(number), []).append(number)
+    numbers = sorted(number for numbers in of_kind.values() for number in numbers[:3])
     verdicts = list(inputs.attack(numbers, "1", tmp_path, 2))
     assert [f"{v.number}: {v.outcome} {v.detail}" for v in verdicts if v.outcome in inputs.DEFECTS] == []
-    assert sorted(verdict.number for verdict in verdicts) == list(numbers)
-    assert {mutants.kind_of(number) for number in numbers} == mutants.SHARES.keys()
-    assert Counter(verdict.outcome for verdict in verdicts)["done"] >= 10
+    assert sorted(verdict.number for verdict in verdicts) == numbers
+    assert of_kind.keys() == mutants.SHARES.keys()
+    assert Counter(verdict.outcome for verdict in verdicts)["done"] >= 5
+
+
+def test_what_is_mutated_works(attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file that a scenario names, own code of each kind, folders and packed captures, as they are."""
+    mutants, mutation, worker = attack("mutants"), attack("mutation"), attack("worker")
+    own_code, received = attack("own_code"), attack("received")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
+    monkeypatch.setattr(mutation, "of_bytes", lambda _, content, __: content)
+    monkeypatch.setattr(mutation, "of_words", lambda _, content, __: content)
+    monkeypatch.setattr(mutation, "changed", lambda _, content, *__: content)
+    monkeypatch.setattr(own_code, "_changed", lambda _, source, __: source.encode())
+    seeds = tmp_path / mutants.SEEDS
+    mutants.write_seeds(seeds)
+    (tmp_path / "scratch").mkdir()
+    made = mutants.Mutants(tmp_path / "scratch")
+    refused = []
+    for kind, wanted in (("files", len(mutants._NAMED)), ("own code", 5), ("both ends", 2)):
+        seen: set[str] = set()
+        for number in range(60):
+            folder = tmp_path / f"{kind}-{number}"
+            folder.mkdir()
+            arguments = made._prepare[kind](random.Random(f"{number}"), folder)  # noqa: S311 - a test
+            names = "".join(sorted(file.name for file in folder.iterdir()))
+            title = next(iter(folder.glob("received/mine.toml")), folder / "none")
+            what = title.read_text()[:60] if title.is_file() else names + arguments[1]
+            fits = kind != "own code" or ("--trust" in arguments and arguments[0] == "run")
+            if what in seen or not fits:
+                continue
+            seen.add(what)
+            outcome, detail = worker.call(arguments, folder)
+            refused += [(kind, number, arguments, detail)] * (outcome != "done")
+            if len(seen) == wanted:
+                break
+        assert len(seen) == wanted
+    assert refused == []
+    assert sorted(received.PACKED) == ["gzip", "plain", "zstd"]
 
 
 def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None:
@@ -116,7 +157,9 @@ def test_what_hangs_beside_others_is_tried_again_alone(
     code = (
         f"os.mkdir({str(tmp_path / 'once')!r}); signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
     )
-    _stand_in(tmp_path, monkeypatch, f"os.path.isdir({str(tmp_path / 'once')!r}) or exec({code!r}); print('{{}}')")
+    _stand_in(
+        tmp_path, monkeypatch, f"os.path.isdir({str(tmp_path / 'once')!r}) or exec({code!r}); print('{{}}')"
+    )
     worker, inputs = attack("worker"), attack("inputs")
     monkeypatch.setattr(worker, "ANSWER_S", 1.0)
     monkeypatch.setattr(worker, "SOON_WALL", 0)
