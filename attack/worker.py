@@ -37,8 +37,11 @@ ANSWER_S = 20.0
 """After so much more processor time, or so much more time asleep, it hangs."""
 EXPECTED = {0: "done", 1: "in part", 2: "refused", 130: "interrupted"}
 """Exit statuses that a command may have; any other is a defect."""
-_FRAMES_TO_MAIN = 2
-"""Frames of a traceback from here to the main function of the program."""
+_PRODUCT = "/anabranch/"
+"""In the names of files of the program."""
+_FOR_DEVELOPERS = re.compile(r"\w+Warning: |Exception ignored")
+_OWN_WARNING = re.compile(r"\S*/mine\.py:\d+: \w+Warning: ")
+"""A warning of a user's own code is the user's."""
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -173,16 +176,15 @@ def _ctrl_c(*_: object) -> None:
 def _is_outside(error: BaseException) -> bool:
     """Whether it is Ctrl-C where the program does not listen any more: in its main function, or in ours."""
     frames = traceback.extract_tb(error.__traceback__)
-    if not isinstance(error, KeyboardInterrupt):
-        return False
-    return frames[-1].filename == __file__ or (frames[-1].name == "main" and len(frames) <= _FRAMES_TO_MAIN)
+    inside = [frame for frame in frames if _PRODUCT in frame.filename and frame.name != "main"]
+    return isinstance(error, KeyboardInterrupt) and not inside
 
 
 def _judged(status: object, out: str, err: str, arguments: Sequence[str]) -> tuple[str, str]:
     complaint = ""
     if status not in EXPECTED:
         complaint = f"exit status {status}"
-    elif "Traceback (most recent call last)" in err or re.search(r"\w+Warning: |Exception ignored", err):
+    elif "Traceback (most recent call last)" in err or _FOR_DEVELOPERS.search(_OWN_WARNING.sub("", err)):
         complaint = "a message for developers"
     elif status == 2 and not err.strip():
         complaint = "refused without a word"

@@ -2,6 +2,7 @@
 
 import importlib
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -148,6 +149,19 @@ def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Non
         "    anabranch.cli.main = main\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(stand_in.parent))
+
+
+def test_a_late_ctrl_c_is_not_the_programs(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that meets the last lines of its main function, or the attack's own clean-up."""
+    worker = attack("worker")
+    names: dict[str, Any] = {}
+    program = "def main():\n    raise KeyboardInterrupt\ndef inside():\n    main()\n"
+    exec(compile(program, "/x/anabranch/cli.py", "exec"), names)  # noqa: S102 - a stand-in
+    monkeypatch.setattr("anabranch.cli.main", names["main"])
+    assert worker._ended(5.0) == ("status", 130)
+    monkeypatch.setattr("anabranch.cli.main", names["inside"])
+    assert worker._ended(5.0)[0] == "traceback"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_what_hangs_beside_others_is_tried_again_alone(
