@@ -3,8 +3,6 @@
 import os
 import signal
 
-from anabranch.start_up import spare_resources
-
 
 def main() -> None:
     """Runs the command line. Ctrl-C during its imports ends it without a traceback."""
@@ -12,6 +10,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Threads of linear algebra take longer to start than any command has for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from anabranch.start_up import spare_resources  # noqa: PLC0415 - see above
+
     spare_resources()
     from anabranch.cli import main as run  # noqa: PLC0415 - see above
 

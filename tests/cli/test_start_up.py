@@ -151,3 +151,10 @@ def test_every_public_name_is_there() -> None:
     assert anabranch.__version__ == version("anabranch")
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         anabranch.runn  # noqa: B018
+
+
+def test_nothing_is_imported_before_ctrl_c_is_quiet() -> None:
+    """An import of the module alone must not take so long that Ctrl-C meets it as a traceback."""
+    foreign, parts = imported("import anabranch.__main__")
+    assert foreign == set()
+    assert parts <= {"anabranch", "anabranch.__main__", "anabranch._core"}

@@ -33,6 +33,7 @@ ENDS = {
     "sys.exit(7)": "SystemExit: it would end the program that runs it, with status 7",
     "quit()": "SystemExit: it would end the program that runs it, with status 0",
     "raise SystemExit('enough')": "SystemExit: enough",
+    "raise BaseException('none of ours')": "BaseException: none of ours",
     "os._exit(7)": "os._exit(7) would end the program",
     "os.abort()": "os.abort() would end the program",
     "os.kill(os.getpid(), signal.SIGKILL)": "would end the program",

@@ -252,7 +252,9 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
         cls(**checked)
     except ValueError as error:
         raise LoadError(f"{cls.__name__}: {words_of(error)}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
         raise LoadError(place_of_mistake(error, f"{cls.__name__} cannot be made")) from None
     return checked
 
