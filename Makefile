@@ -168,8 +168,8 @@ recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of t
 	$(RUN) tests/recipes/follow.py
 
 ATTACK ?= --mutants 20000 --scenarios 300
-attack: setup ## mutated inputs, random scenarios and faults, for minutes; other ones: SEED=2; writes docs/attack.md
-	$(RUN) attack --seed $(SEED) $(ATTACK) --page docs/attack.md
+attack: setup ## mutated inputs, random scenarios, faults and more, for an hour; other ones: SEED=2; one part: ATTACK="--parts faults"; writes docs/attack.md
+	$(RUN) attack "--seed=$(SEED)" $(ATTACK) --page docs/attack.md
 
 # Survivors do not fail it: docs/mutants.md says which carry no rule. Exit status 4 means that tests fail without a mutant.
 MUTANTS ?=

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
+import clocks
 import mutants
 import worker
 
-DEFECTS = ("traceback", "crash", "hang", "memory", "output")
+DEFECTS = ("traceback", "crash", "hang", "memory", "output", "unasked")
 """Outcomes that no input may have."""
 _RENEWED_AFTER = 500
 """Cases that a process does at most, so that none is blamed for what a thousand before it have left."""
@@ -30,7 +30,7 @@ class _Process:
         self._process.start()
         theirs.close()
         self._case: int | None = None
-        self._since = time.monotonic()
+        self._activity = clocks.Activity(self._process.pid or 0)
         self._done = 0
         self.ready = False
         """Whether it can take a case."""
@@ -39,7 +39,8 @@ class _Process:
 
     def give(self, number: int) -> None:
         """Gives it a case."""
-        self._case, self._since, self.ready = number, time.monotonic(), False
+        self._case, self.ready = number, False
+        self._activity = clocks.Activity(self._process.pid or 0)
         self.connection.send(number)
 
     def heard(self) -> worker.Verdict | None:
@@ -48,7 +49,7 @@ class _Process:
         try:
             if self.connection.poll():
                 message = self.connection.recv()
-            elif time.monotonic() - self._since > worker.SOON_S + worker.ANSWER_S and self._case is not None:
+            elif self._case is not None and self._hangs():
                 message = worker.Verdict(self._case, "hang", tired=True)
         except EOFError:
             self._process.join()
@@ -66,6 +67,14 @@ class _Process:
         self.over = message.tired or self._done >= _RENEWED_AFTER
         self.ready = not self.over
         return message
+
+    def _hangs(self) -> bool:
+        """Whether it has had Ctrl-C, and since then time enough of a processor, or has slept so long."""
+        cpu_s, asleep_s = self._activity.look()
+        return (
+            cpu_s > worker.SOON_S + worker.ANSWER_S
+            or asleep_s > worker.SOON_WALL * worker.SOON_S + worker.ANSWER_S
+        )
 
     def end(self) -> None:
         """Ends it, whatever it does."""
@@ -90,16 +99,26 @@ def attack(numbers: Iterable[int], seed: str, folder: Path, processes: int) -> I
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     mutants.write_seeds(folder / mutants.SEEDS)
-    left = deque(numbers)
+    left, again = deque(numbers), deque[int]()
     under_way = 0
     found = [_Process(seed, scratch) for _ in range(min(processes, len(left)))]
+    alone = len(found) == 1
     try:
-        while left or under_way:
+        while left or under_way or again:
+            if not left and not under_way:
+                # What has hung beside others is tried alone, one at a time.
+                alone = True
+                left.append(again.popleft())
             wait([process.connection for process in found], timeout=0.5)
             for place, process in enumerate(found):
                 verdict = process.heard()
                 if verdict is not None:
                     under_way -= 1
+                if verdict is not None and verdict.outcome == "hang" and not alone:
+                    again.append(verdict.number)
+                    for rest in scratch.glob(f"case-{verdict.number}-*"):
+                        shutil.rmtree(rest)
+                elif verdict is not None:
                     yield _kept(verdict, scratch, folder)
                 if process.over:
                     process.end()

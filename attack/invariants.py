@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import heapq
 import math
-import multiprocessing
 import random
-import signal
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import clocks
 import draws
 import orders
 
 STUDIED_OF = 6
 """Of so many scenarios one is run as a study, too."""
-_LONGEST_S = 60
+LONGEST_S = 60
+"""Processor time that all runs of a scenario may take."""
 _CAUSES = ("queue", "random", "down", "codel", "fq_codel", "pie", "red")
 _LARGEST_TRAIN_BYTES = 70_000
 
@@ -34,33 +34,28 @@ class Finding:
     """How many were drawn until one was valid."""
     complaints: list[str] = field(default_factory=list)
     studied: bool = False
+    slow: bool = False
+    """Whether real time was over, which says nothing as long as others use the machine."""
     covered: set[str] = field(default_factory=set)
     """Transports, schemes and the like that it has."""
 
 
 def check_all(count: int, seed: str, processes: int) -> Iterator[Finding]:
     """Draws, runs and checks so many scenarios."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(processes) as pool:
-        yield from pool.imap_unordered(_one, [(seed, number) for number in range(count)])
+    pieces = [(seed, number) for number in range(count)]
+    yield from clocks.alone_again(_one, pieces, processes, lambda finding: finding.slow)
 
 
 def _one(given: tuple[str, int]) -> Finding:
     seed, number = given
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(_LONGEST_S)
     finding = Finding(number)
     try:
-        check(f"{seed} scenario {number}", finding)
+        with clocks.at_most(LONGEST_S):
+            check(f"{seed} scenario {number}", finding)
     except Exception as error:  # noqa: BLE001 - whatever gets here is the find
+        finding.slow = isinstance(error, clocks.TooLongError) and error.by_wall
         finding.complaints.append(f"{type(error).__name__}: {error}")
-    finally:
-        signal.alarm(0)
     return finding
-
-
-def _too_long(*_: object) -> None:
-    raise TimeoutError(f"more than {_LONGEST_S} s")
 
 
 def check(seed: str, finding: Finding) -> None:

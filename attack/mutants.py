@@ -8,12 +8,15 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import mutation
+import own_code
+import received
 import tomli_w
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,15 +24,18 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 28,
-    "study": 6,
-    "topology": 21,
-    "demands": 6,
-    "routes": 6,
-    "capture": 17,
-    "report": 4,
-    "arguments": 9,
-    "compare": 2,
+    "scenario": 24,
+    "study": 5,
+    "topology": 15,
+    "files": 11,
+    "export": 8,
+    "capture": 12,
+    "both ends": 5,
+    "report": 3,
+    "received": 4,
+    "own code": 5,
+    "arguments": 6,
+    "compare": 1,
     "reproduce": 1,
 }
 """How many of a hundred mutants are of each kind."""
@@ -61,6 +67,10 @@ size = "60 kB"
 [[capture]]
 file = "left1.pcapng"
 host = "left1"
+snap_length = "128 B"
+[[capture]]
+file = "right1.pcapng"
+host = "right1"
 snap_length = "128 B"
 [[capture]]
 file = "right2.pcapng"
@@ -108,6 +118,8 @@ DEMANDS = (
 )
 GIVEN = b"from,to,weight,path\na,c,3,a->b->c\na,c,1.5,a->c\nc,a,1,c->a\n"
 WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
+MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
+PROFILE = b"time_s,capacity_mbps,delay_ms,loss\n0,8.9,26.4,0\n0.01,9.9,27.5,0.1\n0.02,14.0,20.2,0\n"
 GIVEN_ROUTES: dict[str, Any] = {
     "network": {
         "node": [{"name": name} for name in "abc"],
@@ -137,14 +149,15 @@ ROBUST: dict[str, Any] = {
 def write_seeds(folder: Path) -> None:
     """Runs what the mutants damage: a run with captures, and a study."""
     from anabranch import Scenario, Study  # noqa: PLC0415 - the worker limits its memory after it is imported
-    from anabranch.saved_plan import save_plan  # noqa: PLC0415 - the same
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     Scenario.loads(CAPTURED).run(out=folder / "run")
     Study.from_data(tomllib.loads(STUDY)).run(jobs=2, out=folder / "study")
-    two = {**GIVEN_ROUTES, "routing": {"scheme": {"algorithm": "k-shortest", "k": 2}}}
-    save_plan(Scenario.from_data(two), folder / "plan.json")
+    shutil.copytree(folder / "study", folder / "begun")
+    received.make_begun(folder / "begun")
+    received.write_planned(folder / "planned", GIVEN_ROUTES)
+    own_code.write_seeds(folder / "own")
 
 
 def kind_of(number: int) -> str:
@@ -168,6 +181,67 @@ _TIMES = (
 )
 
 
+@dataclass(frozen=True)
+class _Named:
+    """A file that a scenario names."""
+
+    field: tuple[str | None, ...]
+    """Where it is named, as a key of ``FILE_FIELDS``."""
+    file: str
+    content: bytes
+    """What is in it; the saved plan among the seeds, if empty."""
+    scenario: dict[str, Any]
+    is_load: bool = False
+    """Whether it is for ``load``."""
+
+
+def _given(**tables: dict[str, Any]) -> dict[str, Any]:
+    """The scenario of three nodes with further fields of its tables."""
+    return {**GIVEN_ROUTES, **{name: {**GIVEN_ROUTES.get(name, {}), **of} for name, of in tables.items()}}
+
+
+_MATRIX = {"matrix": {"from": "file:matrix.csv"}, "size": "3 kB"}
+_PROFILED = {"link": ["a", "b"], "from": "file:profile.csv", "repeat": "40 ms"}
+_NAMED = (
+    _Named(("routing", "paths"), "plan.json", b"",
+           _given(routing={"scheme": "given", "paths": "file:plan.json"})),
+    _Named(("routing", "paths"), "routes.csv", GIVEN,
+           _given(routing={"scheme": "given", "paths": "file:routes.csv"})),
+    _Named(("network", "weights"), "weights.csv", WEIGHTS,
+           _given(network={"weights": "file:weights.csv"},
+                  routing={"scheme": "shortest", "metric": "weight"})),
+    _Named(("routing", "demand", "pair", "from"), "demands.csv", DEMANDS, ROBUST, is_load=True),
+    _Named(("traffic", None, "matrix", "from"), "matrix.csv", MATRIX, {**GIVEN_ROUTES, "traffic": [_MATRIX]}),
+    _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
+)  # fmt: skip
+_ENDINGS = {"GraphML": "graphml", "GML": "gml", "SNDlib XML": "xml"}
+"""Endings of files of topologies; the content says what they are."""
+
+
+def _check_covered(topologies: Iterable[str]) -> None:
+    """Every reader has an input to mutate: of topologies, and of files that scenarios name.
+
+    Raises:
+        RuntimeError: which one has none.
+    """
+    from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
+    from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
+
+    without = READERS.keys() - set(topologies)
+    without |= {
+        repr(field)
+        for field in FILE_FIELDS.keys() - {named.field for named in _NAMED} - {("network", "topology")}
+    }
+    if without:
+        raise RuntimeError(f"attack/mutants.py has no input for {', '.join(sorted(without))}")
+
+
+def _form(draw: random.Random) -> str:
+    from anabranch.export import FORMATS  # noqa: PLC0415 - see above
+
+    return draw.choice(sorted(FORMATS))
+
+
 class Mutants:
     """Every kind of input."""
 
@@ -183,13 +257,14 @@ class Mutants:
         self._seeds = scratch.parent / SEEDS
         data = ROOT / "tests" / "topology" / "data"
         self._topologies = {
-            "graphml": [
+            "GraphML": [
                 file.read_bytes() for file in (data / "ring.graphml", ROOT / "examples/ring.graphml")
             ],
-            "gml": [(data / "ring.gml").read_bytes()],
-            "txt": [(data / "triangle.txt").read_bytes()],
-            "xml": [(data / "triangle.xml").read_bytes()],
+            "GML": [(data / "ring.gml").read_bytes()],
+            "SNDlib native": [(data / "triangle.txt").read_bytes()],
+            "SNDlib XML": [(data / "triangle.xml").read_bytes()],
         }
+        _check_covered(self._topologies)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
         self._captures += [_as_pcap(capture) for capture in self._captures]
         _in_process()
@@ -197,10 +272,13 @@ class Mutants:
             "scenario": self._scenario,
             "study": self._study,
             "topology": self._topology,
-            "demands": self._demands,
-            "routes": self._routes,
+            "files": self._file,
+            "export": self._export,
             "capture": self._capture,
+            "both ends": self._both_ends,
             "report": self._report,
+            "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
+            "own code": lambda draw, folder: own_code.mutant(draw, folder, self._seeds / "own"),
             "arguments": self._arguments,
             "compare": self._compare,
             "reproduce": self._reproduce,
@@ -239,8 +317,9 @@ class Mutants:
         return ["study", "x.toml", "--jobs", "1", *["--json"] * (draw.random() < 0.3)]
 
     def _topology(self, draw: random.Random, folder: Path) -> list[str]:
-        ending = draw.choice(sorted(self._topologies))
-        own = draw.choice(self._topologies[ending])
+        form = draw.choice(sorted(self._topologies))
+        ending = _ENDINGS.get(form, "txt")
+        own = draw.choice(self._topologies[form])
         other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
         change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
         (folder / f"x.{ending}").write_bytes(change(draw, own, other))
@@ -254,33 +333,39 @@ class Mutants:
         (folder / "x.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
         return draw.choice((["routes", "x.toml"], ["run", "x.toml", "--no-page"]))
 
-    def _demands(self, draw: random.Random, folder: Path) -> list[str]:
+    def _file(self, draw: random.Random, folder: Path) -> list[str]:
+        """A file that a scenario names: demands, a matrix, a saved plan, paths, weights or a profile."""
+        named = draw.choice(_NAMED)
+        content = named.content or (self._seeds / "plan.json").read_bytes()
         change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
-        (folder / "demands.csv").write_bytes(change(draw, DEMANDS, self._topologies["txt"][0]))
-        (folder / "x.toml").write_text(tomli_w.dumps(ROBUST), encoding="utf-8")
-        return draw.choice(
-            (["load", "x.toml"], ["load", "x.toml", "--json"], ["load", "x.toml", "--failures"])
-        )
+        (folder / named.file).write_bytes(change(draw, content, draw.choice(_NAMED).content or DEMANDS))
+        (folder / "x.toml").write_text(tomli_w.dumps(named.scenario), encoding="utf-8")
+        command = draw.choice(("routes", "run", "export"))
+        if named.is_load:
+            return ["load", "x.toml", *draw.choice(([], ["--json"], ["--failures"]))]
+        further = {"run": ["--out", "out"], "export": ["--to", _form(draw), "--out", "out"]}
+        return [command, "x.toml", *further.get(command, [])]
 
-    def _routes(self, draw: random.Random, folder: Path) -> list[str]:
-        """A saved plan, a table of paths or one of weights, for routes, a run or an export."""
-        field, name, content = draw.choice(
-            (
-                ("routing.paths", "plan.json", (self._seeds / "plan.json").read_bytes()),
-                ("routing.paths", "routes.csv", GIVEN),
-                ("network.weights", "weights.csv", WEIGHTS),
-            )
+    def _export(self, draw: random.Random, folder: Path) -> list[str]:
+        """A mutated scenario for one of the formats."""
+        own = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
+        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        shutil.copy(ROOT / "examples" / "ring.graphml", folder)
+        form = _form(draw) if draw.random() < 0.95 else _word(draw, _form(draw))
+        arguments = ["export", "x.toml", "--to", form, "--out", "out"]
+        for option in (["--buckets", str(draw.choice((1, 3, 1024)))], ["--resilient"], ["--json"]):
+            arguments += option if draw.random() < 0.2 else []
+        return arguments
+
+    def _both_ends(self, draw: random.Random, folder: Path) -> list[str]:
+        sender, receiver = (
+            (self._seeds / "run" / f"{end}1.pcapng").read_bytes() for end in ("left", "right")
         )
-        change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
-        (folder / name).write_bytes(change(draw, content, DEMANDS))
-        (folder / "x.toml").write_text(tomli_w.dumps(GIVEN_ROUTES), encoding="utf-8")
-        own = ["--set", f"{field}=file:{name}"]
-        scheme = "given" if field == "routing.paths" else "shortest"
-        metric = "hops" if field == "routing.paths" else "weight"
-        own += ["--set", f"routing.scheme={scheme}", "--set", f"routing.metric={metric}"]
-        form = draw.choice(("openflow", "iproute2", "frr", "csv", "mininet"))
-        command = draw.choice((["routes"], ["run", "--out", "out"], ["export", "--to", form, "--out", "out"]))
-        return [command[0], "x.toml", *command[1:], *own]
+        if draw.random() < 0.3:
+            sender = _as_pcap(sender)
+        if draw.random() < 0.3:
+            receiver = _as_pcap(receiver)
+        return received.capture_mutant(draw, folder, (sender, receiver))
 
     def _capture(self, draw: random.Random, folder: Path) -> list[str]:
         own, other = draw.choice(self._captures), draw.choice(self._captures)
@@ -316,7 +401,7 @@ class Mutants:
         what = "x.toml"
         if kind == 0:
             change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
-            (folder / "x.graphml").write_bytes(change(draw, self._topologies["graphml"][0], b"<node/>"))
+            (folder / "x.graphml").write_bytes(change(draw, self._topologies["GraphML"][0], b"<node/>"))
             what = "file:x.graphml"
         elif kind == 1:
             what = _word(draw, "zoo/Abilene", "NSFNET", "x.toml")

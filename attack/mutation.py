@@ -207,7 +207,14 @@ def by_key(contents: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
 def of_toml(
     draw: random.Random, content: dict[str, Any], other: dict[str, Any], known: dict[str, list[Any]]
 ) -> bytes:
-    """One to three changes of the values of a TOML file: still TOML, whatever they mean.
+    """One to three changes of the values of a TOML file: still TOML, whatever they mean."""
+    return tomli_w.dumps(changed(draw, content, other, known)).encode("utf-8", errors="replace")
+
+
+def changed(
+    draw: random.Random, content: dict[str, Any], other: dict[str, Any], known: dict[str, list[Any]]
+) -> dict[str, Any]:
+    """One to three changes of the values of a document.
 
     Half of them take the value that the same key has elsewhere, which is mostly a scenario that runs.
     """
@@ -223,7 +230,7 @@ def of_toml(
             holder[key] = copy.deepcopy(draw.choice(known[key]))
             continue
         _change(draw, holder, key, draw.choice([value for _, value in _leaves(other)] or [0]))
-    return tomli_w.dumps(data).encode("utf-8", errors="replace")
+    return data
 
 
 _Holder = MutableMapping[str, Any] | MutableSequence[Any]

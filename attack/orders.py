@@ -1,15 +1,8 @@
-"""Columns that have an order or a sum, as data, and what of it does not hold in a result.
-
-``python attack/orders.py --scenarios 1000`` draws scenarios, runs them, and prints each violation.
-"""
+"""Columns that have an order or a sum, as data, and what of it does not hold in a result."""
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
 import random
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import clocks
 import draws
 
 Row = Mapping[str, Any]
@@ -29,6 +23,8 @@ _FILES_OF = 10
 """Of so many scenarios one is written to files, which are read back."""
 _STUDIED_OF = 40
 """Of so many one is made a study."""
+LONGEST_S = 120
+"""Processor time that a scenario may take, with its files and its study."""
 _SLACK = 1e-9
 """Numbers are doubles: sums of a few thousand agree to so many parts."""
 _NO_FIN = ("sliding-window",)
@@ -349,13 +345,32 @@ def _make_short(draw: random.Random, data: draws.Data) -> None:
             entry["size"] = draw.choice(("100 B", "1448 B", "2896 B", "7240 B", "30 kB"))
 
 
-def _one(given: tuple[str, int]) -> tuple[int, list[str]]:
+@dataclass(frozen=True)
+class Finding:
+    """What does not hold in a scenario."""
+
+    number: int
+    complaints: list[str]
+    slow: bool = False
+    """Whether real time was over, which says nothing as long as others use the machine."""
+
+
+def _one(given: tuple[str, int]) -> Finding:
+    seed, number = given
+    try:
+        with clocks.at_most(LONGEST_S):
+            return Finding(number, _checked(seed, number))
+    except Exception as error:  # noqa: BLE001 - whatever gets here is the find
+        slow = isinstance(error, clocks.TooLongError) and error.by_wall
+        return Finding(number, [f"{type(error).__name__}: {error}"], slow)
+
+
+def _checked(seed: str, number: int) -> list[str]:
     """Draws scenarios until one is valid, and runs it; now and then also reads its files and studies it."""
     import orders_files  # noqa: PLC0415 - it imports the package, in the process that runs it
 
     from anabranch import Scenario, ScenarioError  # noqa: PLC0415 - as above
 
-    seed, number = given
     draw = random.Random(f"{seed} orders {number}")  # noqa: S311 - not for secrets
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "result" if number % _FILES_OF == 0 else None
@@ -367,43 +382,21 @@ def _one(given: tuple[str, int]) -> tuple[int, list[str]]:
                 break
             except ScenarioError:
                 continue
-            except Exception as error:  # noqa: BLE001 - whatever gets here is the find
-                return number, [f"{type(error).__name__}: {error}"]
         complaints = list(violations(rows_of(result.tables)))
         if place is not None:
             complaints += orders_files.differences(result, place)
         if number % _STUDIED_OF == 0:
             complaints += orders_files.differences_of_study(scenario, Path(folder) / "study")
-    return number, complaints
+    return complaints
 
 
-def check_all(count: int, seed: str, processes: int) -> Iterator[tuple[int, list[str]]]:
-    """Draws, runs and checks so many scenarios: the number of each, and what does not hold there."""
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap_unordered(_one, [(seed, number) for number in range(count)])
+def check_all(count: int, seed: str, processes: int) -> Iterator[Finding]:
+    """Draws, runs and checks so many scenarios."""
+    pieces = [(seed, number) for number in range(count)]
+    yield from clocks.alone_again(_one, pieces, processes, lambda finding: finding.slow)
 
 
 def told(scenarios: int, found: int) -> str:
     """What was tried, and how often something did not hold, as a sentence."""
     relations = len(ORDERS) + len(TOTALS) + len(RATIOS) + len(ACROSS) + len(RISES)
     return f"{scenarios:,} scenarios, {relations} relations between columns: {found} violations."
-
-
-def main() -> int:
-    """Runs so many scenarios, prints what does not hold, and returns 1 if anything does not."""
-    parser = argparse.ArgumentParser(prog="orders", description=__doc__)
-    parser.add_argument("--seed", default="1", help="of all that is drawn")
-    parser.add_argument("--scenarios", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    options = parser.parse_args()
-    found = 0
-    for number, complaints in check_all(options.scenarios, options.seed, options.jobs):
-        found += len(complaints)
-        for complaint in complaints:
-            print(f"scenario {number} of seed {options.seed}: {complaint}", flush=True)
-    print(told(options.scenarios, found))
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,23 +3,23 @@
 Root (this process) runs commands in a folder that everybody may write to, with and without the sticky bit,
 while a process of the user nobody looks for what appears there and puts links, folders and files of its own
 under those names, before and during the commands. A precious file in a folder that only root may enter must
-stay as it is. Needs root. ``python attack/two_users.py`` tries it; a test tries a round.
+stay as it is. Needs root. A test tries a round.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 NOBODY = 65534
+_PATIENCE_S = 600.0
+"""Real time, of which a loaded machine may need much: a command takes a second."""
 PRECIOUS = "root's own\n"
 COMMANDS = {
     "run": ("run", "plain.toml", "--out", "{shared}/res"),
@@ -107,7 +107,7 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
         filled = [argument.format(shared=shared) for argument in COMMANDS[command]]
         done = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-m", "anabranch", *filled], cwd=work, capture_output=True, text=True,
-            check=False, timeout=120,
+            check=False, timeout=_PATIENCE_S,
         )  # fmt: skip
     finally:
         os.kill(planter, 9)
@@ -121,26 +121,3 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
     if (own / "precious").stat().st_uid != 0:
         wrong.append(f"{command}, {oct(mode)}: the precious file changed its owner")
     return wrong
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Tries it, prints what is wrong, and returns how much."""
-    import places  # noqa: PLC0415 - found beside this file
-
-    parser = argparse.ArgumentParser(prog="two_users", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="of each command in each kind of folder")
-    options = parser.parse_args(arguments)
-    if os.geteuid() != 0:
-        print("needs root: nothing was tried")
-        return 0
-    with tempfile.TemporaryDirectory(prefix="two-users-") as name:
-        Path(name).chmod(0o755)
-        wrong = attack(options.rounds, Path(name), places.INPUTS)
-    for complaint in wrong:
-        print(complaint)
-    print(f"{2 * len(COMMANDS) * options.rounds} rounds, {len(wrong)} wrong")
-    return len(wrong)
-
-
-if __name__ == "__main__":
-    sys.exit(1 if main() else 0)

@@ -21,17 +21,27 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+import clocks
+import own_code
+
 if TYPE_CHECKING:
     from mutants import Mutants
 
 MOST_BYTES = 2 * 2**30
 """Memory that a case may take, and bytes that it may write."""
 SOON_S = 2.0
-"""After so long a case gets Ctrl-C: who simulates a month has to wait, but not for the answer to that."""
+"""After so much processor time a case gets Ctrl-C, and after five times as much real time: who simulates
+a month has to wait, but not for the answer to that."""
+SOON_WALL = 5
 ANSWER_S = 20.0
-"""After so long without an answer it hangs."""
+"""After so much more processor time, or so much more time asleep, it hangs."""
 EXPECTED = {0: "done", 1: "in part", 2: "refused", 130: "interrupted"}
 """Exit statuses that a command may have; any other is a defect."""
+_PRODUCT = "/anabranch/"
+"""In the names of files of the program."""
+_FOR_DEVELOPERS = re.compile(r"\w+Warning: |Exception ignored")
+_OWN_WARNING = re.compile(r"\S*/mine\.py:\d+: \w+Warning: ")
+"""A warning of a user's own code is the user's."""
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -41,7 +51,7 @@ class Verdict:
 
     number: int
     outcome: str
-    """A value of ``EXPECTED``; or ``traceback``, ``crash``, ``hang``, ``memory``, ``output``."""
+    """A value of ``EXPECTED``; or ``traceback``, ``crash``, ``hang``, ``memory``, ``output``, ``unasked``."""
     detail: str = ""
     tired: bool = False
     """Whether the process should not be used any further."""
@@ -66,6 +76,8 @@ def serve(connection: Connection, seed: str, scratch: str) -> None:
 
     made = mutants.Mutants(Path(scratch))
     _limit_memory()
+    # Ctrl-C is for the cases. A late one, which the program sends itself again, is for none.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Whoever gave the cases may be gone by now.
     with contextlib.suppress(EOFError, BrokenPipeError):
         connection.send("ready")
@@ -89,7 +101,11 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
     inputs = folder.with_name(folder.name + "-inputs")
     shutil.copytree(folder, inputs)
     _forget_peak()
+    # Answers of whoever runs the attack are not for the cases.
+    os.environ["XDG_CONFIG_HOME"] = str(folder / "configuration")
     outcome, detail = call(arguments, folder)
+    if (folder / own_code.CANARY).exists() and "--trust" not in arguments:
+        outcome, detail = "unasked", f"code ran without consent; {outcome}: {detail}"
     if outcome in EXPECTED.values() and _peak_bytes() > MOST_BYTES:
         outcome, detail = "memory", f"{_peak_bytes() / 2**30:.1f} GiB"
     if outcome in EXPECTED.values() and _size(folder) > MOST_BYTES:
@@ -105,35 +121,70 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
 
 
 def call(arguments: Sequence[str], folder: Path, soon_s: float = SOON_S) -> tuple[str, str]:
-    """What the command line makes of its arguments, with whatever it says; Ctrl-C comes after ``soon_s``."""
+    """What the command line makes of its arguments, with whatever it says.
+
+    Args:
+        arguments: of the command line.
+        folder: the working directory.
+        soon_s: after so much processor time Ctrl-C comes, and after five times as much real time.
+    """
+    sys.argv = ["anabranch", *arguments]
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, contextlib.chdir(folder):
+            with _redirected(out, err):
+                ended, end = _ended(soon_s)
+            if ended != "status":
+                return ended, str(end)
+            return _judged(end, _text(out), _text(err), arguments)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ended(soon_s: float) -> tuple[str, object]:
+    """Runs the program; ``status`` and its exit status, or how else it ended."""
     from anabranch.cli import main  # noqa: PLC0415 - see above
 
-    sys.argv = ["anabranch", *arguments]
-    status: object = None
-    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, contextlib.chdir(folder):
-        with _redirected(out, err):
-            signal.setitimer(signal.ITIMER_REAL, soon_s)
-            try:
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with clocks.alarm(soon_s, _ctrl_c, wall=SOON_WALL):
                 main()
-                status = 0
-            except SystemExit as end:
-                status = 0 if end.code is None else end.code
-            except MemoryError:
-                return "memory", traceback.format_exc()
-            except BaseException:  # noqa: BLE001 - whatever gets here is the find
-                return "traceback", traceback.format_exc()
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-        return _judged(status, _text(out), _text(err), arguments)
+                return "status", 0
+        except SystemExit as end:
+            return "status", 0 if end.code is None else end.code
+        except MemoryError:
+            return "memory", traceback.format_exc()
+        except BaseException as error:  # noqa: BLE001 - whatever gets here is the find
+            return ("status", 130) if _is_outside(error) else ("traceback", traceback.format_exc())
+        finally:
+            # What the program has sent itself and comes now is not for what follows.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        return "status", 130
+
+
+def _ctrl_c(*_: object) -> None:
+    """Ctrl-C, once the program listens: before and after, a real one ends it by the system's own means."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
+def _is_outside(error: BaseException) -> bool:
+    """Whether it is Ctrl-C where the program does not listen any more: in its main function, or in ours."""
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if _PRODUCT in frame.filename and frame.name != "main"]
+    return isinstance(error, KeyboardInterrupt) and not inside
 
 
 def _judged(status: object, out: str, err: str, arguments: Sequence[str]) -> tuple[str, str]:
     complaint = ""
     if status not in EXPECTED:
         complaint = f"exit status {status}"
-    elif "Traceback (most recent call last)" in err or re.search(r"\w+Warning: |Exception ignored", err):
+    elif "Traceback (most recent call last)" in err or _FOR_DEVELOPERS.search(_OWN_WARNING.sub("", err)):
         complaint = "a message for developers"
     elif status == 2 and not err.strip():
         complaint = "refused without a word"

@@ -10,6 +10,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Threads of linear algebra take longer to start than any command has for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from anabranch.start_up import spare_resources  # noqa: PLC0415 - see above
+
+    spare_resources()
     from anabranch.cli import main as run  # noqa: PLC0415 - see above
 
     run()

@@ -25,6 +25,7 @@ from anabranch import __version__
 from anabranch.console import EXIT_MISTAKE, EXIT_NO_OUTPUT, say
 from anabranch.errors import AnabranchError, CommandError, reason
 from anabranch.signals import exit_status
+from anabranch.start_up import check_resources
 
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
@@ -75,9 +76,7 @@ class CommandGroup(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
         with _interrupts(), _messages():
-            # Of that, Polars makes a panic in the middle of the work.
-            if os.environ.get("POLARS_MAX_THREADS", "").strip() == "0":
-                raise CommandError("POLARS_MAX_THREADS is 0 in the environment; set it above 0, or unset it")
+            check_resources()
             return super().invoke(ctx)
 
     def _add_offered(self) -> None:

@@ -23,7 +23,7 @@ def faults() -> ModuleType:
 
 def test_faults_lose_nothing(faults: ModuleType) -> None:
     complaints: list[str] = []
-    outcomes = faults.attack(len(faults.FAULTS), 1, 3, chosen=("run",), say=complaints.append)
+    outcomes = faults.attack(len(faults.FAULTS), 1, "3", chosen=("run",), say=complaints.append)
     found = faults.counts(outcomes)
     assert set(found["by fault"]) == set(faults.FAULTS)
     assert (found["faults"], found["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints

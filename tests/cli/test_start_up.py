@@ -73,7 +73,8 @@ def test_the_version_needs_the_command_line_alone() -> None:
     assert parts == {
         "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group",
         "anabranch.command_options", "anabranch.console", "anabranch.errors", "anabranch.export_command",
-        "anabranch.foreign", "anabranch.signals", "anabranch.topology_command", "anabranch.units",
+        "anabranch.foreign", "anabranch.signals", "anabranch.start_up", "anabranch.topology_command",
+        "anabranch.units",
     }  # fmt: skip
 
 
@@ -151,3 +152,10 @@ def test_every_public_name_is_there() -> None:
     assert anabranch.__version__ == version("anabranch")
     with pytest.raises(AttributeError, match="no attribute 'runn'"):
         anabranch.runn  # noqa: B018
+
+
+def test_nothing_is_imported_before_ctrl_c_is_quiet() -> None:
+    """An import of the module alone must not take so long that Ctrl-C meets it as a traceback."""
+    foreign, parts = imported("import anabranch.__main__")
+    assert foreign == {"anabranch"}
+    assert parts == {"anabranch", "anabranch.__main__"}

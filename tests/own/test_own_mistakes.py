@@ -108,6 +108,11 @@ def test_a_mistake_is_refused_before_the_run(case: str, module: Callable[[str], 
 
 FAILING = {
     "an exception": ("self.cwnd_bytes / 0", "ZeroDivisionError"),
+    "one that is none of Exception": ("raise BaseException('none')", "BaseException: none"),
+    "one that fails to say what it is": (
+        "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})",
+        "E: <its __str__ raises ZeroDivisionError>",
+    ),
     "a negative window": ("self.cwnd_bytes = -1", "has set cwnd_bytes to -1; it must be a number of bytes"),
     "no number": ("self.cwnd_bytes = float('nan')", "has set cwnd_bytes to nan; it must be"),
     "a text": ("self.ssthresh_bytes = 'big'", "has set ssthresh_bytes to 'big'; it must be"),

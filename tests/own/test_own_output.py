@@ -33,6 +33,7 @@ ENDS = {
     "sys.exit(7)": "SystemExit: it would end the program that runs it, with status 7",
     "quit()": "SystemExit: it would end the program that runs it, with status 0",
     "raise SystemExit('enough')": "SystemExit: enough",
+    "raise BaseException('none of ours')": "BaseException: none of ours",
     "os._exit(7)": "os._exit(7) would end the program",
     "os.abort()": "os.abort() would end the program",
     "os.kill(os.getpid(), signal.SIGKILL)": "would end the program",
@@ -85,6 +86,18 @@ def test_what_a_scheme_prints_passes_the_filter_too(tmp_path: Path) -> None:
         "C.paths: SystemExit: os._exit(7) would end the program" in done.stderr
         or "os._exit(7)" in done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    "code", ["sys.stdout.close(); print('still')", "print('still'); sys.stdout.detach(); sys.stdout = None"]
+)
+def test_a_stream_that_the_code_closes_stays_open_for_others(code: str, tmp_path: Path) -> None:
+    tries.lay(tmp_path, x__py=f"import sys\n{code}\n{tries.HARMLESS}")
+    done = call(tmp_path, *COMMANDS["run"], "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["folder"] == "r"
+    assert done.stderr.startswith("still")
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("end", ENDS)

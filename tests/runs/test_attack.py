@@ -2,7 +2,10 @@
 
 import importlib
 import random
+import signal
+import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +24,19 @@ Attack = Callable[[str], ModuleType]
 def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     """The modules of the attack."""
     monkeypatch.syspath_prepend(str(ROOT / "attack"))
-    names = ("worker", "mutation", "mutants", "inputs", "draws", "invariants", "orders", "orders_files")
+    names = (
+        "clocks",
+        "own_code",
+        "received",
+        "worker",
+        "mutation",
+        "mutants",
+        "inputs",
+        "draws",
+        "invariants",
+        "orders",
+        "orders_files",
+    )
     before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     yield importlib.import_module
     for name in names:
@@ -29,14 +44,53 @@ def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     sys.modules.update(before)
 
 
-def test_no_mutant_of_a_few_hundred_is_a_defect(attack: Attack, tmp_path: Path) -> None:
+def test_three_mutants_of_each_kind_are_no_defects(attack: Attack, tmp_path: Path) -> None:
     inputs, mutants = attack("inputs"), attack("mutants")
-    numbers = range(20_000, 20_100)
+    of_kind: dict[str, list[int]] = {}
+    for number in range(20_000, 20_300):
+        of_kind.setdefault(mutants.kind_of(number), []).append(number)
+    numbers = sorted(number for numbers in of_kind.values() for number in numbers[:3])
     verdicts = list(inputs.attack(numbers, "1", tmp_path, 2))
     assert [f"{v.number}: {v.outcome} {v.detail}" for v in verdicts if v.outcome in inputs.DEFECTS] == []
-    assert sorted(verdict.number for verdict in verdicts) == list(numbers)
-    assert {mutants.kind_of(number) for number in numbers} == mutants.SHARES.keys()
-    assert Counter(verdict.outcome for verdict in verdicts)["done"] >= 10
+    assert sorted(verdict.number for verdict in verdicts) == numbers
+    assert of_kind.keys() == mutants.SHARES.keys()
+    assert Counter(verdict.outcome for verdict in verdicts)["done"] >= 5
+
+
+def test_what_is_mutated_works(attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file that a scenario names, own code of each kind, folders and packed captures, as they are."""
+    mutants, mutation, worker = attack("mutants"), attack("mutation"), attack("worker")
+    own_code, received = attack("own_code"), attack("received")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
+    monkeypatch.setattr(mutation, "of_bytes", lambda _, content, __: content)
+    monkeypatch.setattr(mutation, "of_words", lambda _, content, __: content)
+    monkeypatch.setattr(mutation, "changed", lambda _, content, *__: content)
+    monkeypatch.setattr(own_code, "_changed", lambda _, source, __: source.encode())
+    seeds = tmp_path / mutants.SEEDS
+    mutants.write_seeds(seeds)
+    (tmp_path / "scratch").mkdir()
+    made = mutants.Mutants(tmp_path / "scratch")
+    refused = []
+    for kind, wanted in (("files", len(mutants._NAMED)), ("own code", 5), ("both ends", 2)):
+        seen: set[str] = set()
+        for number in range(60):
+            folder = tmp_path / f"{kind}-{number}"
+            folder.mkdir()
+            arguments = made._prepare[kind](random.Random(f"{number}"), folder)  # noqa: S311 - a test
+            names = "".join(sorted(file.name for file in folder.iterdir()))
+            title = next(iter(folder.glob("received/mine.toml")), folder / "none")
+            what = title.read_text()[:60] if title.is_file() else names + arguments[1]
+            fits = kind != "own code" or ("--trust" in arguments and arguments[0] == "run")
+            if what in seen or not fits:
+                continue
+            seen.add(what)
+            outcome, detail = worker.call(arguments, folder)
+            refused += [(kind, number, arguments, detail)] * (outcome != "done")
+            if len(seen) == wanted:
+                break
+        assert len(seen) == wanted
+    assert refused == []
+    assert sorted(received.PACKED) == ["gzip", "plain", "zstd"]
 
 
 def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None:
@@ -66,6 +120,7 @@ def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None
         ("os.abort()", "crash"),
         ("signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)", "hang"),
         ("time.sleep(60)", "interrupted"),
+        ("while True: pass", "interrupted"),
         ("print('{}')", "done"),
     ],
 )
@@ -73,6 +128,16 @@ def test_every_defect_is_noticed(
     attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, outcome: str
 ) -> None:
     """A program in place of ours that does what none should."""
+    _stand_in(tmp_path, monkeypatch, code)
+    worker, inputs = attack("worker"), attack("inputs")
+    monkeypatch.setattr(worker, "ANSWER_S", 3.0)
+    (verdict,) = inputs.attack([0], "1", tmp_path / "out", 1)
+    assert verdict.outcome == outcome, verdict.detail
+    assert any((tmp_path / "out").glob(f"{outcome}-0/arguments.json")) == (outcome in inputs.DEFECTS)
+
+
+def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Has processes of the attack run a statement in place of the command line."""
     stand_in = tmp_path / "path" / "sitecustomize.py"
     stand_in.parent.mkdir()
     stand_in.write_text(
@@ -84,11 +149,77 @@ def test_every_defect_is_noticed(
         "    anabranch.cli.main = main\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(stand_in.parent))
+
+
+def test_a_late_ctrl_c_is_not_the_programs(attack: Attack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that meets the last lines of its main function, or the attack's own clean-up."""
+    worker = attack("worker")
+    names: dict[str, Any] = {}
+    program = "def main():\n    raise KeyboardInterrupt\ndef inside():\n    main()\n"
+    exec(compile(program, "/x/anabranch/cli.py", "exec"), names)  # noqa: S102 - a stand-in
+    monkeypatch.setattr("anabranch.cli.main", names["main"])
+    assert worker._ended(5.0) == ("status", 130)
+    monkeypatch.setattr("anabranch.cli.main", names["inside"])
+    assert worker._ended(5.0)[0] == "traceback"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_what_hangs_beside_others_is_tried_again_alone(
+    attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program hangs once, as one that others have starved seems to, and answers the next time."""
+    code = (
+        f"os.mkdir({str(tmp_path / 'once')!r}); signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+    )
+    _stand_in(
+        tmp_path, monkeypatch, f"os.path.isdir({str(tmp_path / 'once')!r}) or exec({code!r}); print('{{}}')"
+    )
     worker, inputs = attack("worker"), attack("inputs")
-    monkeypatch.setattr(worker, "ANSWER_S", 3.0)
-    (verdict,) = inputs.attack([0], "1", tmp_path / "out", 1)
-    assert verdict.outcome == outcome, verdict.detail
-    assert any((tmp_path / "out").glob(f"{outcome}-0/arguments.json")) == (outcome in inputs.DEFECTS)
+    monkeypatch.setattr(worker, "ANSWER_S", 1.0)
+    monkeypatch.setattr(worker, "SOON_WALL", 0)
+    verdicts = list(inputs.attack([0, 1], "1", tmp_path / "out", 2))
+    assert [verdict.outcome for verdict in verdicts] == ["done", "done"]
+
+
+def test_a_limit_of_processor_time_is_not_one_of_real_time(attack: Attack) -> None:
+    clocks = attack("clocks")
+    with clocks.at_most(0.2):
+        time.sleep(0.6)
+    with pytest.raises(clocks.TooLongError, match=r"0\.2 s of processor time"), clocks.at_most(0.2):
+        _spin()
+    with pytest.raises(clocks.TooLongError, match=r"0\.5 s of real time") as late, clocks.at_most(0.05):
+        time.sleep(5)
+    assert late.value.by_wall
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_a_sleeper_is_told_from_who_works(attack: Attack) -> None:
+    clocks = attack("clocks")
+    works = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    sleeps = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        time.sleep(1)
+        watched = [clocks.Activity(process.pid) for process in (works, sleeps)]
+        time.sleep(1)
+        (_, idle_s), (used_s, asleep_s) = [activity.look() for activity in watched]
+        assert idle_s < 0.5
+        assert used_s == 0
+        assert asleep_s > 0.9
+    finally:
+        works.kill()
+        sleeps.kill()
+        works.wait()
+        sleeps.wait()
+
+
+def test_what_was_slow_is_done_again_after_the_others(attack: Attack) -> None:
+    clocks = attack("clocks")
+    outcomes = list(clocks.alone_again(abs, [-1, 2, -3], 2, lambda outcome: outcome == 1))
+    assert (sorted(outcomes), outcomes[-1]) == ([1, 2, 3], 1)
 
 
 def test_random_scenarios_are_clean(attack: Attack) -> None:
@@ -161,7 +292,7 @@ def test_every_invariant_can_fail(
 def test_columns_have_their_orders_and_sums(attack: Attack) -> None:
     """A few of the scenarios of the attack, one of them with its files and as a study."""
     orders = attack("orders")
-    assert [orders._one(("2", number)) for number in range(12)] == [(number, []) for number in range(12)]
+    assert [orders._checked("2", number) for number in range(12)] == [[]] * 12
 
 
 def test_every_relation_between_columns_notices_what_breaks_it(attack: Attack) -> None:

@@ -15,7 +15,7 @@ from anabranch._core import ControlledLinks, Orders
 from anabranch.own.balancer import LoadBalancer, PathChoice
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.controller import ControllerApplication
-from anabranch.own.failure import place_of_mistake
+from anabranch.own.failure import place_of_mistake, words_of
 from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
@@ -251,8 +251,10 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         cls(**checked)
     except ValueError as error:
-        raise LoadError(f"{cls.__name__}: {error}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
+        raise LoadError(f"{cls.__name__}: {words_of(error)}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
         raise LoadError(place_of_mistake(error, f"{cls.__name__} cannot be made")) from None
     return checked
 

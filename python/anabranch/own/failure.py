@@ -41,14 +41,23 @@ def place_of_mistake(error: BaseException, where: str, called: Any = None) -> st
     code = getattr(called, "__code__", None)
     if isinstance(code, CodeType):
         # What the core has found: the hook itself has returned.
-        return f'{where}: {error}\n  File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
+        line = f'File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
+        return f"{where}: {words_of(error)}\n  {line}"
     return message
 
 
 def _said(error: BaseException) -> str:
     if isinstance(error, SystemExit) and not isinstance(error.code, str):
-        return f"it would end the program that runs it, with status {error.code or 0}"
-    return str(error)
+        return f"it would end the program that runs it, with status {words_of(error.code or 0)}"
+    return words_of(error)
+
+
+def words_of(value: object) -> str:
+    """The words of an object of the user's own, whose method for them may fail as well."""
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - it is the user's
+        return f"<its __str__ raises {type(error).__name__}>"
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:

@@ -126,7 +126,9 @@ def _module(name: str, base: Path | None, agreement: Agreement) -> ModuleType:
             return _executed(path, content, agreement, folders)
         with own_code_runs(agreement, folders):
             return importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             raise _no_module(name, folders) from None
         raise LoadError(place_of_mistake(error, f"{quoted(name)} cannot be imported")) from None

@@ -15,6 +15,7 @@ from contextlib import (
     nullcontext,
     redirect_stderr,
     redirect_stdout,
+    suppress,
 )
 from pathlib import Path
 from typing import Any, TextIO
@@ -39,7 +40,7 @@ def own_code_runs(agreement: Agreement, folders: Sequence[Path] = ()) -> Iterato
         filtered = _filtered(sys.stderr)
         stack.enter_context(redirect_stdout(filtered))
         stack.enter_context(redirect_stderr(filtered))
-        stack.callback(filtered.flush)
+        stack.callback(_flush, filtered)
         stack.enter_context(_process_kept())
         stack.enter_context(_searched(agreement, folders))
         yield
@@ -82,6 +83,9 @@ class _Filtered(io.RawIOBase):
         """It is there to be written to."""
         return True
 
+    def close(self) -> None:
+        """Stays open: the code that closes it is not the only one that writes."""
+
     def fileno(self) -> int:
         """That of the text stream, for programs that the code starts."""
         return self._target.fileno()
@@ -92,6 +96,12 @@ class _Filtered(io.RawIOBase):
         self._target.write(plain(self._decoder.decode(view)))
         self._target.flush()
         return len(view)
+
+
+def _flush(stream: io.TextIOWrapper) -> None:
+    # Code that has detached it has lost what it wrote, and no more.
+    with suppress(ValueError):
+        stream.flush()
 
 
 def _filtered(target: TextIO | None) -> io.TextIOWrapper:

@@ -12,7 +12,7 @@ import polars as pl
 from anabranch.errors import ResultError
 
 _SIGNS = (
-    ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, RuntimeWarning,
+    ArithmeticError, AttributeError, LookupError, RecursionError, RuntimeWarning,
     TypeError, ValueError,
     pl.exceptions.PolarsError, pl.exceptions.PanicException,
 )  # fmt: skip
@@ -30,6 +30,11 @@ def damage_told(folder: Path) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             yield
+    except MemoryError as error:
+        raise ResultError(
+            f"{folder}: cannot be shown: there is not enough memory (see ulimit -v, and the limits of a "
+            "batch system); if there is plenty, a file in it is damaged: run it again"
+        ) from error
     except _SIGNS as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ResultError(

@@ -39,7 +39,9 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
         with own_code_runs(parameters["agreement"]):
             routes = chosen.make().routes(network)
             checked = {pair: _checked(network, pair, routes) for pair in network.pairs}
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's code raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
         raise OwnCodeError(place_of_mistake(error, answers.__qualname__, answers)) from None
     return Planned(plan_of(checked))
 

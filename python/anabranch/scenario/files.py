@@ -13,7 +13,7 @@ from anabranch.scenario.messages import place
 
 FILE = "file:"
 """Before the name of a file, relative to the scenario's folder."""
-_FIELDS = {
+FILE_FIELDS = {
     ("network", "topology"): "topologies",
     ("network", "weights"): "inputs",
     ("routing", "paths"): "inputs",
@@ -97,12 +97,12 @@ def with_files(
         base: the scenario's folder, where modules of the user's own are looked for; None for the current one.
     """
     at = tuple(None if isinstance(step, int) else step for step in steps)
-    if at in _FIELDS:
+    if at in FILE_FIELDS:
         named = isinstance(value, str) and names_file(value)
-        return FILE + change(value.removeprefix(FILE), _FIELDS[at]) if named else value
+        return FILE + change(value.removeprefix(FILE), FILE_FIELDS[at]) if named else value
     if any(_leads(at, field) and len(at) == len(field) for field in _CODE):
         return _with_code(value, change, base)
-    if not any(_leads(at, field) for field in (*_FIELDS, *_CODE)):
+    if not any(_leads(at, field) for field in (*FILE_FIELDS, *_CODE)):
         return value
     if isinstance(value, dict):
         return {key: with_files(entry, change, (*steps, key), base=base) for key, entry in value.items()}
