@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .alike import Alike
 from .budget import AGAIN_S, Budget, Status
 from .dual_program import DualProgram
 from .local_search import SinglePathSearch
@@ -45,6 +46,8 @@ _ROOM = 1e-6
 """By which part the load may be above that of the first program, for rounding, where its tolerance allows."""
 _NEAR = 0.7
 """Links with this part of the load have rows from the start on networks where not all have."""
+_LARGE = 200_000
+"""Arcs in all candidates, above which nodes that the links cannot tell apart are treated alike (`alike`)."""
 _ROUNDS = 6
 """Linear programs that make fractions sparse, at most."""
 _SOFT = 0.02
@@ -98,15 +101,37 @@ def fewest_splits(
     """
     budget = Budget.of(time_limit_s)
     _, fraction = first.by_paths
-    search = _Search(problem, np.asarray(fraction), ceiling, budget)
-    if search.split.any():
-        search.run()
-    met = search.count <= search.bound
+    whole = _Search(problem, np.asarray(fraction), ceiling, budget)
+    if whole.count and not _by_groups(whole, budget):
+        whole.run()
+    met = whole.count <= whole.bound
     status: Status = "optimal" if met else budget.stopped
     return Splits(
-        problem.routing(search.fraction), search.worst, search.count, search.bound,
-        search.delay_difference_ms, status, met or search.looked,
+        problem.routing(whole.fraction), whole.worst, whole.count, whole.bound,
+        whole.delay_difference_ms, status, met or whole.looked,
     )  # fmt: skip
+
+
+def _by_groups(whole: _Search, budget: Budget) -> bool:
+    """Search among routings that treat alike nodes alike; whether the program is so large that this was done.
+
+    Others may have fewer split pairs, so that nothing is proved of their number.
+    """
+    alike = Alike.find(whole.problem) if len(whole.problem.candidates.arcs) > _LARGE else None
+    if alike is None:
+        return False
+    candidates, inside = alike.problem.candidates, alike.path >= 0
+    fraction = np.zeros(candidates.path_count)
+    fraction[alike.path[inside]] = whole.fraction[inside]
+    groups = _Search(
+        alike.problem, candidates.whole(fraction), whole.ceiling, budget, alike.members(), whole.level
+    )
+    if groups.worst.max_load > whole.ceiling:  # What was given does not treat them alike.
+        return False
+    groups.run()
+    whole.take(alike.fractions(groups.fraction))
+    whole.looked = groups.looked
+    return True
 
 
 def ceiling_of(found: Solution, tolerance: float) -> float:
@@ -120,8 +145,28 @@ def ceiling_of(found: Solution, tolerance: float) -> float:
 class _Search:
     """The program with the load as a limit, what is pinned in it, and the best routing found."""
 
-    def __init__(self, problem: RoutingProblem, fraction: Floats, ceiling: float, budget: Budget) -> None:
-        self._problem, self._candidates = problem, problem.candidates
+    def __init__(
+        self,
+        problem: RoutingProblem,
+        fraction: Floats,
+        ceiling: float,
+        budget: Budget,
+        members: Ints | None = None,
+        level: float | None = None,
+    ) -> None:
+        """The search from these fractions on.
+
+        Args:
+            problem: with candidates.
+            fraction: to begin with, shape (paths,).
+            ceiling: the highest worst-case load allowed.
+            budget: what work may be done; is spent.
+            members: so many pairs each pair stands for, shape (pairs,); left out, one.
+            level: the limit of the load in the program; left out, half of the room above that of what is
+                given is left for rounding.
+        """
+        self.problem = problem
+        self._candidates = problem.candidates
         self._budget, self._searches = budget, 0
         candidates, count = problem.candidates, problem.candidates.path_count
         self._paths = np.arange(count)
@@ -140,21 +185,21 @@ class _Search:
         if self.worst.max_load > ceiling:  # The dust that is gone was needed.
             self.fraction = fraction
             self.worst = problem.worst(problem.routing(fraction), budget)
-        self._ceiling = max(ceiling, self.worst.max_load)
-        # Half of the room above the load of what is given is left for rounding.
-        self._level = (self._ceiling + self.worst.max_load) / 2
+        self.ceiling = ceiling
+        self.level = (ceiling + self.worst.max_load) / 2 if level is None else level
+        self._members = np.ones(candidates.pair_count, np.int64) if members is None else members
         self.split = self._split(self.fraction)
         self._solver: MixedSolver | None = None
 
     @property
     def count(self) -> int:
         """Split pairs of the best routing."""
-        return int(self.split.sum())
+        return int(self._members[self.split].sum())
 
     @property
     def delay_difference_ms(self) -> float:
         """Between the paths in use of its split pairs, on average."""
-        return float(self._differences(self.fraction)[self.split].mean()) if self.count else 0.0
+        return self._rank(self.fraction, self.split)[1] / self.count if self.count else 0.0
 
     def run(self) -> None:
         """Look for fewer split pairs until none is left, or the work is done."""
@@ -176,16 +221,16 @@ class _Search:
     def _first_links(self) -> Ints:
         """The links with rows: on a small network all that any fractions overload, else those near that."""
         if not self._whole_program:
-            return np.flatnonzero(self.worst.load >= _NEAR * self._ceiling)
-        candidates, network = self._candidates, self._problem.network
+            return np.flatnonzero(self.worst.load >= _NEAR * self.ceiling)
+        candidates, network = self._candidates, self.problem.network
         by_pair = sparse.csr_array(
             (np.ones(len(self._paths)), self._paths, candidates.path_start),
             shape=(candidates.pair_count, len(self._paths)),
         )
         most = sparse.csr_array(by_pair @ candidates.incidence(network.arc_count))
         most.data[:] = 1.0
-        every = self._problem.worst(TrafficSplit(candidates.source, candidates.target, most), self._budget)
-        return np.flatnonzero(every.load > self._ceiling * (1 - 1e-9))
+        every = self.problem.worst(TrafficSplit(candidates.source, candidates.target, most), self._budget)
+        return np.flatnonzero(every.load > self.ceiling * (1 - 1e-9))
 
     def _split(self, fraction: Floats) -> NDArray[np.bool_]:
         """Pairs with several paths."""
@@ -200,12 +245,13 @@ class _Search:
 
     def _rank(self, fraction: Floats, split: NDArray[np.bool_]) -> tuple[int, float]:
         """What is to be least: split pairs, then the sum of their differences of delay."""
-        return int(split.sum()), round(float(self._differences(fraction)[split].sum()), 6)
+        members = self._members[split]
+        return int(members.sum()), round(float(self._differences(fraction)[split] @ members), 6)
 
     def _set_links(self, links: Ints) -> None:
         """These links have rows. A pair with a path around all of them takes it: it has no columns."""
         candidates = self._candidates
-        crosses = np.zeros(self._problem.network.arc_count)
+        crosses = np.zeros(self.problem.network.arc_count)
         crosses[links] = 1.0
         around = candidates.incidence(len(crosses)) @ crosses == 0
         free = np.logical_or.reduceat(around, candidates.path_start[:-1])
@@ -224,7 +270,7 @@ class _Search:
                 program, np.zeros(len(program.upper)), most_s=AGAIN_S,
                 solver="simplex", primal_feasibility_tolerance=1e-9,
             )  # fmt: skip
-            self._solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
+            self._solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self.level]))
             self._solver.set_bounds(own, self._lower[self._columns], self._upper[self._columns])
             self._solver.set_cost(own, self._cost[self._columns])
         return self._solver
@@ -232,7 +278,7 @@ class _Search:
     def _rows(self) -> HoseProgram:
         """Eqs. (9) to (14) for the links that have rows and the pairs that need them."""
         inside = self._column >= 0
-        asked = replace(self._problem, candidates=self._candidates.kept(inside))
+        asked = replace(self.problem, candidates=self._candidates.kept(inside))
         program = DualProgram(asked, self._links).program
         columns = program.matrix.shape[1]
         return HoseProgram(
@@ -298,10 +344,14 @@ class _Search:
     def _is_better(self, fraction: Floats) -> bool:
         return self._rank(fraction, self._split(fraction)) < self._rank(self.fraction, self.split)
 
+    def take(self, fraction: Floats) -> None:
+        """Take a routing that was found elsewhere if it is better and within the load."""
+        self._offer(fraction)
+
     def _offer(self, fraction: Floats) -> Ints:
         """Take a routing if it is better and within the load; the links above it."""
-        worst = self._problem.worst(self._problem.routing(fraction), self._budget)
-        above = np.flatnonzero(worst.load > self._ceiling)
+        worst = self.problem.worst(self.problem.routing(fraction), self._budget)
+        above = np.flatnonzero(worst.load > self.ceiling)
         if not len(above) and self._is_better(fraction):
             self.fraction, self.worst, self.split = fraction, worst, self._split(fraction)
         return above
@@ -309,6 +359,7 @@ class _Search:
     def _reweighted(self, fraction: Floats) -> None:
         """Fewer fractions from round to round, from these on."""
         weight = 1 + _DELAY * self._extra_ms / max(float(self._extra_ms.max()), 1e-12)
+        weight = weight * self._members[self._candidates.pair_of_path()]
         for _ in range(_ROUNDS):
             self._set_cost(weight / (fraction + _SOFT))
             before, found = fraction, self._solve()
@@ -329,7 +380,7 @@ class _Search:
             self._release(pair)
             if outcome == "infeasible":
                 self._needed[pair] = True
-                self.bound += 1
+                self.bound += int(self._members[pair])
             elif outcome == "stopped":
                 return
 
@@ -369,10 +420,10 @@ class _Search:
     def _from_whole(self, end_s: float) -> None:
         """From routings of whole paths near the best one: each is the start of linear programs."""
         self._searches += 1
-        search = SinglePathSearch(self._problem, self._searches)
+        search = SinglePathSearch(self.problem, self._searches)
         search.choose([first + self._place(pair) for pair, (first, _) in enumerate(self._spans)])
         while self._budget.left_s > end_s and self.count > self.bound:
-            found = search.run(self._level, _STEPS, self._budget)
+            found = search.run(self.level, _STEPS, self._budget)
             whole = np.zeros(len(self._paths))
             whole[list(found.path)] = 1.0
             if found.excess <= 0:
@@ -409,13 +460,13 @@ class _Search:
             (np.repeat([1.0, -1.0], count), (np.tile(np.arange(count), 2), both)),
             shape=(count, columns + count),
         )
-        cost = np.append(np.zeros(columns), -np.ones(count))
+        cost = np.append(np.zeros(columns), -self._members[pair_of[chosen]].astype(np.float64))
         solver = MixedSolver(
             program.with_rows(link, np.zeros(count), np.full(count, np.inf)), cost,
             mip_rel_gap=0.0, mip_abs_gap=0.999, mip_feasibility_tolerance=1e-9,
             primal_feasibility_tolerance=1e-9,
         )  # fmt: skip
-        solver.set_bounds(np.array([base.load]), np.zeros(1), np.array([self._level]))
+        solver.set_bounds(np.array([base.load]), np.zeros(1), np.array([self.level]))
         solver.set_whole(whole)
         begin = np.append(self.fraction[self._columns], (self.fraction[chosen] >= WHOLE).astype(np.float64))
         solver.start_from(np.append(np.arange(len(self._columns)), whole), begin)
@@ -430,7 +481,7 @@ class _Search:
                 self._choose(pair, path - self._spans[pair][0])
             self._solve()
             self._release_all()
-        needed = int(several.sum()) + int(self._needed.sum()) + answer.bound
+        needed = int(self._members[several | self._needed].sum()) + answer.bound
         if math.isfinite(needed):
             self.bound = min(max(self.bound, math.ceil(needed - 1e-6)), self.count)
 
