@@ -11,7 +11,7 @@ from anabranch import Scenario, ScenarioError
 from anabranch.plan_paths import PlanPaths
 from anabranch.routes import plan
 from anabranch.routing import answers, robust_planner
-from anabranch.routing.robust import budget
+from anabranch.routing.robust import SolverError, budget
 from anabranch.setup import resolve
 from anabranch_publications.papers.robust.network import nsfnet
 from anabranch_publications.papers.robust.studies import hybrid
@@ -91,6 +91,21 @@ def test_splits_stay_as_the_solver_leaves_them_for_failures() -> None:
     with pytest.raises(ScenarioError, match=r"routing\.scheme\.splits: a pair on one path has none when"):
         scenario(robust(**survivable, splits="fewest"))
     assert scenario(robust(**survivable, splits="solver")).routes().facts["load_without_failure"] > 0
+
+
+def test_a_failure_of_the_second_program_leaves_the_plan_of_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> None:
+        raise SolverError("HiGHS", "ended with Solve error", "scale capacities and bounds")
+
+    monkeypatch.setattr(robust_planner, "fewest_splits", fail)
+    monkeypatch.setattr(answers, "_kept", {})
+    routes = scenario(robust(k=2)).routes()
+    assert routes.facts["worst_case_load"] == pytest.approx(0.2, rel=1e-5)
+    assert routes.facts["status"] == "optimal"
+    (warning,) = routes.warnings
+    assert "the split is as the solver left it, for lack of another one: HiGHS: ended with" in warning
 
 
 def test_a_limit_too_short_for_the_second_program_is_a_warning() -> None:

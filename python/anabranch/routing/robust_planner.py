@@ -48,6 +48,7 @@ _NESTED = ("robust", "robust-single")
 """Schemes whose candidates have those of a smaller k among them, and whose plans the load compares."""
 _FOR_SPLITS = 0.1
 """Work for the second program, as a part of the limit and beside it, so that neither waits for the other."""
+_SOLVERS_SPLIT = "routing.scheme.splits: the split is as the solver left it, for lack of another one: {error}"
 _NOT_IMPROVED = (
     "routing.scheme.time_limit: its part for split pairs was over before any plan with fewer was looked at: "
     "{count:,} pairs have several paths, as the solver left them; a longer one may spread fewer for this load"
@@ -170,12 +171,15 @@ def _with_fewest_splits(routers: RouterNetwork, parameters: Tagged, found: Solut
     """Of the routings with the load that was found, the one with the fewest split pairs that is found."""
     candidates, _ = found.routing.by_paths
     limits = _limits(parameters)
-    splits = fewest_splits(
-        RoutingProblem(routers.network, routers.bounds, candidates),
-        found.routing,
-        ceiling_of(found, limits["tolerance"]),
-        _FOR_SPLITS * limits["time_limit_s"],
-    )
+    try:
+        splits = fewest_splits(
+            RoutingProblem(routers.network, routers.bounds, candidates),
+            found.routing,
+            ceiling_of(found, limits["tolerance"]),
+            _FOR_SPLITS * limits["time_limit_s"],
+        )
+    except SolverError as error:  # The plan of the first program is as good as it was.
+        return _Answer.of(found, found.worst_case, warning=_SOLVERS_SPLIT.format(error=error))
     facts: dict[str, float | int | str] = {
         "split_pairs": splits.count,
         "split_pairs_bound": splits.lower_bound,

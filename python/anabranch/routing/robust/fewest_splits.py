@@ -107,7 +107,7 @@ def fewest_splits(
     met = whole.count <= whole.bound
     status: Status = "optimal" if met else budget.stopped
     return Splits(
-        problem.routing(whole.fraction), whole.worst, whole.count, whole.bound,
+        problem.routing(whole.fraction), whole.worst, whole.count, min(whole.bound, whole.count),
         whole.delay_difference_ms, status, met or whole.looked,
     )  # fmt: skip
 
