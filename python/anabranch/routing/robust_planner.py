@@ -48,11 +48,6 @@ _NESTED = ("robust", "robust-single")
 """Schemes whose candidates have those of a smaller k among them, and whose plans the load compares."""
 _FOR_SPLITS = 0.1
 """Work for the second program, as a part of the limit and beside it, so that neither waits for the other."""
-_SOLVERS_SPLIT = "routing.scheme.splits: the split is as the solver left it, for lack of another one: {error}"
-_NOT_IMPROVED = (
-    "routing.scheme.time_limit: its part for split pairs was over before any plan with fewer was looked at: "
-    "{count:,} pairs have several paths, as the solver left them; a longer one may spread fewer for this load"
-)
 _IN_USE = 1e-6
 """Smaller shares are the dust of a solver."""
 
@@ -179,7 +174,10 @@ def _with_fewest_splits(routers: RouterNetwork, parameters: Tagged, found: Solut
             _FOR_SPLITS * limits["time_limit_s"],
         )
     except SolverError as error:  # The plan of the first program is as good as it was.
-        return _Answer.of(found, found.worst_case, warning=_SOLVERS_SPLIT.format(error=error))
+        warning = (
+            f"routing.scheme.splits: the split is as the solver left it, for lack of another one: {error}"
+        )
+        return _Answer.of(found, found.worst_case, warning=warning)
     facts: dict[str, float | int | str] = {
         "split_pairs": splits.count,
         "split_pairs_bound": splits.lower_bound,
@@ -187,7 +185,13 @@ def _with_fewest_splits(routers: RouterNetwork, parameters: Tagged, found: Solut
         "split_status": splits.status,
         "delay_difference_ms": splits.delay_difference_ms,
     }
-    warning = "" if splits.improved else _NOT_IMPROVED.format(count=splits.count)
+    warning = ""
+    if not splits.improved:
+        warning = (
+            "routing.scheme.time_limit: its part for split pairs was over before any plan with fewer was "
+            f"looked at: {splits.count:,} pairs have several paths, as the solver left them; a longer one "
+            "may spread fewer for this load"
+        )
     better = replace(found, routing=splits.routing, worst_case=splits.worst_case)
     return _Answer.of(better, better.worst_case, facts=facts, warning=warning)
 
