@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from anabranch import Scenario, ScenarioError
 from anabranch.plan_paths import PlanPaths
 from anabranch.routes import plan
 from anabranch.routing import answers, robust_planner
-from anabranch.routing.robust import SolverError, budget
+from anabranch.routing.robust import SolverError, Splits, budget
 from anabranch.setup import resolve
 from anabranch_publications.papers.robust.network import nsfnet
 from anabranch_publications.papers.robust.studies import hybrid
@@ -186,6 +187,20 @@ def test_a_clock_that_runs_out_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> 
     assert routes.facts["status"] == "wall-limit"
     assert any("the clock ended a solver" in warning for warning in routes.warnings)
     assert any("were over before the optimum was proved" in warning for warning in routes.warnings)
+
+
+def test_a_clock_that_runs_out_in_the_second_program_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = robust_planner.fewest_splits
+
+    def late(*given: Any) -> Splits:
+        return replace(real(*given), status="wall-limit")
+
+    monkeypatch.setattr(robust_planner, "fewest_splits", late)
+    monkeypatch.setattr(answers, "_kept", {})
+    routes = scenario(robust(k=2)).routes()
+    assert routes.facts["status"] == "optimal"
+    (warning,) = routes.warnings
+    assert "the clock ended a solver" in warning
 
 
 def test_pairs_that_one_failure_cuts_off_are_told() -> None:

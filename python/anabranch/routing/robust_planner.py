@@ -339,7 +339,7 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )
-    if answer.status == "wall-limit":
+    if "wall-limit" in {answer.status, answer.facts.get("split_status")}:
         found.append(
             "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit "
             "counts on; another call may give another plan"
