@@ -37,6 +37,8 @@ from anabranch.routing.robust import (
 )
 from anabranch.topology import names
 
+SPLITS = "## Split pairs, and what TCP has of them"
+"""Where the section of benches/robust_splits.py begins."""
 REPEATS = 3
 LIMIT_S = 210.0
 
@@ -175,7 +177,9 @@ def main() -> None:
     text = document(speed, four, every)
     sys.stdout.write(text)
     if arguments.out:
-        arguments.out.write_text(text, encoding="utf-8")
+        before = arguments.out.read_text(encoding="utf-8") if arguments.out.exists() else ""
+        _, heading, splits = before.partition(SPLITS)  # What benches/robust_splits.py wrote stays.
+        arguments.out.write_text(f"{text}\n{heading}{splits}" if heading else text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ SOURCES = {
         "_breaches",
     },
     "routes.py": {"warnings", "_says_nothing"},
-    "routing/robust_planner.py": {"_warnings", "_survivable"},
+    "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
     "setup/given.py": {"_warnings"},
     "topology/readers/attributes.py": {"notes"},

@@ -29,12 +29,15 @@ from anabranch.routing.robust import (
     TrafficSplit,
     WorstCase,
     all_paths,
+    ceiling_of,
     exchange,
+    fewest_splits,
     link_flow,
     single_lp,
     survivable,
 )
 from anabranch.routing.robust.optimal import OptimalSelection, robust_optimal
+from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.selection import hybrid
 from anabranch.routing.robust.single_path import least_single_path
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
@@ -43,6 +46,8 @@ from anabranch.setup.model import Setup, Tagged
 _PS_PER_S = 1e12
 _NESTED = ("robust", "robust-single")
 """Schemes whose candidates have those of a smaller k among them, and whose plans the load compares."""
+_FOR_SPLITS = 0.1
+"""Work for the second program, as a part of the limit and beside it, so that neither waits for the other."""
 _IN_USE = 1e-6
 """Smaller shares are the dust of a solver."""
 
@@ -152,7 +157,43 @@ def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
             return _survivable(routers, candidates, limits)
         solve = exchange if parameters["method"] == "exchange" else single_lp
         found = solve(network, bounds, candidates, **limits)
-    return _Answer.of(found, found.worst_case)
+    if parameters["splits"] == "solver":
+        return _Answer.of(found, found.worst_case)
+    return _with_fewest_splits(routers, parameters, found)
+
+
+def _with_fewest_splits(routers: RouterNetwork, parameters: Tagged, found: Solution) -> _Answer:
+    """Of the routings with the load that was found, the one with the fewest split pairs that is found."""
+    candidates, _ = found.routing.by_paths
+    limits = _limits(parameters)
+    try:
+        splits = fewest_splits(
+            RoutingProblem(routers.network, routers.bounds, candidates),
+            found.routing,
+            ceiling_of(found, limits["tolerance"]),
+            _FOR_SPLITS * limits["time_limit_s"],
+        )
+    except SolverError as error:  # The plan of the first program is as good as it was.
+        warning = (
+            f"routing.scheme.splits: the split is as the solver left it, for lack of another one: {error}"
+        )
+        return _Answer.of(found, found.worst_case, warning=warning)
+    facts: dict[str, float | int | str] = {
+        "split_pairs": splits.count,
+        "split_pairs_bound": splits.lower_bound,
+        "split_gap": splits.gap,
+        "split_status": splits.status,
+        "delay_difference_ms": splits.delay_difference_ms,
+    }
+    warning = ""
+    if not splits.improved:
+        warning = (
+            "routing.scheme.time_limit: its part for split pairs was over before any plan with fewer was "
+            f"looked at: {splits.count:,} pairs have several paths, as the solver left them; a longer one "
+            "may spread fewer for this load"
+        )
+    better = replace(found, routing=splits.routing, worst_case=splits.worst_case)
+    return _Answer.of(better, better.worst_case, facts=facts, warning=warning)
 
 
 def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str, Any]) -> _Answer:
@@ -195,6 +236,7 @@ def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     if found.status != "optimal" and fewer["k"]:
         with suppress(ScenarioError):  # No path within the level, or none before the time was over.
             found = found.or_better(routers.network, routers.bounds, _solved(routers, fewer).routing)
+    found = found.or_better(routers.network, routers.bounds, _of_its_cost(routers, parameters, found))
     facts: dict[str, float | int | str] = {
         "level": level,
         "predicted_loss_mbps": found.lost_mbps,
@@ -202,6 +244,21 @@ def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
         "predicted_throughput_mbps": found.mean_throughput_mbps,
     }
     return _Answer(found.routing, found.worst_case, found.load, None, found.gap, found.status, facts)
+
+
+def _of_its_cost(routers: RouterNetwork, parameters: Tagged, found: OptimalSelection) -> TrafficSplit:
+    """Of the routings that keep the same pairs on one path, the one with the fewest others split."""
+    candidates, fraction = found.routing.by_paths
+    free = ~found.single[candidates.pair_of_path()]
+    kept = free | (fraction > 1 / 2)
+    fewer = candidates.kept(kept)
+    limit_s = _FOR_SPLITS * _limits(parameters)["time_limit_s"]
+    return fewest_splits(
+        RoutingProblem(routers.network, routers.bounds, fewer),
+        fewer.routing(routers.network.arc_count, fewer.whole(fraction[kept])),
+        max(found.level, found.load),
+        limit_s,
+    ).routing
 
 
 def _single(routers: RouterNetwork, parameters: Tagged) -> _Answer:
@@ -282,7 +339,7 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )
-    if answer.status == "wall-limit":
+    if "wall-limit" in {answer.status, answer.facts.get("split_status")}:
         found.append(
             "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit "
             "counts on; another call may give another plan"

@@ -209,6 +209,11 @@ class RouteChoice(Table):
                 refuse("scheme.failures", f"takes candidate paths; give {self.scheme_name} a k")
             if method is not None:
                 refuse("scheme.method", "with failures there is one method only; leave method out")
+            if found["splits"] == "fewest":
+                refuse(
+                    "scheme.splits",
+                    "a pair on one path has none when a link of it fails; leave splits out, or failures",
+                )
         if method is not None and (k is not None) != (method in CANDIDATE_METHODS):
             methods = _choices_of(declared_scheme(self.scheme_name), "method")
             fitting = ", ".join(

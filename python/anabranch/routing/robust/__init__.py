@@ -2,7 +2,8 @@
 
 Traffic is known by bounds only (`DemandBounds`), and the fractions of a pair's traffic on its paths stay
 whatever comes. Over candidate paths take `single_lp`, or `exchange` to check it; over all paths `all_paths`,
-or `link_flow` on small networks; `survivable` minds failures of links as well. `worst_case` and
+or `link_flow` on small networks; `survivable` minds failures of links as well. `fewest_splits` takes, of the
+many routings with the least load, one that spreads few pairs. `worst_case` and
 `worst_case_under_failures` score any routing and know nothing of the solvers; `cut_bound` is a floor under
 all of them.
 """
@@ -21,6 +22,7 @@ from .errors import (
 )
 from .exchange import exchange
 from .failures import worst_case_under_failures
+from .fewest_splits import Splits, ceiling_of, fewest_splits
 from .link_flow import link_flow
 from .model import Candidates, DemandBounds, FlowNetwork, Solution, TrafficSplit, WorstCase
 from .single_lp import single_lp
@@ -39,13 +41,16 @@ __all__ = [
     "RoutingError",
     "Solution",
     "SolverError",
+    "Splits",
     "SurvivableSolution",
     "TrafficSplit",
     "WorstCase",
     "all_paths",
+    "ceiling_of",
     "cut_bound",
     "decompose",
     "exchange",
+    "fewest_splits",
     "link_flow",
     "single_lp",
     "survivable",

@@ -57,6 +57,13 @@ class Alike:
         way_back = _way_back(candidates, kind, group, made)
         return cls(smaller, _constant_load(problem, chosen), way_back)
 
+    def members(self) -> Ints:
+        """How many pairs each pair here stands for, shape (pairs,)."""
+        candidates, firsts = self.problem.candidates, self.path[self.path >= 0]
+        is_first = np.isin(firsts, candidates.path_start[:-1])
+        pair = candidates.pair_of_path()[firsts[is_first]]
+        return np.bincount(pair, minlength=candidates.pair_count)
+
     def fractions(self, fraction: Floats) -> Floats:
         """Fractions of all paths from those of the groups."""
         return np.where(self.path >= 0, fraction[self.path], 1.0)

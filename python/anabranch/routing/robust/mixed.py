@@ -117,13 +117,24 @@ class HoseProgram:
 
 
 class MixedSolver:
-    """HiGHS with a program whose columns' bounds and costs change between runs."""
+    """HiGHS with a program whose columns' bounds and costs change between runs.
 
-    def __init__(self, program: HoseProgram, cost: Floats, **options: bool | int | float | str) -> None:
+    An iteration of simplex counts by the entries of the program, and `most_s` seconds at most.
+    """
+
+    def __init__(
+        self,
+        program: HoseProgram,
+        cost: Floats,
+        *,
+        most_s: float = math.inf,
+        **options: bool | int | float | str,
+    ) -> None:
         self._solver = new_solver(**options)
         columns = sparse.csc_array(program.matrix)
         load(self._solver, Program(columns, program.row_lower, program.row_upper, cost))
         self._entries, self._rows = columns.nnz, columns.shape[0]
+        self._iteration_s = min(SIMPLEX_S * columns.nnz, most_s)
         self._whole, self._work_s, self._most_s = False, 0.0, math.inf
         self.set_bounds(np.arange(len(cost)), np.zeros(len(cost)), program.upper)
 
@@ -164,7 +175,7 @@ class MixedSolver:
             SolverError: the solver failed.
         """
         solver = self._solver
-        iteration_s = SIMPLEX_S * self._entries
+        iteration_s = self._iteration_s
         if self._whole and _FIRST_ITERATIONS * self._rows * iteration_s > budget.left_s:
             budget.spend(max(budget.left_s, 0.0))
             return MixedAnswer("time-limit", np.empty(0), -np.inf)

@@ -85,13 +85,17 @@ class OptimalSelection:
         routing: TrafficSplit,
         connection: Connection = PAPER_CONNECTION,
     ) -> OptimalSelection:
-        """This, or a routing over some of the same candidates if it is within the level and costs less."""
+        """This, or a routing over some of the same candidates if it is within the level and costs less.
+
+        Of equal cost the one with fewer split pairs is better.
+        """
         candidates, _ = self.routing.by_paths
         other = over(network, candidates, routing)
         worst = worst_case(network, bounds, other)
         single = _singles(candidates, np.asarray(other.fraction))
         lost = float(self.weight_mbps[~single].sum())
-        if worst.max_load > self.level * (1 + 1e-6) or lost >= self.lost_mbps:
+        here = self.lost_mbps, int((~self.single).sum())
+        if worst.max_load > self.level * (1 + 1e-6) or (lost, int((~single).sum())) >= here:
             return self
         return replace(
             self, routing=other, worst_case=worst, single=single,

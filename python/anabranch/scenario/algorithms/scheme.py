@@ -114,6 +114,11 @@ class Robust(Algorithm):
     ``single-lp``: One linear program, over k paths; ``exchange``: Matrices are added one by one, over k
     paths; ``all-paths``: Paths are added one by one, over all; ``link-flow``: Flows on links, over all
     paths."""
+    splits: Literal["fewest", "solver"] | None = None
+    """Which of the many splits with the least load. Left out, ``fewest``, and ``solver`` with
+    ``failures``, for which a pair needs several paths. ``fewest``: The fewest pairs have several paths,
+    then the least difference of delay between the paths of a pair; ``solver``: The split that the solver
+    ends with, as in publications."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
@@ -137,6 +142,11 @@ class HybridHop(Algorithm):
     single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
+    splits: Literal["fewest", "solver"] | None = None
+    """Which of the many splits with the least load. Left out, ``fewest``, and ``solver`` with
+    ``failures``, for which a pair needs several paths. ``fewest``: The fewest pairs have several paths,
+    then the least difference of delay between the paths of a pair; ``solver``: The split that the solver
+    ends with, as in publications."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
@@ -160,6 +170,11 @@ class HybridDelay(Algorithm):
     single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
+    splits: Literal["fewest", "solver"] | None = None
+    """Which of the many splits with the least load. Left out, ``fewest``, and ``solver`` with
+    ``failures``, for which a pair needs several paths. ``fewest``: The fewest pairs have several paths,
+    then the least difference of delay between the paths of a pair; ``solver``: The split that the solver
+    ends with, as in publications."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
