@@ -97,7 +97,7 @@ def test_a_failure_moves_each_entry_by_its_own_scheme() -> None:
 
 def test_planners_see_their_own_traffic_alone() -> None:
     demand = {"pair": "2 Mbps"}
-    robust = {"scheme": {"algorithm": "robust", "k": 2}}
+    robust = {"scheme": {"algorithm": "robust", "k": 2, "splits": "solver"}}
     scenario = square(None, robust, routing={"demand": demand})
     first, second = plan(resolve(scenario), None).plan, plan(resolve(scenario), None).plan.others()[0]
     assert [len(links) for links, _ in first.paths(0, 1) or []] == [1]
