@@ -287,21 +287,25 @@ def _walk(absolute: str, flags: int, *, make: bool) -> int:
     """Opens a folder component by component; each link is looked at before it is followed."""
     steps = deque(PurePath(absolute).parts[1:])
     held = os.open("/", flags)
-    links = 0
+    links = of_links = 0
     try:
         while steps:
             name = steps.popleft()
+            # Where a link leads, nothing is made: whoever made it may have meant another place.
+            makes, of_links = make and not of_links, max(0, of_links - 1)
             try:
-                step = _step(name, held, flags | _NO_LINK, make=make)
+                step = _step(name, held, flags | _NO_LINK, make=makes)
             except NotADirectoryError:
                 target = _followed(name, held, absolute)
                 links += 1
+                of_links += len(PurePath(target).parts)
                 if links > _MOST_LINKS:
                     raise OSError(errno.ELOOP, "too many links", absolute) from None
                 steps.extendleft(reversed(PurePath(target).parts))
                 if not target.startswith("/"):
                     continue
                 step = os.open(steps.popleft(), flags)
+                of_links -= 1
             os.close(held)
             held = step
         return os.open(".", _FOLDER, dir_fd=held)
