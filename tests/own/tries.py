@@ -137,9 +137,8 @@ def a_scenario_from_a_pipe(folder: Path) -> None:
     file = lay(here(folder), x__py=hostile(folder))
     reader, writer = os.pipe()
     threading.Thread(target=lambda: (os.write(writer, file.read_bytes()), os.close(writer))).start()
-    Scenario.load(
-        f"/proc/self/fd/{reader}", {"transport.mine.congestion_control.python": f"{folder}/work/x.py:C"}
-    ).run()
+    code = f"{file.with_name('x.py')}:C"
+    Scenario.load(f"/proc/self/fd/{reader}", {"transport.mine.congestion_control.python": code}).run()
 
 
 @attempt

@@ -178,7 +178,11 @@ class Directory:
                 self._at(name), other._at(new),
                 src_dir_fd=self._descriptor, dst_dir_fd=other._descriptor, follow_symlinks=False,
             )  # fmt: skip
+        except FileExistsError:
+            # Somebody has taken the name meanwhile: a copy would take the place of what is there.
+            raise
         except (OSError, NotImplementedError):
+            # Not every file system has second names of files, nor every system those of links.
             shutil.copy2(self.path / name, other.path / new, follow_symlinks=False)
 
     def remove(self, name: str) -> None:
