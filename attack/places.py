@@ -147,6 +147,8 @@ class Case:
 
     name: str
     plant: Callable[[Ground], None]
+    ours: bool = False
+    """Whether all signs say that it is a staging folder of a process that was killed here: it is tidied."""
 
 
 def _link(name: str, to: Callable[[Ground], Path], *, beside: bool = False) -> Callable[[Ground], None]:
@@ -155,6 +157,17 @@ def _link(name: str, to: Callable[[Ground], Path], *, beside: bool = False) -> C
         file.parent.mkdir(parents=True, exist_ok=True)
         _clear(file)
         file.symlink_to(to(ground))
+
+    return plant
+
+
+def _empty(mode: int, *, beside: bool = False) -> Callable[[Ground], None]:
+    """An empty folder of the user's own under a name like one of ours."""
+
+    def plant(ground: Ground) -> None:
+        folder = (ground.work if beside else ground.place) / f".anabranch-{FORGED}"
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(mode)
 
     return plant
 
@@ -284,12 +297,17 @@ CASES = (
     Case("the place is a link to a file", _link("out", _thesis, beside=True)),
     Case("the place is a link to nothing", _link("out", lambda ground: ground.victim / "none", beside=True)),
     Case("the place is another user's", _anothers),
+    Case("an empty folder beside", _empty(0o755, beside=True)),
+    Case("an empty folder beside for this user alone", _empty(0o700, beside=True)),
+    Case("an empty folder in the place for this user alone", _empty(0o700)),
     Case("a copy of a staging folder beside", _forged(inside=False, ready=False, inode=False)),
     Case("a staging folder beside that others can read", _forged(inside=False, ready=True, mode=0o755)),
-    Case("a staging folder beside with links", _forged(inside=False, ready=False, links=True)),
+    Case("a staging folder beside with links", _forged(inside=False, ready=False, links=True),
+         ours=True),
     Case("a copy of a staging folder in the place", _forged(inside=True, ready=True, inode=False)),
     Case("a staging folder in the place that others can read", _forged(inside=True, ready=True, mode=0o755)),
-    Case("a staging folder in the place with links", _forged(inside=True, ready=True, links=True)),
+    Case("a staging folder in the place with links", _forged(inside=True, ready=True, links=True),
+         ours=True),
     Case("a manifest claims the user's file", _manifest({"thesis.tex": _ENTRY})),
     Case("a manifest claims it by name alone", _manifest(["thesis.tex", "manifest.json"], format_version=1)),
     Case("a manifest claims files outside",
@@ -365,14 +383,15 @@ def attempt(command: Command, case: Case, template: Path, scratch: Path) -> Outc
         ground.thesis.write_text(THESIS)
         (ground.victim / "sub" / "notes").write_text(THESIS)
         case.plant(ground)
-        before, mine = tree(ground.victim), _users_texts(ground.work)
+        before, mine = tree(ground.victim), _users_entries(ground.work)
         answer, detail = call(command.arguments, ground.work, _PATIENCE_S)
         wrong = [] if answer in EXPECTED.values() else [f"{answer}: {detail[-600:]}"]
         after = tree(ground.victim)
         wrong += [f"outside: {name}" for name in sorted(before.keys() | after.keys())
                   if before.get(name) != after.get(name)]  # fmt: skip
-        if _users_texts(ground.work) < mine:
-            wrong.append("a file of the user's is gone")
+        kept = _users_entries(ground.work)
+        if kept["texts"] < mine["texts"] or (kept["forged"] < mine["forged"] and not case.ours):
+            wrong.append("a file or folder of the user's is gone")
         wrong += [
             f"left: {path.name}" for path in ground.work.rglob(".anabranch-*") if path.name not in _OLD_NAMES
         ]
@@ -390,13 +409,18 @@ def fits(command: Command, case: Case) -> bool:
     return command.name not in ("routes", "load") or case.name not in alone
 
 
-def _users_texts(work: Path) -> int:
-    """How many files below hold the user's text, each counted once however many names it has."""
-    held = set()
+def _users_entries(work: Path) -> Counter[str]:
+    """How many entries below are the user's.
+
+    Counted are files with the user's text, once however many names they have, and entries with a name like
+    ours. Where they are matters not: what was in the place may be kept elsewhere.
+    """
+    texts, forged = set(), 0
     for path in work.rglob("*"):
         if path.is_file() and not path.is_symlink() and path.read_bytes() == THESIS.encode():
-            held.add(path.stat().st_ino)
-    return len(held)
+            texts.add(path.stat().st_ino)
+        forged += path.name == f".anabranch-{FORGED}"
+    return Counter(texts=len(texts), forged=forged)
 
 
 def _tried(work: tuple[int, str]) -> list[Outcome]:

@@ -196,11 +196,6 @@ class Directory:
         """Gives the folder the rights of another one."""
         os.chmod(self.place if self._descriptor is None else self._descriptor, stat.S_IMODE(status.st_mode))
 
-    def remove_if_empty(self, name: str) -> None:
-        """Removes a folder that has nothing in it; any other stays."""
-        with suppress(OSError):
-            os.rmdir(self._at(name), dir_fd=self._descriptor)
-
     def sync(self) -> None:
         """Waits until the folder's entries are on the disk."""
         if self._descriptor is not None:

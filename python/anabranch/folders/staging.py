@@ -4,7 +4,8 @@ A staging folder is ``.anabranch-TOKEN`` in the folder that gets what is made: m
 nobody can foretell, and held by descriptor. Its ticket (``ticket.json``) says for which place it is. Of a
 process that was killed it stays, and the next one that writes to the same place tidies it: only if the ticket
 has the folder's own token and inode number, so that it was made here and is no copy, if both belong to this
-user, and if no process has it locked. Any other folder, file or link with such a name is left alone.
+user, and if no process has it locked. Any other folder, file or link with such a name is left alone, also the
+empty one of a process that was killed before it had written its ticket.
 """
 
 from __future__ import annotations
@@ -172,11 +173,7 @@ def staging(around: Directory, place: str, recover: Callable[[Staging], None]) -
 def _alone(around: Directory, place: str, recover: Callable[[Staging], None]) -> Staging:
     """A staging folder, once no other is there for the same place."""
     for left in reversed(range(_TRIES)):
-        try:
-            held = _made(around, place)
-        except FileNotFoundError:
-            # Another one has tidied it before it had its ticket.
-            continue
+        held = _made(around, place)
         try:
             if not _tidied(held, recover):
                 return held
@@ -198,7 +195,6 @@ def _tidied(own: Staging, recover: Callable[[Staging], None]) -> bool:
             continue
         found = recognised(own.around, name)
         if found is None:
-            own.around.remove_if_empty(name)
             continue
         alive = found.ticket.place != own.ticket.place
         if not alive:

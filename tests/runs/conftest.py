@@ -1,0 +1,7 @@
+"""Runs and their folders."""
+
+import sys
+from pathlib import Path
+
+# What the tests share besides fixtures lies beside them.
+sys.path.insert(0, str(Path(__file__).parent))
