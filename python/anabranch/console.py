@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
@@ -99,11 +99,16 @@ def say(message: str) -> None:
 
 def confirmed(question: str) -> bool | None:
     """Whether the person at the terminal says yes; the default is no. None where there is no terminal."""
-    if sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
         return None
     sys.stderr.write(plain(f"{question} [y/N] "))
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody sits at a standard stream; nobody does at one that is closed, or that there is not."""
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 def plain_table(title: str | None) -> Table:

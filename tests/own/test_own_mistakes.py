@@ -66,6 +66,38 @@ REFUSED = {
         '{ python = "mine:Simple", gain = -1.0 }',
         "Simple.gain = -1.0: input should be greater than 0",
     ),
+    "a name that is no type": (
+        SIMPLE.replace("gain: float", 'gain: "flaot"'),
+        '{ python = "mine:Simple", gain = 2.0 }',
+        "Simple: the types of gain cannot be read: NameError: name 'flaot' is not defined",
+    ),
+    "a type that cannot be checked": (
+        SIMPLE.replace("gain: float = 1.0", "gain: type(iter([])) = 1.0"),
+        '{ python = "mine:Simple", gain = 2.0 }',
+        "Simple.gain: its type <class 'list_iterator'> is none that can be checked: Unable to generate",
+    ),
+    "an ability that is no truth value": (
+        SIMPLE + "\n        measures_rate = 3",
+        MINE,
+        "Simple.measures_rate must be True or False",
+    ),
+    "a class that fails when it is looked at": (
+        SIMPLE.replace(
+            "    @dataclass\n",
+            """
+    class Shy(type):
+        def __getattribute__(cls, name):
+            if name == "on_ack":
+                raise RuntimeError("do not look at me")
+            return super().__getattribute__(name)
+
+
+    @dataclass
+""",
+        ).replace("(CongestionControl)", "(CongestionControl, metaclass=Shy)"),
+        MINE,
+        "<class '",
+    ),
     "no dataclass": (
         SIMPLE.replace("@dataclass", ""),
         '{ python = "mine:Simple", gain = 2 }',

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PydanticUserError, TypeAdapter, ValidationError
 
 from anabranch._core import ControlledLinks, Orders
 from anabranch.own.balancer import LoadBalancer, PathChoice
@@ -218,6 +218,32 @@ CONTROLLER_APPLICATION = Kind(
 )
 
 
+def chosen(kind: Kind, cls: type, parameters: Mapping[str, Any]) -> Chosen:
+    """A class with its parameters, which has been looked at as a run will.
+
+    Raises:
+        LoadError: if it is not of this kind, has no such parameters, or fails when it is looked at: its
+            annotations, descriptors and metaclass are the user's code, too.
+    """
+    try:
+        kind.check(cls)
+        maker = kind.maker(cls, tuple(parameters_of(cls, parameters).items()))
+        _check_abilities(maker)
+        hash(maker)
+    except (LoadError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's code raises
+        where = f"{type.__repr__(cls)} cannot be used"
+        raise LoadError(place_of_mistake(error, where)) from None
+    return maker
+
+
+def _check_abilities(maker: Chosen) -> None:
+    for ability, has_it in maker.abilities().items():
+        if not isinstance(has_it, bool):
+            raise LoadError(f"{maker.cls.__name__}.{ability} must be True or False")
+
+
 def _listed(names: Sequence[str]) -> str:
     *first, last = names or ("no arguments",)
     return f"{', '.join(first)} and {last}" if first else last
@@ -246,7 +272,7 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     missing = [name for name, field in fields.items() if _is_required(field) and name not in given]
     if missing:
         raise LoadError(f"{cls.__name__} needs {' and '.join(missing)}")
-    types = typing.get_type_hints(cls, include_extras=True)
+    types = _types(cls, fields) if given else {}
     checked = {name: _checked(cls, name, types[name], value) for name, value in given.items()}
     try:
         cls(**checked)
@@ -270,6 +296,19 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
+def _types(cls: type, fields: Iterable[str]) -> dict[str, Any]:
+    """The types of the fields.
+
+    Raises:
+        LoadError: if an annotation is no type.
+    """
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - an annotation is an expression of the user's
+        names = f"{cls.__name__}: the types of {_listed(list(fields))} cannot be read"
+        raise LoadError(f"{names}: {type(error).__name__}: {words_of(error)}") from None
+
+
 def _checked(cls: type, name: str, kind: Any, value: Any) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value, strict=True)
@@ -277,3 +316,7 @@ def _checked(cls: type, name: str, kind: Any, value: Any) -> Any:
         wanted = getattr(kind, "__name__", str(kind))
         why = error.errors()[0]["msg"]
         raise LoadError(f"{cls.__name__}.{name} = {value!r}: {why[:1].lower()}{why[1:]} ({wanted})") from None
+    except PydanticUserError as error:
+        why = error.message.splitlines()[0]
+        wanted = f"its type {kind!r} is none that can be checked"
+        raise LoadError(f"{cls.__name__}.{name}: {wanted}: {why}") from None

@@ -14,7 +14,7 @@ from anabranch.setup.model import LinkSetup, NotLoaded
 from anabranch.setup.problems import Problems
 
 if TYPE_CHECKING:
-    from anabranch.own.check import Chosen, Kind
+    from anabranch.own.check import Chosen
 
 _PS_PER_S = 1e12
 
@@ -121,10 +121,8 @@ class OwnCode:
                 check_reference(chosen.python, self._base)
                 return NotLoaded(chosen.python, tuple(chosen.parameters.items()))
             cls = load(chosen.python, self._base, self._agreement)
-            made: Kind = getattr(check, kind)
             with own_code_runs(self._agreement):
-                made.check(cls)
-                return made.maker(cls, tuple(check.parameters_of(cls, chosen.parameters).items()))
+                return check.chosen(getattr(check, kind), cls, chosen.parameters)
         except LoadError as mistake:
             self._problems.add(place, str(mistake))
             return None
