@@ -25,6 +25,8 @@ _BYTES_EACH = 20_000_000
 _BASE_THREADS, _THREADS_EACH = 6, 3
 """Polars has three threads for each that it may have (work, files, asynchronous calls), and a few beside.
 Measured: 9, 12 and 30 threads in all where it may have 1, 2 and 8."""
+_MOST_OF_POLARS = 1024
+"""Threads of it that help nobody: more than cores of any machine that runs this."""
 _FEW_THREADS = 1000
 """Under a limit of more threads, none are tried."""
 _STACK_BYTES = 64 * 1024
@@ -57,10 +59,12 @@ def check_resources() -> None:
         CommandError: with the limit that is too small, and what is needed.
     """
     named = os.environ.get(_THREADS, "").strip()
-    if named == "0":
-        # Of that, Polars makes a panic in the middle of the work.
-        raise CommandError(f"{_THREADS} is 0 in the environment; set it above 0, or unset it")
-    threads = int(named) if named.isascii() and named.isdigit() else os.cpu_count() or 1
+    # Of 0, Polars makes a panic in the middle of the work; all that it is told to, it starts at once.
+    digits = named.lstrip("0") if named.isascii() and named.isdigit() else ""
+    if named and not (0 < len(digits) <= len(str(_MOST_OF_POLARS)) and int(digits) <= _MOST_OF_POLARS):
+        message = f"{_THREADS} is {named[:20]!r} in the environment; set it to 1 to {_MOST_OF_POLARS:,}"
+        raise CommandError(f"{message}, or unset it")
+    threads = int(digits) if named else os.cpu_count() or 1
     fewer = f", or set {_THREADS} to less than {threads} in the environment" if threads > 1 else ""
     space, needed_bytes = _address_space_bytes(), _BASE_BYTES + threads * _BYTES_EACH
     if space is not None and space < needed_bytes:

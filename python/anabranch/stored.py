@@ -62,8 +62,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return entries
 
 
+_LARGEST = 1e150
+"""Magnitude that no number of a run reaches; squares of it are finite, and sums of them."""
+
+
 def metric_value(given: Any) -> float | None:
-    """Returns the value of a metric as it was written: a finite number, or null.
+    """Returns the value of a metric as it was written: a number of a run, or null.
 
     Raises:
         ValueError: if it is something else.
@@ -74,9 +78,35 @@ def metric_value(given: Any) -> float | None:
     if isinstance(given, int | float) and not isinstance(given, bool):
         with suppress(OverflowError):
             number = float(given)
-    if not math.isfinite(number):
+    if not abs(number) <= _LARGEST:
         raise ValueError(f"{json.dumps(given)[:40]} is no number of a run")
     return number
+
+
+def check_censored(
+    value: float | None, more_than: float | None, done: float | None, flows: float | None
+) -> None:
+    """Makes sure that the columns of a censored metric are those of one run.
+
+    Args:
+        value: of the metric; null where unfinished flows leave it open.
+        more_than: what it is more than then.
+        done: how many flows are done.
+        flows: of how many.
+
+    Raises:
+        ValueError: if they cannot be together.
+    """
+    counts = (done, flows)
+    if any(count is None or count < 0 or not count.is_integer() for count in counts):
+        raise ValueError(f"{done} of {flows} flows done cannot be")
+    unfinished = (flows or 0.0) - (done or 0.0)
+    if unfinished < 0:
+        raise ValueError(f"{done} of {flows} flows done cannot be")
+    if more_than is not None and (value is not None or not unfinished):
+        raise ValueError(
+            f"more than {more_than} cannot be beside {value}, with {unfinished:g} flows unfinished"
+        )
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -174,11 +204,11 @@ def check_table(name: str, table: pl.DataFrame) -> None:
     """Makes sure that a table has no number that a run does not write.
 
     Raises:
-        ValueError: if a column has NaN or Infinity, or a count below 0.
+        ValueError: if a column has NaN, Infinity or more than any run writes, or a count below 0.
     """
     for column in table:
         if column.dtype.is_float() and not column.is_null().all():
-            wrong = (column.is_nan() | column.is_infinite()).any()
+            wrong = not (column.abs() <= _LARGEST).all()
         else:
             wrong = column.dtype.is_signed_integer() and (column < 0).any()
         if wrong:

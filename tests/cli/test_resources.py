@@ -53,6 +53,14 @@ def test_threads_that_are_asked_for_need_more(tmp_path: Path) -> None:
     assert "or set POLARS_MAX_THREADS to less than 8" in done.stderr
 
 
+@pytest.mark.parametrize("value", ["0", "00", "x", "-1", "1025", "99999999999", "9" * 5000])
+def test_threads_of_polars_that_cannot_be_are_a_message(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the many threads it starts each, and of 0 it makes a panic."""
+    monkeypatch.setenv("POLARS_MAX_THREADS", value)
+    with pytest.raises(CommandError, match="in the environment; set it to 1 to 1,024, or unset it"):
+        start_up.check_resources()
+
+
 def test_too_few_threads_are_a_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As where ``ulimit -u`` has room for three more."""
     start, live = threading.Thread.start, []

@@ -20,6 +20,7 @@ WRONG_METRICS = {
     "not a number": "NaN",
     "too large": "1e999",
     "too many digits": "1" + "0" * 400,
+    "more than any run has": "1e200",
     "bool": "true",
     "list": "[1.0]",
     "table": "{}",
@@ -72,6 +73,29 @@ def test_a_run_whose_metric_cannot_be_is_done_again(name: str, write: Write, out
     assert contents(out) == before
     # It is told once: the run has a line that holds now.
     assert Study.load(write()).run(jobs=1, out=out).repeated == ()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"fct_us_done": 9.2234e18},
+        {"fct_us_done": 1.5},
+        {"fct_us_done": 3.0},
+        {"fct_us_flows": -1.0},
+        {"fct_us_flows": None},
+        {"fct_us_more_than": 2.0},
+        {"fct_us": None, "fct_us_more_than": 2.0},
+    ],
+)
+def test_counts_and_bounds_that_cannot_be_together(columns: dict[str, Any], write: Write, out: Path) -> None:
+    """Of two flows both are done, so that nothing is left open."""
+    before = contents(out)
+    entry = json.loads(lines(out)[3])
+    with_line(out, 3, changed(lines(out)[3], metrics={**entry["metrics"], **columns}))
+    result = Study.load(write()).run(jobs=1, out=out)
+    (why,) = result.repeated
+    assert why.startswith("line 4: fct_us: ")
+    assert contents(out) == before
 
 
 @pytest.mark.parametrize(
@@ -172,6 +196,8 @@ def _tables() -> dict[str, Any]:
         "text": lambda t: t.with_columns(pl.lit("x").alias("run")),
         "infinity": lambda t: t.with_columns(pl.lit(float("inf")).alias(t.columns[-1])),
         "nan": lambda t: t.with_columns(pl.lit(float("nan")).alias(t.columns[-1])),
+        "too large": lambda t: t.with_columns(pl.lit(1e308).alias(t.columns[-1])),
+        "more done than there are": lambda t: t.with_columns(pl.col("fct_us_flows") - 1.0),
         "negative": lambda t: t.with_columns(-pl.col("run") - 1),
         "fewer": lambda t: t.head(3),
         "without": lambda t: t.drop(t.columns[-1]),

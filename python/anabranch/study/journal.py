@@ -27,7 +27,7 @@ import polars as pl
 
 from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
-from anabranch.stored import metric_value, read_json
+from anabranch.stored import check_censored, metric_value, read_json
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome
 
@@ -66,6 +66,7 @@ class Journal:
         """
         self._path = path
         self._names = design.value_names
+        self._censored = [info for info in design.metric_infos if info.censored]
         self._host = platform.node()
         self._file = file
         try:
@@ -141,15 +142,20 @@ class Journal:
             raise ValueError("status and reason do not belong together")
         if not isinstance(metrics, dict) or set(metrics) != set(self._names):
             raise ValueError("the metrics are not those of the study")
-        values = []
+        values: dict[str, float | None] = {}
         for name in self._names:
             try:
-                values.append(metric_value(metrics[name]))
+                values[name] = metric_value(metrics[name])
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from None
-        if reason is not None and any(value is not None for value in values):
+        if reason is not None and any(value is not None for value in values.values()):
             raise ValueError("the run has failed, and has metrics")
-        return Finished(reason, tuple(values))
+        for info in self._censored if reason is None else ():
+            try:
+                check_censored(*(values[column] for column in info.columns))
+            except ValueError as error:
+                raise ValueError(f"{info.name}: {error}") from None
+        return Finished(reason, tuple(values.values()))
 
 
 def _run_of(line: bytes) -> int | None:

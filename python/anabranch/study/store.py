@@ -26,7 +26,7 @@ from anabranch.errors import Problem, ResultError, StudyError, reason, written_f
 from anabranch.folders import Addition, read_inside, regular_files
 from anabranch.result import csv_bytes, read_parquet
 from anabranch.signals import deferred
-from anabranch.stored import REMEDY, StoredStudy, check, check_table, read_json
+from anabranch.stored import REMEDY, StoredStudy, check, check_censored, check_table, read_json
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.journal import NAME as JOURNAL
 from anabranch.study.journal import Finished, Journal, runs_done, runs_table
@@ -234,11 +234,29 @@ def _check_tables(stored: StoredStudy, runs: pl.DataFrame, cells: pl.DataFrame) 
             if frame.schema[column] != kind:
                 raise ValueError(f"{table}.parquet: column {column} is of {frame.schema[column]}, not {kind}")
         check_table(f"{table}.parquet", frame)
+    for info in infos:
+        if info.censored:
+            _check_censored(info, runs, cells)
     if (runs.height, cells.height) != (stored.runs, stored.cells):
         raise ValueError(
             f"{stored.runs:,} runs in {stored.cells:,} cells in {_MANIFEST}, and {runs.height:,} in "
             f"{cells.height:,} in the tables"
         )
+
+
+def _check_censored(info: MetricInfo, runs: pl.DataFrame, cells: pl.DataFrame) -> None:
+    """Makes sure that the columns of a censored metric are together what a study writes.
+
+    Raises:
+        ValueError: if they cannot be.
+    """
+    try:
+        for row in runs.filter(pl.col("status") == "ok").select(info.columns).iter_rows():
+            check_censored(*row)
+    except ValueError as error:
+        raise ValueError(f"runs.parquet: {info.name}: {error}") from None
+    if not (cells[f"{info.name}_done"] <= cells[f"{info.name}_flows"]).all():
+        raise ValueError(f"cells.parquet: {info.name}: more flows are done in a cell than it has")
 
 
 def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
