@@ -103,10 +103,14 @@ def check_censored(
     unfinished = (flows or 0.0) - (done or 0.0)
     if unfinished < 0:
         raise ValueError(f"{done} of {flows} flows done cannot be")
+    if min(value or 0.0, more_than or 0.0) < 0:
+        raise ValueError(f"{value if more_than is None else more_than} is no time")
     if more_than is not None and (value is not None or not unfinished):
         raise ValueError(
             f"more than {more_than} cannot be beside {value}, with {unfinished:g} flows unfinished"
         )
+    if value is None and more_than is None and done and not unfinished:
+        raise ValueError(f"all {done:g} flows are done, and there is no time")
 
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]

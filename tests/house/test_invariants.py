@@ -74,3 +74,10 @@ def test_what_must_be_absent_is_absent(rule: str, where: str, forbidden: str) ->
 )
 def test_each_rule_can_be_broken(rule: str, code: str) -> None:
     assert any(re.search(forbidden, code) for name, _, forbidden in RULES if name == rule)
+
+
+def test_processes_of_python_are_started_in_one_place() -> None:
+    """``python -m`` would take modules from the current folder, which may be somebody else's."""
+    package = ROOT / "python" / "anabranch"
+    files = [file for file in package.rglob("*.py") if "sys.executable" in file.read_text(encoding="utf-8")]
+    assert [file.name for file in files] == ["python_process.py"]

@@ -254,6 +254,24 @@ def test_forwarding_goes_on_without_the_controller(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("can_switch")
+def test_the_controller_takes_no_module_from_the_current_folder(tmp_path: Path) -> None:
+    """The folder may be somebody else's, and the controller is root."""
+    for name in ("anabranch", "os_ken", "json", "logging", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').write({name!r})")
+    (tmp_path / "scenario.toml").write_text(two_paths("1 s").toml())
+    arguments = ["live", "scenario.toml", "--switches", "ovs", "--out", "out", "--no-page"]
+    done = subprocess.run(  # noqa: S603 - our own; -P: this process takes none, either
+        [sys.executable, "-P", "-m", "anabranch", *arguments],
+        cwd=tmp_path,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert not (tmp_path / "ran").exists()
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("can_switch")
 def test_a_run_ends_with_its_switches(tmp_path: Path) -> None:
     process = started(tmp_path, seconds=20)
     daemons = numbers_of("ovs-vswitchd")
@@ -303,7 +321,7 @@ def started(folder: Path, seconds: int) -> subprocess.Popen[str]:
 
 def numbers_of(name: str) -> list[int]:
     """The numbers of a program's processes in the one run that there is."""
-    found = [one for one in programs() if one.split()[1].endswith(name) or f"-m {name}" in one]
+    found = [one for one in programs() if one.split()[1].endswith(name) or f"from {name}" in one]
     return [int(one.split()[0]) for one in found]
 
 

@@ -9,14 +9,20 @@ from typing import Any
 
 import pytest
 import tries
+import tries_imports
 from other_user import OTHER_UID, UID, as_user, users_folder
 
-TRIES = Path(tries.__file__)
+TRIES = [Path(module.__file__ or "") for module in (tries, tries_imports)]
 NOT_CONSENT = {
     "known_code_with_a_hidden_import": "nobody has agreed to it",
     "known_code_that_imports_while_it_runs": "nobody has agreed to it",
     "known_code_with_compiled_code_beside": None,
     "known_code_with_bytecode_alone": None,
+    "a_link_to_a_package_with_bytecode": "is no source, and nobody has agreed to it",
+    "a_package_of_bytecode": "is no source, and nobody has agreed to it",
+    "a_package_of_the_current_folder_without_init": "is no source, and nobody has agreed to it",
+    "known_code_with_a_package_behind_a_link": None,
+    "known_code_that_imports_a_part_later": None,
     "a_module_of_python_itself": "is a module of Python itself",
     "code_that_is_a_device": "is not a regular file",
     "code_that_is_a_fifo": "is not a regular file",
@@ -30,13 +36,14 @@ NOT_CONSENT = {
 def tried() -> Iterator[dict[str, Any]]:
     """What came of each try."""
     with users_folder() as folder:
-        (folder / "tries.py").write_text(TRIES.read_text(encoding="utf-8"), encoding="utf-8")
+        for file in TRIES:
+            (folder / file.name).write_bytes(file.read_bytes())
         foreign = folder / "a_file_of_another_user"
         file = tries.lay(foreign, x__py=tries.hostile(foreign))
         if os.geteuid() == 0:
             os.chown(foreign, UID, UID)
             os.chown(file, OTHER_UID, OTHER_UID)
-        done = as_user([sys.executable, "tries.py", str(folder)], folder)
+        done = as_user([sys.executable, TRIES[-1].name, str(folder)], folder)
         assert done.returncode == 0, done.stderr[-3000:]
         yield json.loads(done.stdout)
 

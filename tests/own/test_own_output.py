@@ -19,6 +19,8 @@ class C(CongestionControl):
         print("\\033[2J", end="")
         sys.stdout.buffer.write(b"\\x1b[31m\\n")
         print("\\u202e", file=sys.stderr)
+        print("\\033[3J", file=sys.__stdout__)
+        print("\\033[3J", file=sys.__stderr__)
         HOOK
     def on_loss(self, episode): pass
 """
@@ -39,6 +41,8 @@ ENDS = {
     "os.kill(os.getpid(), signal.SIGKILL)": "would end the program",
     "os.killpg(os.getpgrp(), signal.SIGTERM)": "would end the program",
     "signal.raise_signal(signal.SIGTERM)": "would end the program",
+    "signal.setitimer(signal.ITIMER_VIRTUAL, .001); sum(range(10**7))": "its timer (SIGVTALRM) would end the",
+    "signal.alarm(1); import time; time.sleep(3)": "its timer (SIGALRM) would end the program",
     "os.execv('/bin/true', ['true'])": "os.execv('/bin/true', ['true']) would end the program",
 }
 
@@ -127,6 +131,15 @@ def test_a_process_that_it_has_forked_ends_as_it_likes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_forked_process_does_not_go_on_with_the_run(tmp_path: Path) -> None:
+    fork = "os.path.exists('forked') or (open('forked', 'w').close(), os.fork())"
+    lay(tmp_path, hook=fork)
+    done = call(tmp_path, *COMMANDS["run"], "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["folder"] == "r"
+    assert "cannot be written" not in done.stderr
+
+
 def test_no_threads_for_polars_are_a_message(tmp_path: Path) -> None:
     lay(tmp_path)
     done = subprocess.run(  # noqa: S603 - our own program
@@ -135,4 +148,4 @@ def test_no_threads_for_polars_are_a_message(tmp_path: Path) -> None:
         env={**os.environ, "POLARS_MAX_THREADS": "0"},
     )  # fmt: skip
     assert done.returncode == 2
-    assert done.stderr == "POLARS_MAX_THREADS is 0 in the environment; set it above 0, or unset it\n"
+    assert done.stderr == "POLARS_MAX_THREADS is '0' in the environment; set it to 1 to 1,024, or unset it\n"

@@ -85,6 +85,8 @@ def test_a_run_whose_metric_cannot_be_is_done_again(name: str, write: Write, out
         {"fct_us_flows": None},
         {"fct_us_more_than": 2.0},
         {"fct_us": None, "fct_us_more_than": 2.0},
+        {"fct_us": None},
+        {"fct_us": -1.0},
     ],
 )
 def test_counts_and_bounds_that_cannot_be_together(columns: dict[str, Any], write: Write, out: Path) -> None:
@@ -96,6 +98,25 @@ def test_counts_and_bounds_that_cannot_be_together(columns: dict[str, Any], writ
     (why,) = result.repeated
     assert why.startswith("line 4: fct_us: ")
     assert contents(out) == before
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ('table = "links"\ncolumn = "drops_queue"\nstatistic = "sum"', -3.0),
+        ('column = "goodput_mbps"\nstatistic = "jain"', 7.0),
+        ('column = "goodput_mbps"\nstatistic = "jain"', -0.1),
+        ('table = "summary"\ncolumn = "jain_index"', 1.5),
+    ],
+)
+def test_values_that_a_metric_cannot_have(metric: str, value: float, write: Write, tmp_path: Path) -> None:
+    study = STUDY[: STUDY.index("[[metric]]")].replace("replications = 2\n", "")
+    file = write(f'{study}[[metric]]\nname = "m"\n{metric}\n')
+    out = tmp_path / "made"
+    Study.load(file).run(jobs=1, out=out)
+    with_line(out, 2, changed(lines(out)[2], metrics={"m": value}))
+    (why,) = Study.load(file).run(jobs=1, out=out).repeated
+    assert why.startswith("line 3: m: ")
 
 
 @pytest.mark.parametrize(

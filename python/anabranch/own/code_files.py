@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from anabranch.errors import reason
@@ -88,10 +91,39 @@ def module_folders(base: Path | None) -> list[Path]:
     return list(dict.fromkeys([(base or Path()).resolve(), Path.cwd()]))
 
 
+def installed_files(name: str, folders: Iterable[Path]) -> list[Path]:
+    """The files that are executed to import an installed module, those of its packages first; nothing is.
+
+    Args:
+        name: of the module.
+        folders: where it is not looked for.
+    """
+    searched = installed_path(folders)
+    files = list[Path]()
+    for part in itertools.accumulate(name.split("."), "{}.{}".format):
+        spec = PathFinder.find_spec(part, searched)
+        if spec is None:
+            return []
+        if spec.has_location and spec.origin is not None:
+            files.append(Path(spec.origin))
+            searched = [*(spec.submodule_search_locations or ())]
+        else:
+            # Of a package without a file, Python would look up the parents among imported modules.
+            searched = [str(Path(entry, part.rpartition(".")[2])) for entry in searched]
+    return files
+
+
+def installed_path(folders: Iterable[Path]) -> list[str]:
+    """Where Python looks for modules, without these folders, by whatever names it has them."""
+    places = {folder.resolve() for folder in folders}
+    return [entry for entry in sys.path if Path(entry).resolve() not in places]
+
+
 def code_files(references: Iterable[CodeReference], base: Path | None) -> list[CodeFile]:
     """The files of these classes, and of the modules beside them that they import, each once.
 
-    Modules that are installed are not among them. What cannot be read is left out: it cannot run, either.
+    Modules that are installed are among them where a scenario names them, and not where code imports them.
+    What cannot be read is left out: it cannot run, either.
 
     Args:
         references: the classes.
@@ -106,10 +138,7 @@ def code_files(references: Iterable[CodeReference], base: Path | None) -> list[C
             path = ((base or Path()) / file).resolve()
             waiting.append((path, [path.parent, *folders]))
         elif reference.module != NOTEBOOK:
-            top = reference.module.partition(".")[0]
-            waiting += ((path, folders) for path in local_module(top, folders))
-            inner = Path(*reference.module.split(".")).with_suffix(".py")
-            waiting += ((folder / inner, folders) for folder in folders)
+            waiting += ((path, folders) for path in _package_files(reference.module, folders))
     while waiting and len(found) < _MOST_FILES:
         path, searched = waiting.pop()
         if path in found:
@@ -121,6 +150,18 @@ def code_files(references: Iterable[CodeReference], base: Path | None) -> list[C
         for name in _imported(content):
             waiting += ((file, searched) for file in local_module(name, searched))
     return sorted(found.values(), key=lambda file: str(file.path))
+
+
+def _package_files(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """The files of a module that is none alone: of its package in these folders, or of an installed one."""
+    top, *inner = name.split(".")
+    yield from local_module(top, folders)
+    for folder in folders:
+        # Of packages without a file of their own, and behind links.
+        for depth in range(1, len(inner) + 1):
+            place = folder.joinpath(top, *inner[:depth])
+            yield from (place / "__init__.py", place.with_name(f"{place.name}.py"))
+    yield from installed_files(name, folders)
 
 
 def _imported(content: bytes) -> Iterator[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, all_suffixes
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +14,7 @@ from types import ModuleType
 from anabranch.own.code_files import CodeFileError, read_code
 from anabranch.scenario.provenance import Agreement
 
-_FORMS = (".py", ".pyc", ".so", ".pyd")
+REMEDY = "import it by a statement at the top of the file, or give --trust (trust=True)"
 
 
 class AgreedModules:
@@ -26,44 +28,49 @@ class AgreedModules:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module of this name, if it lies in the folders.
+        """The module of this name, if it lies in the folders, or in a package of theirs.
+
+        What is in such a package is found here or nowhere, wherever its folder or a link in it leads.
 
         Raises:
-            ImportError: if nobody has agreed to it.
+            ImportError: if nobody has agreed to it, or such a package has no module of this name.
         """
-        last = name.rpartition(".")[2]
-        folders = self._folders if path is None else self._inside(path)
+        package, _, last = name.rpartition(".")
+        if not package:
+            return self._in(self._folders, name, last) or self._namespace(name, last, self._folders)
+        if not _is_from_here(package):
+            return None
+        folders = [Path(entry) for entry in path or ()]
+        spec = self._in(folders, name, last) or self._namespace(name, last, folders)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return spec
+
+    def _in(self, folders: Sequence[Path], name: str, last: str) -> ModuleSpec | None:
+        """The module of this name in the first folder that has one."""
         for folder in folders:
             package = folder / last / "__init__.py"
             if package.is_file():
+                inside = [str(package.parent)]
+                loader = self._loader(package)
                 return spec_from_file_location(
-                    name,
-                    package,
-                    loader=self._loader(package),
-                    submodule_search_locations=[str(package.parent)],
+                    name, package, loader=loader, submodule_search_locations=inside
                 )
             file = folder / f"{last}.py"
             if file.is_file():
                 return spec_from_file_location(name, file, loader=self._loader(file))
-            others = [*folder.glob(f"{_escaped(last)}.*")]
-            other = next((other for other in others if other.suffix in _FORMS), None)
-            if other is not None:
-                raise ImportError(f"{other} is compiled, and nobody has agreed to it; {_REMEDY}")
-        return self._namespace(name, folders, path)
+            for compiled in (*_forms(folder, last), *_forms(folder / last, "__init__")):
+                raise ImportError(f"{compiled} is no source, and nobody has agreed to it; {REMEDY}")
+        return None
 
-    def _namespace(self, name: str, folders: Sequence[Path], path: Sequence[str] | None) -> ModuleSpec | None:
-        """A package without a file of its own, which comes last."""
-        places = [str(folder / name.rpartition(".")[2]) for folder in folders]
-        places = [place for place in places if Path(place).is_dir()]
-        if not places or PathFinder.find_spec(name, path) is not None:
+    def _namespace(self, name: str, last: str, folders: Sequence[Path]) -> ModuleSpec | None:
+        """A package without a file of its own; an installed package goes before it."""
+        places = [str(folder / last) for folder in folders if (folder / last).is_dir()]
+        if not places or (name == last and PathFinder.find_spec(name) is not None):
             return None
-        spec = ModuleSpec(name, None, is_package=True)
+        spec = ModuleSpec(name, _Nothing(), is_package=True)
         spec.submodule_search_locations = places
         return spec
-
-    def _inside(self, path: Sequence[str]) -> list[Path]:
-        found = [Path(entry).resolve() for entry in path]
-        return [one for one in found if any(one.is_relative_to(folder) for folder in self._folders)]
 
     def _loader(self, file: Path) -> Loader:
         try:
@@ -71,15 +78,19 @@ class AgreedModules:
         except CodeFileError as error:
             raise ImportError(str(error)) from None
         if not self._agreement.allows(code.digest):
-            raise ImportError(f"{file} is imported, and nobody has agreed to it; {_REMEDY}")
+            raise ImportError(f"{file} is imported, and nobody has agreed to it; {REMEDY}")
         return _Content(file, content)
 
 
-_REMEDY = "import it by a statement at the top of the file, or give --trust (trust=True)"
+def _forms(folder: Path, name: str) -> Iterator[Path]:
+    """What Python would import under a name in a folder, be it source or compiled."""
+    return (file for suffix in all_suffixes() if os.path.lexists(file := folder / f"{name}{suffix}"))
 
 
-def _escaped(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+def _is_from_here(package: str) -> bool:
+    """Whether a package that has been imported was found in such folders."""
+    spec = getattr(sys.modules.get(package), "__spec__", None)
+    return isinstance(getattr(spec, "loader", None), _Content | _Nothing)
 
 
 class _Content(Loader):
@@ -91,3 +102,10 @@ class _Content(Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Executes the module."""
         exec(compile(self._content, str(self._file), "exec"), module.__dict__)  # noqa: S102 - agreed to
+
+
+class _Nothing(Loader):
+    """Of a package without a file: there is nothing to execute."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Leaves the module as it is."""

@@ -38,13 +38,22 @@ def answers_file() -> Path:
 
 
 def _home() -> Path:
-    home = Path(os.environ.get("HOME") or "~").expanduser()
-    if os.name == "posix" and not _is_mine(home):
-        import pwd  # noqa: PLC0415 - Windows has none
+    """The home of the effective user.
 
-        with suppress(KeyError):
-            return Path(pwd.getpwuid(os.geteuid()).pw_dir)
-    return home
+    Raises:
+        AnswersError: if he has none.
+    """
+    named = os.environ.get("HOME", "")
+    if os.path.isabs(named) and _is_mine(Path(named)):  # noqa: PTH117 - as for XDG
+        return Path(named)
+    if os.name != "posix":
+        return Path.home()
+    import pwd  # noqa: PLC0415 - Windows has none
+
+    try:
+        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except KeyError:
+        raise AnswersError("this user has no home, and no list of code that he has agreed to") from None
 
 
 def _is_mine(folder: Path) -> bool:

@@ -14,13 +14,22 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from anabranch.own.code_files import NOTEBOOK, CodeFileError, local_module, module_folders, read_code
+from anabranch.own.code_files import (
+    NOTEBOOK,
+    CodeFileError,
+    installed_files,
+    local_module,
+    module_folders,
+    read_code,
+)
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.running import own_code_runs
 from anabranch.scenario.files import code_file
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
 from anabranch.suggest import nearest_remedy
+
+_TRUST = "give --trust (trust=True)"
 
 
 class LoadError(ValueError):
@@ -102,6 +111,27 @@ def _check_module(name: str, base: Path | None) -> None:
         raise _no_module(name, folders)
 
 
+def _check_installed(name: str, folders: list[Path], agreement: Agreement) -> None:
+    """Makes sure that an installed module has been agreed to: its import may do whatever it likes.
+
+    Those in the folders, and their packages, are looked at where they are imported.
+
+    Raises:
+        LoadError: if nobody has agreed to one of its files.
+    """
+    top = name.partition(".")[0]
+    if agreement.everything or local_module(top, folders):
+        return
+    files = installed_files(name, folders)
+    if not files and not any((folder / top).is_dir() for folder in folders):
+        if name not in sys.modules:
+            raise _no_module(name, folders)
+        raise LoadError(f"{quoted(name)} has no file that can be looked at; {_TRUST}")
+    for file in files:
+        if not agreement.allows(_content(file, str(file))[1]):
+            raise LoadError(f"{file} is installed, and nobody has agreed to it; {_TRUST}")
+
+
 def _no_module(name: str, folders: list[Path]) -> LoadError:
     listed = " and ".join(dict.fromkeys(f"{folder}/" for folder in folders))
     return LoadError(f"there is no module {quoted(name)}: neither in {listed} nor among installed packages")
@@ -119,6 +149,7 @@ def _module(name: str, base: Path | None, agreement: Agreement) -> ModuleType:
     content, digest = (b"", "") if path is None else _content(path, name)
     if path is None:
         _check_module(name, base)
+        _check_installed(name, folders, agreement)
     elif not agreement.allows(digest):
         raise LoadError(f"{quoted(name)} has changed since it was agreed to; nothing of it has run")
     try:

@@ -6,21 +6,22 @@ import codecs
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     ExitStack,
     contextmanager,
     nullcontext,
-    redirect_stderr,
-    redirect_stdout,
     suppress,
 )
 from pathlib import Path
 from typing import Any, TextIO
 
 from anabranch.foreign import plain
+from anabranch.own.code_files import installed_path
 from anabranch.own.imports import AgreedModules
 from anabranch.scenario.provenance import Agreement
 
@@ -38,11 +39,14 @@ def own_code_runs(agreement: Agreement, folders: Sequence[Path] = ()) -> Iterato
     """
     with ExitStack() as stack:
         filtered = _filtered(sys.stderr)
-        stack.enter_context(redirect_stdout(filtered))
-        stack.enter_context(redirect_stderr(filtered))
+        for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+            stack.callback(setattr, sys, name, getattr(sys, name))
+            setattr(sys, name, filtered)
         stack.callback(_flush, filtered)
         stack.enter_context(_process_kept())
+        stack.enter_context(_timers_kept())
         stack.enter_context(_searched(agreement, folders))
+        stack.callback(_end_forked, os.getpid())
         yield
 
 
@@ -55,20 +59,29 @@ def guarded(agreement: Agreement | None) -> AbstractContextManager[None]:
 def _searched(agreement: Agreement, folders: Sequence[Path]) -> Iterator[None]:
     """Looks for modules in these folders first; there, only for those that have been agreed to."""
     importlib.invalidate_caches()
+    before = list(sys.path)
+    finders = [] if agreement.everything else [AgreedModules(agreement, [*folders, Path.cwd()])]
     if agreement.everything:
-        before = list(sys.path)
         sys.path[:0] = [str(folder) for folder in folders]
-        try:
-            yield
-        finally:
-            sys.path[:] = before
-        return
-    finder = AgreedModules(agreement, [*folders, Path.cwd()])
-    sys.meta_path.insert(0, finder)
+    else:
+        # Nor does another finder look there, by the name of the folder or as a part of a package.
+        sys.path[:] = installed_path([*folders, Path.cwd()])
+    sys.meta_path[:0] = finders
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        sys.path[:] = before
+        for finder in finders:
+            sys.meta_path.remove(finder)
+
+
+_exit = os._exit
+
+
+def _end_forked(process: int) -> None:
+    """Ends a process that the code has forked: the run goes on in the one that it was."""
+    if os.getpid() != process:
+        _exit(0)
 
 
 class _Filtered(io.RawIOBase):
@@ -137,6 +150,33 @@ def _process_kept() -> Iterator[None]:
     finally:
         for (module, name), real in zip(there, before, strict=True):
             setattr(module, name, real)
+
+
+_TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")
+"""Signals of timers, which end a process that has no handler for them."""
+
+
+@contextmanager
+def _timers_kept() -> Iterator[None]:
+    """A timer for which nobody has a handler raises SystemExit in place of ending the process."""
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread can set handlers.
+        yield
+        return
+    numbers = [getattr(signal, name) for name in _TIMERS if hasattr(signal, name)]
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, _on_timer)
+    try:
+        yield
+    finally:
+        for number in ours:
+            if signal.getsignal(number) is _on_timer:
+                signal.signal(number, signal.SIG_DFL)
+
+
+def _on_timer(number: int, _frame: object) -> None:
+    raise SystemExit(f"its timer ({signal.Signals(number).name}) would end the program that runs it")
 
 
 def _refusing(called: str, name: str, real: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,6 +29,7 @@ from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
 from anabranch.stored import check_censored, metric_value, read_json
 from anabranch.study.design import Design
+from anabranch.study.model import Metric
 from anabranch.study.work import Outcome
 
 NAME = "journal.jsonl"
@@ -66,7 +67,7 @@ class Journal:
         """
         self._path = path
         self._names = design.value_names
-        self._censored = [info for info in design.metric_infos if info.censored]
+        self._metrics = list(zip(design.metrics, design.metric_infos, strict=True))
         self._host = platform.node()
         self._file = file
         try:
@@ -150,12 +151,31 @@ class Journal:
                 raise ValueError(f"{name}: {error}") from None
         if reason is not None and any(value is not None for value in values.values()):
             raise ValueError("the run has failed, and has metrics")
-        for info in self._censored if reason is None else ():
+        for metric, info in self._metrics if reason is None else ():
             try:
-                check_censored(*(values[column] for column in info.columns))
+                _check(metric, values[info.name])
+                if info.censored:
+                    check_censored(*(values[column] for column in info.columns))
             except ValueError as error:
                 raise ValueError(f"{info.name}: {error}") from None
         return Finished(reason, tuple(values.values()))
+
+
+def _check(metric: Metric, value: float | None) -> None:
+    """Makes sure that a metric can have this value.
+
+    Raises:
+        ValueError: if no run has it.
+    """
+    if value is None or not metric.scale:
+        return
+    unscaled = value / metric.scale
+    # No column goes below 0, but a summary may have anything.
+    is_share = metric.statistic == "jain" or (metric.table, metric.column) == ("summary", "jain_index")
+    if (unscaled < 0 and metric.table != "summary") or (
+        is_share and not -_ROUNDING < unscaled < 1 + _ROUNDING
+    ):
+        raise ValueError(f"{value:g} is no number of a run")
 
 
 def _run_of(line: bytes) -> int | None:
@@ -166,6 +186,9 @@ def _run_of(line: bytes) -> int | None:
         return None
     run = entry.get("run") if isinstance(entry, dict) else None
     return run if isinstance(run, int) and not isinstance(run, bool) else None
+
+
+_ROUNDING = 1e-6
 
 
 def runs_done(folder: Path) -> int:

@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -16,6 +15,7 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from anabranch.errors import Problem, StudyError, reason
+from anabranch.python_process import python_command
 from anabranch.study.design import Design
 from anabranch.study.files import unpacked
 from anabranch.study.work import Outcome, failed
@@ -28,8 +28,6 @@ MOST_ATTEMPTS = 3
 # would keep another worker idle at the end.
 _SHORT_RUN_S = 0.25
 _MOST_FAILED_STARTS = 3
-
-_START = "import sys; sys.path[:] = {path!r}; from anabranch.study.worker import main; main({descriptor})"
 
 
 def available_cores() -> int:
@@ -65,12 +63,12 @@ class _Worker:
         self.given: deque[int] = deque()
         self.ready = False
         descriptor = theirs.fileno()
-        code = _START.format(path=sys.path, descriptor=descriptor)
+        command = python_command(f"from anabranch.study.worker import main; main({descriptor})")
         # Ctrl-C is for us to hear: the mask is inherited, and stays blocked there.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self.process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-c", code],
+                command,
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 # Runs are what is parallel here.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -13,11 +12,12 @@ from typing import IO, Any
 
 from anabranch.errors import LiveError
 from anabranch.live.namespace import first_in_line, tied
+from anabranch.python_process import python_command
 
 _READY_S = 40.0
 # Below the switches, which are below the links.
 _PRIORITY = 2
-_MODULE = "anabranch.live.switches.controller"
+_START = "from anabranch.live.switches.controller.__main__ import main; main()"
 
 
 class TiedProcess:
@@ -67,7 +67,7 @@ class ControllerProcess(TiedProcess):
 
     def __init__(self, namespace: int, configuration: dict[str, Any]) -> None:
         """Starts it, and tells it what it is to do."""
-        command = [*first_in_line(_PRIORITY), sys.executable, "-m", _MODULE]
+        command = [*first_in_line(_PRIORITY), *python_command(_START)]
         super().__init__("the controller", namespace, command)
         self.events: list[dict[str, Any]] = []
         """What it has told so far."""
