@@ -2,6 +2,7 @@
 
 import os
 import pty
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,10 @@ def test_a_terminal_is_asked_and_the_default_is_no(answer: bytes, runs: bool, tm
     assert b"x.py, " in told
     assert b"SHA-256 " in told
     assert (status, (tmp_path / "ran").exists()) == ((0, True) if runs else (2, False))
+    # A yes is kept, a no is not.
+    command = [sys.executable, "-m", "anabranch", "run", "../got/s.toml", "--no-page", "--out", "again"]
+    again = subprocess.run(command, cwd=tmp_path / "work", stdin=subprocess.DEVNULL, check=False)  # noqa: S603
+    assert again.returncode == (0 if runs else 2)
 
 
 PLANS = {
