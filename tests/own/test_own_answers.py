@@ -2,6 +2,7 @@
 
 import os
 import pwd
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,17 +56,17 @@ def test_a_folder_that_anabranch_wrote_may_be_somebody_elses(name: str, depth: i
     refused(file, r"lies in got, a result that may be somebody else's")
 
 
-def test_what_cannot_be_looked_at_is_nobodys_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [os.mkfifo, lambda file: file.symlink_to(file.name)])
+def test_what_cannot_be_looked_at_is_nobodys_own(make: Callable[[Path], None], tmp_path: Path) -> None:
     file = laid(tmp_path / "got")
-    os.mkfifo(tmp_path / "got" / "manifest.json")
+    make(tmp_path / "got" / "manifest.json")
     refused(file, "lies in got, a result")
 
 
 def test_a_link_out_of_a_result_lies_in_it(tmp_path: Path) -> None:
-    laid(tmp_path / "mine")
+    tries.lay(tmp_path / "mine", "../mine/x.py:C", x__py=tries.hostile(tmp_path / "mine"))
     tries.manifest(tmp_path / "got")
     (tmp_path / "got" / "s.toml").symlink_to("../mine/s.toml")
-    (tmp_path / "got" / "x.py").write_text(tries.hostile(tmp_path / "mine"))
     refused(tmp_path / "got" / "s.toml", "lies in got, a result")
 
 
