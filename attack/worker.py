@@ -37,6 +37,8 @@ ANSWER_S = 20.0
 """After so much more processor time, or so much more time asleep, it hangs."""
 EXPECTED = {0: "done", 1: "in part", 2: "refused", 130: "interrupted"}
 """Exit statuses that a command may have; any other is a defect."""
+_raise_signal = signal.raise_signal
+"""As it is here: while own code runs, the program puts another function in its place."""
 _PRODUCT = "/anabranch/"
 """In the names of files of the program."""
 _FOR_DEVELOPERS = re.compile(r"\w+Warning: |Exception ignored")
@@ -170,7 +172,7 @@ def _ctrl_c(*_: object) -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
     else:
-        signal.raise_signal(signal.SIGINT)
+        _raise_signal(signal.SIGINT)
 
 
 def _is_outside(error: BaseException) -> bool:
