@@ -135,14 +135,14 @@ def _made(around: Directory, place: str) -> Staging:
     name = f"{PREFIX}{token}"
     around.make(name, private=True)
     inside = around.below(name)
+    made = Staging(around, name, inside, Ticket(place))
     try:
         inside.lock()
-        ticket = Ticket(place)
-        write_new(inside, _TICKET, ticket.text(token, inside.status().st_ino), synced=False)
+        write_new(inside, _TICKET, made.ticket.text(token, inside.status().st_ino), synced=False)
     except BaseException:
-        Staging(around, name, inside, Ticket(place)).remove()
+        made.remove()
         raise
-    return Staging(around, name, inside, ticket)
+    return made
 
 
 class BusyError(Exception):
@@ -162,12 +162,16 @@ def staging(around: Directory, place: str, recover: Callable[[Staging], None]) -
         BusyError: if another process makes something for the place.
         OSError: if it cannot be made.
     """
-    held = _alone(around, place, recover)
+    held = None
     try:
+        # A signal comes before there is a folder, or once it is known here.
+        with deferred():
+            held = _alone(around, place, recover)
         yield held
     finally:
         with deferred():
-            held.remove()
+            if held is not None:
+                held.remove()
 
 
 def _alone(around: Directory, place: str, recover: Callable[[Staging], None]) -> Staging:
