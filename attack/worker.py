@@ -41,8 +41,9 @@ _raise_signal = signal.raise_signal
 """As it is here: while own code runs, the program puts another function in its place."""
 _PRODUCT = "/anabranch/"
 """In the names of files of the program."""
-_FOR_DEVELOPERS = re.compile(r"\w+Warning: |Exception ignored")
-_OWN_WARNING = re.compile(r"\S*/mine\.py:\d+: \w+Warning: ")
+# Of what own code may print for ever, in one line: no repetition without an end.
+_FOR_DEVELOPERS = re.compile(r"\wWarning: |Exception ignored")
+_OWN_WARNING = re.compile(r"/mine\.py:\d{1,9}: \w{1,60}Warning: ")
 """A warning of a user's own code is the user's."""
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
