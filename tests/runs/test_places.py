@@ -47,6 +47,17 @@ def test_what_is_touched_is_noticed(
     assert outcome.wrong == ("outside: thesis.tex",)
 
 
+@pytest.mark.parametrize("answer", ["interrupted", "in part"])
+def test_a_command_that_does_not_end_by_itself_is_wrong(
+    answer: str, places: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.call", lambda *_: (answer, "it waits"))
+    (tmp_path / "template").mkdir()
+    case = next(case for case in places.CASES if case.name == "summary.json is a pipe")
+    outcome = places.attempt(places.COMMANDS[0], case, tmp_path / "template", tmp_path)
+    assert outcome.wrong == (f"{answer}: it waits",)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
 def test_a_second_user_reaches_nothing_of_root(places: ModuleType, tmp_path: Path) -> None:
     two_users = importlib.import_module("two_users")

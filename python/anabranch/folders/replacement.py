@@ -56,15 +56,15 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
         )
     if replace:
         return
+    manifest = read_manifest(folder)
+    if manifest is not None and manifest.kind != kind:
+        raise ResultError(f"{folder}: has a result of another kind; {REMEDY}")
     others = foreign(folder)
     if others:
         raise ResultError(
             f"{folder}: has what Anabranch did not write there: {some(others)}; {REMEDY}, which replaces an "
             "earlier result and leaves all else where it is"
         )
-    manifest = read_manifest(folder)
-    if manifest is not None and manifest.kind != kind:
-        raise ResultError(f"{folder}: has a result of another kind; {REMEDY}")
 
 
 class Replacement:
