@@ -31,7 +31,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """A FIFO is opened at once, so that what it is can be looked at."""
 _BINARY = getattr(os, "O_BINARY", 0)
 _PATH_ONLY: int | None = getattr(os, "O_PATH", None)
-_MOST_LINKS = 40
+MOST_LINKS = 40
 """As many as Linux follows in one path (path_resolution(7))."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -161,6 +161,10 @@ class Directory:
             raise OSError(errno.EPERM, f"{name} {what}", name)
         return os.fdopen(descriptor, "a+b", buffering=0)
 
+    def open_as_it_is(self, name: str, flags: int) -> int:
+        """A descriptor of an entry, whatever it is, with flags that neither make nor empty it."""
+        return os.open(self._at(name), flags, dir_fd=self._descriptor)
+
     def make(self, name: str, *, private: bool = False) -> None:
         """Makes a folder, with the rights that the umask leaves, or for this user alone."""
         os.mkdir(self._at(name), 0o700 if private else 0o777, dir_fd=self._descriptor)
@@ -279,13 +283,35 @@ def open_directory(path: Path, *, make: bool = False) -> Directory:
         if make:
             os.makedirs(absolute, exist_ok=True)
         return Directory(os.open(absolute, _FOLDER), path)
-    return Directory(_walk(absolute, _PATH_ONLY | _FOLDER, make=make), path)
+    return Directory(_walk(None, absolute, _PATH_ONLY | _FOLDER, make=make), path)
 
 
-def _walk(absolute: str, flags: int, *, make: bool) -> int:
-    """Opens a folder component by component; each link is looked at before it is followed."""
-    steps = deque(PurePath(absolute).parts[1:])
-    held = os.open("/", flags)
+def open_linked(directory: Directory, name: str) -> tuple[Directory, str]:
+    """Opens the folder that a link of a folder leads into; also, the name of what it leads to there.
+
+    Raises:
+        OSError: as for :func:`open_directory`.
+    """
+    target = PurePath(os.readlink(directory._at(name), dir_fd=directory._descriptor))
+    place = directory.place / target.parent
+    if directory._descriptor is None or _PATH_ONLY is None:
+        return open_directory(place), target.name
+    held = _walk(directory._descriptor, str(target.parent), _PATH_ONLY | _FOLDER, make=False)
+    return Directory(held, place), target.name
+
+
+def _walk(start: int | None, path: str, flags: int, *, make: bool) -> int:
+    """Opens a folder component by component; each link is looked at before it is followed.
+
+    Args:
+        start: the folder that a relative path begins in.
+        path: of the folder.
+        flags: for each step.
+        make: whether to make what is missing.
+    """
+    absolute = path.startswith("/")
+    steps = deque(PurePath(path).parts[1:] if absolute else PurePath(path).parts)
+    held = os.open("/", flags) if absolute else os.open(".", flags, dir_fd=start)
     links = of_links = 0
     try:
         while steps:
@@ -295,11 +321,11 @@ def _walk(absolute: str, flags: int, *, make: bool) -> int:
             try:
                 step = _step(name, held, flags | _NO_LINK, make=makes)
             except NotADirectoryError:
-                target = _followed(name, held, absolute)
+                target = _followed(name, held, path)
                 links += 1
                 of_links += len(PurePath(target).parts)
-                if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, "too many links", absolute) from None
+                if links > MOST_LINKS:
+                    raise OSError(errno.ELOOP, "too many links", path) from None
                 steps.extendleft(reversed(PurePath(target).parts))
                 if not target.startswith("/"):
                     continue
@@ -323,7 +349,7 @@ def _step(name: str, held: int, flags: int, *, make: bool) -> int:
     return os.open(name, flags, dir_fd=held)
 
 
-def _followed(name: str, folder: int, absolute: str) -> str:
+def _followed(name: str, folder: int, path: str) -> str:
     """Where a link leads, if it may be followed.
 
     Raises:
@@ -331,9 +357,9 @@ def _followed(name: str, folder: int, absolute: str) -> str:
     """
     link, holder = os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(folder)
     if not stat.S_ISLNK(link.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "is no folder", absolute)
-    if holder.st_mode & _OTHERS_WRITE and link.st_uid not in (0, os.geteuid(), holder.st_uid):
-        raise PermissionError(errno.EACCES, f"{name} on this path is a link of another user's", absolute)
+        raise NotADirectoryError(errno.ENOTDIR, "is no folder", path)
+    if may_be_strangers(link, holder):
+        raise PermissionError(errno.EACCES, f"{name} on this path is a link of another user's", path)
     return os.readlink(name, dir_fd=folder)
 
 
@@ -352,6 +378,17 @@ def remove_if_empty(folders: list[Path]) -> None:
 def is_trusted(status: os.stat_result, holder: os.stat_result) -> bool:
     """Whether this user has put a file or folder there; for root, also the owner of the folder around it."""
     return _is_mine(status) or (os.geteuid() == 0 and status.st_uid == holder.st_uid)
+
+
+def may_be_strangers(status: os.stat_result, holder: os.stat_result) -> bool:
+    """Whether another user may have put an entry into a folder.
+
+    Nobody may where the folder is not for others to write to. Where it is, the entry must be this user's,
+    root's or the folder's owner's.
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    return bool(holder.st_mode & _OTHERS_WRITE) and status.st_uid not in (0, os.geteuid(), holder.st_uid)
 
 
 def _is_mine(status: os.stat_result) -> bool:
