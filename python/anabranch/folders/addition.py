@@ -34,6 +34,7 @@ from anabranch.folders.manifest import (
     some,
 )
 from anabranch.folders.messages import another_writer
+from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, BusyError, Staging, staging
 from anabranch.signals import deferred
 
@@ -134,6 +135,7 @@ class Addition:
         """
         folder, made, new = self._opened
         names = files_below(new)
+        check_mounts(self.place, folder, names)
         with deferred():
             self._refuse(self._in_the_way(folder, names, {}))
             try:
@@ -279,6 +281,7 @@ class Addition:
 
     def _check(self, manifest: Manifest | None) -> None:
         assert self._folder is not None  # noqa: S101 - from open on
+        check_mounts(self.place, self._folder, (MANIFEST, *self._claims))
         kind = manifest.kind if manifest is not None else (self._kind if self._known else None)
         if kind is None:
             self._refuse(Inventory(self._folder).foreign(None))

@@ -67,6 +67,19 @@ class Directory:
         """What the system says of the folder."""
         return os.stat(self.place if self._descriptor is None else self._descriptor)
 
+    def mount(self) -> tuple[int, int | None]:
+        """On which file system the folder is, and by which mount of it.
+
+        The first is the number of its device. The second tells apart two mounts of one file system, as of a
+        folder that is bound to another one (Linux: proc(5), ``/proc/PID/fdinfo``); elsewhere None.
+        """
+        number = None
+        with suppress(OSError, StopIteration, ValueError):
+            text = Path(f"/proc/self/fdinfo/{self._descriptor}").read_text(encoding="ascii")
+            line = next(line for line in text.splitlines() if line.startswith("mnt_id:"))
+            number = int(line.partition(":")[2])
+        return self.status().st_dev, number
+
     def lock(self) -> bool:
         """Locks the folder until it is closed; False where its file system has no locks.
 
@@ -190,11 +203,20 @@ class Directory:
             shutil.copy2(self.path / name, other.path / new, follow_symlinks=False)
 
     def remove(self, name: str) -> None:
-        """Removes a file, a link, or a folder with all that is in it; links are not followed."""
-        if stat.S_ISDIR(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False).st_mode):
-            shutil.rmtree(self._at(name), dir_fd=self._descriptor)
-        else:
+        """Removes a file, a link, or a folder with all that is in it; links are not followed.
+
+        Raises:
+            OSError: if that cannot be done, as where another file system is mounted below: it stays.
+        """
+        if not stat.S_ISDIR(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False).st_mode):
             os.unlink(self._at(name), dir_fd=self._descriptor)
+            return
+        with opened_below(self, [name]) as below:
+            if below.mount() != self.mount():
+                raise OSError(errno.EBUSY, "another file system is mounted there", str(self.place / name))
+            for entry in below.names():
+                below.remove(entry)
+        os.rmdir(self._at(name), dir_fd=self._descriptor)
 
     def set_mode(self, status: os.stat_result) -> None:
         """Gives the folder the rights of another one."""

@@ -18,6 +18,7 @@ from anabranch.folders.directory import (
     is_trusted,
     missing_folders,
     open_directory,
+    opened,
     opened_below,
     remove_if_empty,
     write_new,
@@ -34,6 +35,7 @@ from anabranch.folders.manifest import (
     some,
 )
 from anabranch.folders.messages import another_writer, unwritable
+from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
 from anabranch.signals import deferred
 
@@ -50,10 +52,13 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
     check_folder(folder)
     if not folder.is_dir():
         return
-    if os.path.ismount(folder) or Path.cwd().is_relative_to(folder.resolve()):
-        raise ResultError(
-            f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder in it"
-        )
+    with opened(folder) as directory:
+        if _is_mount_point(folder, directory) or Path.cwd().is_relative_to(folder.resolve()):
+            raise ResultError(
+                f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder "
+                "in it"
+            )
+        check_mounts(folder, directory)
     if replace:
         return
     manifest = read_manifest(folder)
@@ -65,6 +70,11 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
             f"{folder}: has what Anabranch did not write there: {some(others)}; {REMEDY}, which replaces an "
             "earlier result and leaves all else where it is"
         )
+
+
+def _is_mount_point(folder: Path, directory: Directory) -> bool:
+    with opened(Path(os.path.abspath(folder)).parent) as around:  # noqa: PTH100 - Path.absolute keeps ".."
+        return os.path.ismount(folder) or directory.mount() != around.mount()
 
 
 class Replacement:
@@ -136,6 +146,7 @@ class Replacement:
         new one before.
 
         Raises:
+            ResultError: if another file system has been mounted in the earlier folder meanwhile.
             OSError: if that fails; what was there before still is.
         """
         made, new = self._staging, self._opened_new
@@ -143,6 +154,8 @@ class Replacement:
         if new.entry(MANIFEST) is not None:
             # Of a try before, such as one that found no room.
             new.remove(MANIFEST)
+        if self._target is not None:
+            check_mounts(self.place, self._target)
         manifest = Manifest(self._kind, origin or {}, contents_below(new))
         write_new(new, MANIFEST, manifest.text())
         carried: set[str] = set()
