@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import IO
 
+from anabranch.errors import reason
 from anabranch.folders.lock import Lock
 
 RELATIVE = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
@@ -75,9 +76,9 @@ class Directory:
         """
         number = None
         with suppress(OSError, StopIteration, ValueError):
-            text = Path(f"/proc/self/fdinfo/{self._descriptor}").read_text(encoding="ascii")
-            line = next(line for line in text.splitlines() if line.startswith("mnt_id:"))
-            number = int(line.partition(":")[2])
+            lines = Path(f"/proc/self/fdinfo/{self._descriptor}").read_bytes().splitlines()
+            line = next(line for line in lines if line.startswith(b"mnt_id:"))
+            number = int(line.partition(b":")[2])
         return self.status().st_dev, number
 
     def lock(self) -> bool:
@@ -168,7 +169,7 @@ class Directory:
         """
         descriptor = self._opened(name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         status = os.fstat(descriptor)
-        if status.st_nlink != 1 or not _is_mine(status):
+        if status.st_nlink != 1 or not is_mine(status):
             os.close(descriptor)
             what = "is another user's" if status.st_nlink == 1 else "is a second name of another file"
             raise OSError(errno.EPERM, f"{name} {what}", name)
@@ -188,8 +189,14 @@ class Directory:
             self._at(name), other._at(new), src_dir_fd=self._descriptor, dst_dir_fd=other._descriptor
         )  # fmt: skip
 
-    def link(self, name: str, other: Directory, new: str) -> None:
-        """Gives a file or a link another name in another folder; a copy where the file system has none."""
+    def link(self, name: str, other: Directory, new: str, *, copied: bool = True) -> None:
+        """Gives a file or a link another name in another folder.
+
+        Where the system has no second names of it, a regular file or a link is copied, if ``copied``.
+
+        Raises:
+            OSError: if that cannot be done.
+        """
         try:
             os.link(
                 self._at(name), other._at(new),
@@ -198,9 +205,39 @@ class Directory:
         except FileExistsError:
             # Somebody has taken the name meanwhile: a copy would take the place of what is there.
             raise
-        except (OSError, NotImplementedError):
+        except (OSError, NotImplementedError) as error:
             # Not every file system has second names of files, nor every system those of links.
-            shutil.copy2(self.path / name, other.path / new, follow_symlinks=False)
+            status = self.entry(name)
+            kind = 0 if status is None else stat.S_IFMT(status.st_mode)
+            if not copied or kind not in (stat.S_IFREG, stat.S_IFLNK):
+                raise OSError(getattr(error, "errno", errno.ENOTSUP), reason(error), name) from None
+            self._copy(name, other, new, is_link=kind == stat.S_IFLNK)
+
+    def _copy(self, name: str, other: Directory, new: str, *, is_link: bool) -> None:
+        """A copy with its rights and times, on the disk; none if it cannot be made whole."""
+        if is_link:
+            os.symlink(os.readlink(self._at(name), dir_fd=self._descriptor), other._at(new),
+                       dir_fd=other._descriptor)  # fmt: skip
+            return
+        with self.open_file(name) as source, other.create(new) as target:
+            try:
+                shutil.copyfileobj(source, target)
+                shutil.copystat(self.path / name, other.path / new, follow_symlinks=False)
+                sync(target.fileno())
+            except BaseException:
+                with suppress(OSError):
+                    other.remove(new)
+                raise
+
+    def check_writable(self, name: str) -> None:
+        """Makes sure that entries of a folder in this one can be removed.
+
+        Raises:
+            PermissionError: if this user may not.
+        """
+        options = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+        if not os.access(self._at(name), os.W_OK | os.X_OK, dir_fd=self._descriptor, **options):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
     def remove(self, name: str) -> None:
         """Removes a file, a link, or a folder with all that is in it; links are not followed.
@@ -218,9 +255,12 @@ class Directory:
                 below.remove(entry)
         os.rmdir(self._at(name), dir_fd=self._descriptor)
 
-    def set_mode(self, status: os.stat_result) -> None:
-        """Gives the folder the rights of another one."""
-        os.chmod(self.place if self._descriptor is None else self._descriptor, stat.S_IMODE(status.st_mode))
+    def set_rights(self, status: os.stat_result) -> None:
+        """Gives the folder the rights of another one, and, where root does, its owner."""
+        folder = self.place if self._descriptor is None else self._descriptor
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            os.chown(folder, status.st_uid, status.st_gid)
+        os.chmod(folder, stat.S_IMODE(status.st_mode))
 
     def sync(self) -> None:
         """Waits until the folder's entries are on the disk."""
@@ -399,7 +439,7 @@ def remove_if_empty(folders: list[Path]) -> None:
 
 def is_trusted(status: os.stat_result, holder: os.stat_result) -> bool:
     """Whether this user has put a file or folder there; for root, also the owner of the folder around it."""
-    return _is_mine(status) or (os.geteuid() == 0 and status.st_uid == holder.st_uid)
+    return is_mine(status) or (os.geteuid() == 0 and status.st_uid == holder.st_uid)
 
 
 def may_be_strangers(status: os.stat_result, holder: os.stat_result) -> bool:
@@ -413,7 +453,8 @@ def may_be_strangers(status: os.stat_result, holder: os.stat_result) -> bool:
     return bool(holder.st_mode & _OTHERS_WRITE) and status.st_uid not in (0, os.geteuid(), holder.st_uid)
 
 
-def _is_mine(status: os.stat_result) -> bool:
+def is_mine(status: os.stat_result) -> bool:
+    """Whether it belongs to this user."""
     return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 

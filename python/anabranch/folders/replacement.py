@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ResultError, reason, written_for
+from anabranch.folders.carrying import carry, check_carried
 from anabranch.folders.content import contents_below
 from anabranch.folders.directory import (
     Directory,
-    free_name,
     is_trusted,
     missing_folders,
     open_directory,
@@ -98,7 +98,7 @@ class Replacement:
         """Locks the place, and makes the empty folder.
 
         Raises:
-            ResultError: if another process writes there, or what is there is another user's.
+            ResultError: if another process writes there, or what is there is another user's or cannot stay.
             OSError: if the folder cannot be made.
         """
         self._missing = missing_folders(self._around)
@@ -109,6 +109,9 @@ class Replacement:
             self._target = self._opened_target(around)
         except (BusyError, BlockingIOError):
             raise another_writer(self.place) from None
+        if self._target is not None and self._inventory is not None:
+            for name in self._inventory.foreign(manifest_in(self._target)):
+                check_carried(self._target, name.removesuffix("/"), made.inside, self.place)
         made.inside.make(NEW)
         self._new = made.inside.below(NEW)
         self._held.callback(self._new.close)
@@ -146,7 +149,8 @@ class Replacement:
         new one before.
 
         Raises:
-            ResultError: if another file system has been mounted in the earlier folder meanwhile.
+            ResultError: if something in the earlier folder cannot be kept, or another file system is mounted
+                there by now.
             OSError: if that fails; what was there before still is.
         """
         made, new = self._staging, self._opened_new
@@ -198,7 +202,7 @@ class Replacement:
             return
         for name in self._inventory.foreign(manifest_in(self._target)):
             if name not in carried:
-                _carry(self._target, name.removesuffix("/"), new)
+                carry(self._target, name.removesuffix("/"), new, self.place)
                 carried.add(name)
 
     def _exchange(self, made: Staging) -> None:
@@ -266,19 +270,3 @@ def replacing(folder: Path, kind: str, *, replace: bool = False) -> Iterator[Rep
     finally:
         with deferred():
             replacement.close()
-
-
-def _carry(source: Directory, name: str, target: Directory) -> None:
-    """A file or folder in a second place as well; where something has its name, it gets another one."""
-    *folders, last = name.split("/")
-    with opened_below(source, folders) as origin, opened_below(target, folders, make=True) as place:
-        status = origin.entry(last)
-        if status is None:
-            return
-        if not stat.S_ISDIR(status.st_mode):
-            origin.link(last, place, free_name(place, last))
-            return
-        with opened_below(origin, [last]) as inner, opened_below(place, [last], make=True) as made:
-            for entry in inner.names():
-                _carry(inner, entry, made)
-            made.set_mode(status)
