@@ -368,8 +368,24 @@ def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> li
     elif fault != "full disk":
         # A result that found no room is in a folder that the message names.
         found += [f"left lying: {path.name}" for path in (work / "temporary").iterdir()]
-    found += [f"left lying: {path.relative_to(work)}" for path in work.rglob(".*")]
-    return found + _neither(ground, work, fault)
+    return found + left_lying(work, fault) + _neither(ground, work, fault)
+
+
+def left_lying(work: Path, fault: str) -> list[str]:
+    """What hidden files and folders a command has left.
+
+    After a kill, the folder of a process that had not written its ticket stays: nobody knows that it is its.
+    """
+    hidden = work.rglob(".*")
+    return [
+        f"left lying: {path.relative_to(work)}"
+        for path in hidden
+        if fault != "SIGKILL" or not _is_unknown(path)
+    ]
+
+
+def _is_unknown(folder: Path) -> bool:
+    return folder.name.startswith(".anabranch-") and folder.is_dir() and not list(folder.iterdir())
 
 
 def _lost(ground: Ground, work: Path) -> list[str]:

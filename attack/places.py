@@ -242,6 +242,22 @@ def _manifest(files: object, **further: object) -> Callable[[Ground], None]:
     return plant
 
 
+def _growing(*names: str, without: Sequence[str] = ()) -> Callable[[Ground], None]:
+    """A manifest says of names that they grow, which the user's own files have; some others are not there."""
+
+    def plant(ground: Ground) -> None:
+        _manifest({}, growing=[*names, *_GROWING])(ground)
+        for name in without:
+            _clear(ground.place / name)
+        for name in names:
+            file = ground.place / (f"{name}mine.txt" if name.endswith("/") else name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _clear(file)
+            file.write_text(THESIS)
+
+    return plant
+
+
 def _special(name: str) -> Callable[[Ground], None]:
     """A pipe, which nobody writes to, under a name of ours."""
 
@@ -277,6 +293,8 @@ def _thesis(ground: Ground) -> Path:
     return ground.thesis
 
 
+_GROWING = ("journal.jsonl", "tables/")
+"""What grows in the folder of a study."""
 _OLD_NAMES = (".anabranch-partial", ".anabranch-ready", f".anabranch-{FORGED}")
 _ENTRY = {"bytes": len(THESIS), "sha256": "0" * 64}
 CASES = (
@@ -312,8 +330,16 @@ CASES = (
     Case("a manifest claims it by name alone", _manifest(["thesis.tex", "manifest.json"], format_version=1)),
     Case("a manifest claims files outside",
          _manifest({"../victim/thesis.tex": _ENTRY, "/etc/hostname": _ENTRY})),
-    Case("a manifest says that it grows",
+    Case("a manifest says that what is outside grows",
          _manifest({}, growing=["thesis.tex", "../victim/", "tables/../../victim/"])),
+    Case("a manifest says that the user's file grows", _growing("thesis.tex")),
+    Case("a manifest says that the user's folder grows", _growing("notes/", "notes/further/")),
+    Case("a manifest says that tables grow, beside the user's file", _growing("tables/", "tables/flows/")),
+    Case("the user's table has the name of a run's, and the journal is gone",
+         _growing("tables/flows/000000.parquet", without=("journal.jsonl", "runs.csv"))),
+    *(Case(f"a manifest says that the user's {name} grows", _growing(name)) for name in FILES
+      if name != "manifest.json"),
+    Case("a manifest says that figures grow, beside the user's", _growing("figures/", "figures/goodput.svg")),
     Case("a manifest of other types", _manifest([[["thesis.tex"]]], kind=7, origin="here")),
 )  # fmt: skip
 
@@ -373,7 +399,7 @@ def _made(answer: tuple[str, str]) -> None:
 
 def attempt(command: Command, case: Case, template: Path, scratch: Path) -> Outcome:
     """Tries one command in one case."""
-    from worker import EXPECTED, call  # noqa: PLC0415 - found once HERE is in the path
+    from worker import call  # noqa: PLC0415 - found once HERE is in the path
 
     folder = Path(tempfile.mkdtemp(dir=scratch))
     try:
@@ -385,7 +411,8 @@ def attempt(command: Command, case: Case, template: Path, scratch: Path) -> Outc
         case.plant(ground)
         before, mine = tree(ground.victim), _users_entries(ground.work)
         answer, detail = call(command.arguments, ground.work, _PATIENCE_S)
-        wrong = [] if answer in EXPECTED.values() else [f"{answer}: {detail[-600:]}"]
+        # Whatever has to be interrupted waits for what is in its way, such as a pipe.
+        wrong = [] if answer in ("done", "refused") else [f"{answer}: {detail[-600:]}"]
         after = tree(ground.victim)
         wrong += [f"outside: {name}" for name in sorted(before.keys() | after.keys())
                   if before.get(name) != after.get(name)]  # fmt: skip
@@ -405,7 +432,11 @@ def fits(command: Command, case: Case) -> bool:
 
     Files alone may be written through a link of the user's own, and take the place of a file that is named.
     """
-    alone = ("the place is a link to a folder", "report.html is another name of a file")
+    alone = (
+        "the place is a link to a folder",
+        "report.html is another name of a file",
+        "a manifest says that the user's report.html grows",
+    )
     return command.name not in ("routes", "load") or case.name not in alone
 
 

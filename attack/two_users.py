@@ -3,16 +3,18 @@
 Root (this process) runs commands in a folder that everybody may write to, with and without the sticky bit,
 while a process of the user nobody looks for what appears there and puts links, folders and files of its own
 under those names, before and during the commands. A precious file in a folder that only root may enter must
-stay as it is. Needs root. A test tries a round.
+stay as it is. A round in which he could plant nothing shows nothing, and counts as wrong. Needs root. A test
+tries some.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -41,15 +43,23 @@ WAYS = ("plants", "takes the place", "renames")
 """What the other user does: plants names beforehand, the place itself, or takes what appears."""
 
 
-def plant(shared: Path, precious: Path, until: float, way: str) -> None:
-    """Does what the other user does, until a time on the monotonic clock: links to root's file above all."""
+def plant(shared: Path, precious: Path, begun: int, way: str) -> None:
+    """Does what the other user does, until somebody ends it: links to root's file above all.
+
+    Args:
+        shared: the folder that everybody may write to.
+        precious: root's file.
+        begun: descriptor of a pipe, which gets a byte as soon as something is planted.
+        way: one of ``WAYS``.
+    """
     names = [".res.partial", ".res.old", ".anabranch-0123456789abcdef", ".res.lock"]
     if way == "takes the place":
         names.append("res")
     with suppress(OSError):
         (shared / "sub").mkdir(mode=0o777)
         (shared / "way").symlink_to(precious.parent)
-    while time.monotonic() < until:
+    planted = False
+    while True:
         seen = [entry for where in (shared, shared / "sub") for entry in _entries(where)]
         for place in (shared, shared / "sub"):
             for name in names:
@@ -58,6 +68,8 @@ def plant(shared: Path, precious: Path, until: float, way: str) -> None:
                 for file in NAMES:
                     with suppress(OSError):
                         (place / name / file).symlink_to(precious)
+                        if not planted:
+                            planted = os.write(begun, b".") == 1
         for entry in seen if way == "renames" else ():
             # Where nothing forbids it, what root has just made gets another name, and a link its name.
             with suppress(OSError):
@@ -74,7 +86,9 @@ def _entries(folder: Path) -> list[Path]:
 def attack(
     rounds: int, root: Path, inputs: Mapping[str, str], chosen: Sequence[str] = tuple(COMMANDS)
 ) -> list[str]:
-    """Runs commands so many times beside the other user; what is wrong."""
+    """Runs commands so many times beside the other user, who goes through his ways; what is wrong."""
+    if why := hindrance():
+        return [f"not tried: {why}"]
     wrong = []
     for mode in (0o1777, 0o777):
         for command in chosen:
@@ -95,29 +109,69 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
     (own / "kept").mkdir()
     for name, text in inputs.items():
         (work / name).write_text(text)
-    planter = os.fork()
-    if planter == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
-        plant(shared, own / "precious", time.monotonic() + 30, WAYS[number % len(WAYS)])
-        os._exit(0)
+    begun, planter = _planter(shared, own / "precious", WAYS[number % len(WAYS)])
     try:
-        time.sleep(0.1)
+        ready, _, _ = select.select([begun], [], [], _PATIENCE_S)
+        planted = bool(ready) and os.read(begun, 1) == b"."
         filled = [argument.format(shared=shared) for argument in COMMANDS[command]]
         done = subprocess.run(  # noqa: S603 - our own program
             [sys.executable, "-m", "anabranch", *filled], cwd=work, capture_output=True, text=True,
             check=False, timeout=_PATIENCE_S,
         )  # fmt: skip
     finally:
-        os.kill(planter, 9)
+        os.kill(planter, signal.SIGKILL)
         os.waitpid(planter, 0)
+        os.close(begun)
+    round_wrong = [] if planted else [f"{command}, {oct(mode)}: the other user could plant nothing"]
+    return round_wrong + _judged(own, f"{command}, {oct(mode)}", done)
+
+
+def _planter(shared: Path, precious: Path, way: str) -> tuple[int, int]:
+    """Starts the other user; where he says that something is planted, and his process."""
+    begun, told = os.pipe()
+    planter = os.fork()
+    if planter == 0:
+        # Whatever happens, nothing of this program's goes on twice.
+        try:
+            _become_nobody()
+            plant(shared, precious, told, way)
+        finally:
+            os._exit(1)
+    os.close(told)
+    return begun, planter
+
+
+def _become_nobody() -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def hindrance() -> str:
+    """Why no process of this one's can be another user's; empty if one can."""
+    reading, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            _become_nobody()
+        except OSError as error:
+            os.write(told, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(told)
+    os.waitpid(child, 0)
+    with os.fdopen(reading, "rb") as stream:
+        return stream.read().decode()
+
+
+def _judged(own: Path, place: str, done: subprocess.CompletedProcess[str]) -> list[str]:
+    """What is wrong after a command."""
     wrong = []
     if done.returncode not in (0, 2) or "Traceback" in done.stderr:
-        wrong.append(f"{command}, {oct(mode)}: status {done.returncode}: {done.stderr[-600:]}")
+        wrong.append(f"{place}: status {done.returncode}: {done.stderr[-600:]}")
     names = sorted(path.name for path in own.iterdir())
     if (own / "precious").read_text() != PRECIOUS or names != ["kept", "precious"]:
-        wrong.append(f"{command}, {oct(mode)}: root's own folder has {names}, or another file")
+        wrong.append(f"{place}: root's own folder has {names}, or another file")
     if (own / "precious").stat().st_uid != 0:
-        wrong.append(f"{command}, {oct(mode)}: the precious file changed its owner")
+        wrong.append(f"{place}: the precious file changed its owner")
     return wrong

@@ -335,3 +335,14 @@ def _is_noticed(orders: ModuleType, results: list[Any], relation: Any, where: tu
         if any(line.endswith(relation.reason) for line in orders.violations({**tables, table: rows})):
             return True
     return False
+
+
+def test_an_empty_folder_that_a_kill_has_left_is_no_defect(attack: Attack, tmp_path: Path) -> None:
+    faults = attack("faults")
+    for name in (".anabranch-0123456789abcdef", ".anabranch-fedcba9876543210", ".other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".anabranch-fedcba9876543210" / "ticket.json").write_text("{}")
+    told = {fault: set(faults.left_lying(tmp_path, fault)) for fault in ("SIGKILL", "SIGTERM")}
+    full = {f"left lying: {name}" for name in (".anabranch-fedcba9876543210", ".other")}
+    assert told["SIGKILL"] == full
+    assert told["SIGTERM"] == full | {"left lying: .anabranch-0123456789abcdef"}

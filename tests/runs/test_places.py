@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -47,11 +48,59 @@ def test_what_is_touched_is_noticed(
     assert outcome.wrong == ("outside: thesis.tex",)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
-def test_a_second_user_reaches_nothing_of_root(places: ModuleType, tmp_path: Path) -> None:
-    two_users = importlib.import_module("two_users")
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents[:2]:
-        folder.chmod(0o755)
-    chosen = ("run", "through the other's link")
-    assert two_users.attack(1, tmp_path, places.INPUTS, chosen) == []
+@pytest.mark.parametrize("answer", ["interrupted", "in part"])
+def test_a_command_that_does_not_end_by_itself_is_wrong(
+    answer: str, places: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.call", lambda *_: (answer, "it waits"))
+    (tmp_path / "template").mkdir()
+    case = next(case for case in places.CASES if case.name == "summary.json is a pipe")
+    outcome = places.attempt(places.COMMANDS[0], case, tmp_path / "template", tmp_path)
+    assert outcome.wrong == (f"{answer}: it waits",)
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
+
+
+@pytest.fixture
+def two_users(places: ModuleType) -> ModuleType:
+    assert places.INPUTS  # it lies beside this one
+    module = importlib.import_module("two_users")
+    if why := module.hindrance():
+        pytest.skip(f"needs root, that can be another user: {why}")
+    return module
+
+
+@needs_root
+@pytest.mark.parametrize("command", ["run", "through the other's link"])
+def test_a_second_user_reaches_nothing_of_root(
+    command: str, places: ModuleType, two_users: ModuleType
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="anabranch-two-users-") as name:
+        Path(name).chmod(0o755)
+        assert two_users.attack(len(two_users.WAYS), Path(name), places.INPUTS, [command]) == []
+
+
+@needs_root
+def test_a_second_user_who_reaches_nothing_is_noticed(
+    places: ModuleType, two_users: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is in one that only root may enter; whoever plants there ends, and does nothing else."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setattr(two_users, "_PATIENCE_S", 5.0)
+    monkeypatch.setattr(two_users, "COMMANDS", {"none": ("--version",)})
+    wrong = two_users.attack(1, tmp_path, places.INPUTS, ["none"])
+    assert wrong == [f"none, {mode}: the other user could plant nothing" for mode in ("0o1777", "0o777")]
+
+
+@needs_root
+def test_ids_that_cannot_be_taken_are_told(
+    places: ModuleType, two_users: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "setuid", refused)
+    wrong = two_users.attack(1, tmp_path, places.INPUTS, ["run"])
+    assert wrong == ["not tried: [Errno 1] Operation not permitted"]
+    assert list(tmp_path.iterdir()) == []

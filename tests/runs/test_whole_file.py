@@ -46,3 +46,17 @@ def test_a_folder_of_the_file_s_name_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / "a.txt").mkdir()
     with pytest.raises(ResultError, match="a folder has this name"):
         write_whole(tmp_path / "a.txt", b"")
+
+
+def test_it_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inode of the file is synced, and that of the folder after the file has got its name."""
+    synced: list[tuple[int, bool]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append((os.fstat(descriptor).st_ino, (tmp_path / "a.txt").exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    file = write_whole(tmp_path / "a.txt", b"whole")
+    assert synced == [(file.stat().st_ino, False), (tmp_path.stat().st_ino, True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,6 +34,7 @@ from anabranch.folders.manifest import (
     some,
 )
 from anabranch.folders.messages import another_writer
+from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, BusyError, Staging, staging
 from anabranch.signals import deferred
 
@@ -53,14 +55,26 @@ class Addition:
         kind: str,
         claims: Iterable[str] = (),
         *,
+        growing: Iterable[str] = (),
         replace: bool = False,
         known: bool = False,
     ) -> None:
-        """Takes a folder; see :func:`adding`."""
+        """Takes a folder; see :func:`adding`.
+
+        Args:
+            place: the folder.
+            kind: of it.
+            claims: see :func:`adding`.
+            growing: files that grow and folders that get further files (``name/``), for :meth:`grow`. A
+                manifest is believed for none but these.
+            replace: see :func:`adding`.
+            known: see :func:`adding`.
+        """
         self.place = place
         """The folder that gets them."""
         self._kind = kind
         self._claims = tuple(claims)
+        self._growing = tuple(growing)
         self._replace = replace
         self._known = known
         self._path = Path(os.path.abspath(place))  # noqa: PTH100 - Path.absolute keeps ".."
@@ -121,6 +135,7 @@ class Addition:
         """
         folder, made, new = self._opened
         names = files_below(new)
+        check_mounts(self.place, folder, names)
         with deferred():
             self._refuse(self._in_the_way(folder, names, {}))
             try:
@@ -153,15 +168,15 @@ class Addition:
         """Whether a file of ours holds this already."""
         return self._is_written(self._opened[0], name, content)
 
-    def grow(self, names: Iterable[str]) -> None:
-        """Takes names of files that grow, and of folders that get further files (``name/``).
+    def grow(self) -> None:
+        """Takes the names of files that grow, and of folders that get further files.
 
         Raises:
             ResultError: if something that is not ours has one of them, and nothing is to be replaced.
             OSError: if that cannot be written.
         """
         folder = self._opened[0]
-        further = [name for name in names if name not in self._manifest.growing]
+        further = [name for name in self._growing if name not in self._manifest.growing]
         if further:
             obstacles = self._in_the_way(folder, further, {})
             self._refuse(obstacles)
@@ -180,12 +195,18 @@ class Addition:
     def keep(self, name: str, content: bytes) -> None:
         """Writes a file into a folder that gets further files, whole; the disk may take its time.
 
+        What has this name already and holds something else is kept under another name (``name.~1~``).
+
         Raises:
             OSError: if it cannot be written.
         """
         folder, made, _ = self._opened
         *folders, last = name.split("/")
         with opened_below(folder, folders, make=True) as place:
+            if place.entry(last) is not None:
+                if Content(len(content), hashlib.sha256(content).hexdigest()).is_in(place, last):
+                    return
+                _make_way(place, [last])
             write_new(made.inside, last, content, synced=False)
             made.inside.move(last, place, last)
 
@@ -260,6 +281,7 @@ class Addition:
 
     def _check(self, manifest: Manifest | None) -> None:
         assert self._folder is not None  # noqa: S101 - from open on
+        check_mounts(self.place, self._folder, (MANIFEST, *self._claims))
         kind = manifest.kind if manifest is not None else (self._kind if self._known else None)
         if kind is None:
             self._refuse(Inventory(self._folder).foreign(None))
@@ -321,20 +343,21 @@ class Addition:
     ) -> list[str]:
         """What is not ours and has one of the names, or that of a folder on the way to one."""
         inventory, obstacles = Inventory(folder), set[str]()
-        listed = self._manifest
+        files = self._manifest.files
+        growing = [name for name in self._growing if name in self._manifest.growing]
         for name in names:
             *parents, last = name.split("/")
             above = ("/".join(parents[:depth]) for depth in range(1, len(parents) + 1))
             obstacles |= {path for path in above if not _is_free_or_folder(folder, path)}
             if not last:
                 # With something of ours in it, names will tell.
-                has_ours = any(other.startswith(name) for other in (*listed.files, *listed.growing))
+                has_ours = any(other.startswith(name) for other in (*files, *growing))
                 if folder.entry(name[:-1]) is not None and not has_ours:
                     obstacles.add(name)
             elif (
                 folder.entry(name) is not None
-                and name not in listed.growing
-                and not inventory.is_ours(name, [before.get(name), listed.files.get(name)])
+                and name not in growing
+                and not inventory.is_ours(name, [before.get(name), files.get(name)])
             ):
                 obstacles.add(name)
         return sorted(obstacles)

@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import IO
 
+from anabranch.errors import reason
 from anabranch.folders.lock import Lock
 
 RELATIVE = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
@@ -31,7 +32,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 """A FIFO is opened at once, so that what it is can be looked at."""
 _BINARY = getattr(os, "O_BINARY", 0)
 _PATH_ONLY: int | None = getattr(os, "O_PATH", None)
-_MOST_LINKS = 40
+MOST_LINKS = 40
 """As many as Linux follows in one path (path_resolution(7))."""
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -66,6 +67,19 @@ class Directory:
     def status(self) -> os.stat_result:
         """What the system says of the folder."""
         return os.stat(self.place if self._descriptor is None else self._descriptor)
+
+    def mount(self) -> tuple[int, int | None]:
+        """On which file system the folder is, and by which mount of it.
+
+        The first is the number of its device. The second tells apart two mounts of one file system, as of a
+        folder that is bound to another one (Linux: proc(5), ``/proc/PID/fdinfo``); elsewhere None.
+        """
+        number = None
+        with suppress(OSError, StopIteration, ValueError):
+            lines = Path(f"/proc/self/fdinfo/{self._descriptor}").read_bytes().splitlines()
+            line = next(line for line in lines if line.startswith(b"mnt_id:"))
+            number = int(line.partition(b":")[2])
+        return self.status().st_dev, number
 
     def lock(self) -> bool:
         """Locks the folder until it is closed; False where its file system has no locks.
@@ -155,11 +169,15 @@ class Directory:
         """
         descriptor = self._opened(name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         status = os.fstat(descriptor)
-        if status.st_nlink != 1 or not _is_mine(status):
+        if status.st_nlink != 1 or not is_mine(status):
             os.close(descriptor)
             what = "is another user's" if status.st_nlink == 1 else "is a second name of another file"
             raise OSError(errno.EPERM, f"{name} {what}", name)
         return os.fdopen(descriptor, "a+b", buffering=0)
+
+    def open_as_it_is(self, name: str, flags: int) -> int:
+        """A descriptor of an entry, whatever it is, with flags that neither make nor empty it."""
+        return os.open(self._at(name), flags, dir_fd=self._descriptor)
 
     def make(self, name: str, *, private: bool = False) -> None:
         """Makes a folder, with the rights that the umask leaves, or for this user alone."""
@@ -171,8 +189,14 @@ class Directory:
             self._at(name), other._at(new), src_dir_fd=self._descriptor, dst_dir_fd=other._descriptor
         )  # fmt: skip
 
-    def link(self, name: str, other: Directory, new: str) -> None:
-        """Gives a file or a link another name in another folder; a copy where the file system has none."""
+    def link(self, name: str, other: Directory, new: str, *, copied: bool = True) -> None:
+        """Gives a file or a link another name in another folder.
+
+        Where the system has no second names of it, a regular file or a link is copied, if ``copied``.
+
+        Raises:
+            OSError: if that cannot be done.
+        """
         try:
             os.link(
                 self._at(name), other._at(new),
@@ -181,20 +205,62 @@ class Directory:
         except FileExistsError:
             # Somebody has taken the name meanwhile: a copy would take the place of what is there.
             raise
-        except (OSError, NotImplementedError):
+        except (OSError, NotImplementedError) as error:
             # Not every file system has second names of files, nor every system those of links.
-            shutil.copy2(self.path / name, other.path / new, follow_symlinks=False)
+            status = self.entry(name)
+            kind = 0 if status is None else stat.S_IFMT(status.st_mode)
+            if not copied or kind not in (stat.S_IFREG, stat.S_IFLNK):
+                raise OSError(getattr(error, "errno", errno.ENOTSUP), reason(error), name) from None
+            self._copy(name, other, new, is_link=kind == stat.S_IFLNK)
+
+    def _copy(self, name: str, other: Directory, new: str, *, is_link: bool) -> None:
+        """A copy with its rights and times, on the disk; none if it cannot be made whole."""
+        if is_link:
+            os.symlink(os.readlink(self._at(name), dir_fd=self._descriptor), other._at(new),
+                       dir_fd=other._descriptor)  # fmt: skip
+            return
+        with self.open_file(name) as source, other.create(new) as target:
+            try:
+                shutil.copyfileobj(source, target)
+                shutil.copystat(self.path / name, other.path / new, follow_symlinks=False)
+                sync(target.fileno())
+            except BaseException:
+                with suppress(OSError):
+                    other.remove(new)
+                raise
+
+    def check_writable(self, name: str) -> None:
+        """Makes sure that entries of a folder in this one can be removed.
+
+        Raises:
+            PermissionError: if this user may not.
+        """
+        options = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
+        if not os.access(self._at(name), os.W_OK | os.X_OK, dir_fd=self._descriptor, **options):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
     def remove(self, name: str) -> None:
-        """Removes a file, a link, or a folder with all that is in it; links are not followed."""
-        if stat.S_ISDIR(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False).st_mode):
-            shutil.rmtree(self._at(name), dir_fd=self._descriptor)
-        else:
-            os.unlink(self._at(name), dir_fd=self._descriptor)
+        """Removes a file, a link, or a folder with all that is in it; links are not followed.
 
-    def set_mode(self, status: os.stat_result) -> None:
-        """Gives the folder the rights of another one."""
-        os.chmod(self.place if self._descriptor is None else self._descriptor, stat.S_IMODE(status.st_mode))
+        Raises:
+            OSError: if that cannot be done, as where another file system is mounted below: it stays.
+        """
+        if not stat.S_ISDIR(os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False).st_mode):
+            os.unlink(self._at(name), dir_fd=self._descriptor)
+            return
+        with opened_below(self, [name]) as below:
+            if below.mount() != self.mount():
+                raise OSError(errno.EBUSY, "another file system is mounted there", str(self.place / name))
+            for entry in below.names():
+                below.remove(entry)
+        os.rmdir(self._at(name), dir_fd=self._descriptor)
+
+    def set_rights(self, status: os.stat_result) -> None:
+        """Gives the folder the rights of another one, and, where root does, its owner."""
+        folder = self.place if self._descriptor is None else self._descriptor
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            os.chown(folder, status.st_uid, status.st_gid)
+        os.chmod(folder, stat.S_IMODE(status.st_mode))
 
     def sync(self) -> None:
         """Waits until the folder's entries are on the disk."""
@@ -279,13 +345,35 @@ def open_directory(path: Path, *, make: bool = False) -> Directory:
         if make:
             os.makedirs(absolute, exist_ok=True)
         return Directory(os.open(absolute, _FOLDER), path)
-    return Directory(_walk(absolute, _PATH_ONLY | _FOLDER, make=make), path)
+    return Directory(_walk(None, absolute, _PATH_ONLY | _FOLDER, make=make), path)
 
 
-def _walk(absolute: str, flags: int, *, make: bool) -> int:
-    """Opens a folder component by component; each link is looked at before it is followed."""
-    steps = deque(PurePath(absolute).parts[1:])
-    held = os.open("/", flags)
+def open_linked(directory: Directory, name: str) -> tuple[Directory, str]:
+    """Opens the folder that a link of a folder leads into; also, the name of what it leads to there.
+
+    Raises:
+        OSError: as for :func:`open_directory`.
+    """
+    target = PurePath(os.readlink(directory._at(name), dir_fd=directory._descriptor))
+    place = directory.place / target.parent
+    if directory._descriptor is None or _PATH_ONLY is None:
+        return open_directory(place), target.name
+    held = _walk(directory._descriptor, str(target.parent), _PATH_ONLY | _FOLDER, make=False)
+    return Directory(held, place), target.name
+
+
+def _walk(start: int | None, path: str, flags: int, *, make: bool) -> int:
+    """Opens a folder component by component; each link is looked at before it is followed.
+
+    Args:
+        start: the folder that a relative path begins in.
+        path: of the folder.
+        flags: for each step.
+        make: whether to make what is missing.
+    """
+    absolute = path.startswith("/")
+    steps = deque(PurePath(path).parts[1:] if absolute else PurePath(path).parts)
+    held = os.open("/", flags) if absolute else os.open(".", flags, dir_fd=start)
     links = of_links = 0
     try:
         while steps:
@@ -295,11 +383,11 @@ def _walk(absolute: str, flags: int, *, make: bool) -> int:
             try:
                 step = _step(name, held, flags | _NO_LINK, make=makes)
             except NotADirectoryError:
-                target = _followed(name, held, absolute)
+                target = _followed(name, held, path)
                 links += 1
                 of_links += len(PurePath(target).parts)
-                if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, "too many links", absolute) from None
+                if links > MOST_LINKS:
+                    raise OSError(errno.ELOOP, "too many links", path) from None
                 steps.extendleft(reversed(PurePath(target).parts))
                 if not target.startswith("/"):
                     continue
@@ -323,7 +411,7 @@ def _step(name: str, held: int, flags: int, *, make: bool) -> int:
     return os.open(name, flags, dir_fd=held)
 
 
-def _followed(name: str, folder: int, absolute: str) -> str:
+def _followed(name: str, folder: int, path: str) -> str:
     """Where a link leads, if it may be followed.
 
     Raises:
@@ -331,9 +419,9 @@ def _followed(name: str, folder: int, absolute: str) -> str:
     """
     link, holder = os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(folder)
     if not stat.S_ISLNK(link.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "is no folder", absolute)
-    if holder.st_mode & _OTHERS_WRITE and link.st_uid not in (0, os.geteuid(), holder.st_uid):
-        raise PermissionError(errno.EACCES, f"{name} on this path is a link of another user's", absolute)
+        raise NotADirectoryError(errno.ENOTDIR, "is no folder", path)
+    if may_be_strangers(link, holder):
+        raise PermissionError(errno.EACCES, f"{name} on this path is a link of another user's", path)
     return os.readlink(name, dir_fd=folder)
 
 
@@ -351,10 +439,22 @@ def remove_if_empty(folders: list[Path]) -> None:
 
 def is_trusted(status: os.stat_result, holder: os.stat_result) -> bool:
     """Whether this user has put a file or folder there; for root, also the owner of the folder around it."""
-    return _is_mine(status) or (os.geteuid() == 0 and status.st_uid == holder.st_uid)
+    return is_mine(status) or (os.geteuid() == 0 and status.st_uid == holder.st_uid)
 
 
-def _is_mine(status: os.stat_result) -> bool:
+def may_be_strangers(status: os.stat_result, holder: os.stat_result) -> bool:
+    """Whether another user may have put an entry into a folder.
+
+    Nobody may where the folder is not for others to write to. Where it is, the entry must be this user's,
+    root's or the folder's owner's.
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    return bool(holder.st_mode & _OTHERS_WRITE) and status.st_uid not in (0, os.geteuid(), holder.st_uid)
+
+
+def is_mine(status: os.stat_result) -> bool:
+    """Whether it belongs to this user."""
     return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 

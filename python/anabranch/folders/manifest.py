@@ -1,7 +1,8 @@
 """Which files of a folder are ours: ``manifest.json`` lists them with what they hold. All others are not.
 
 A name alone makes nothing ours. A file is, if the manifest has it and its content is the one that was written
-(SHA-256); one that the user has changed, or put there under a name of ours, is the user's.
+(SHA-256); one that the user has changed, or put there under a name of ours, is the user's. So is what has no
+hash: a list of names that grow, in a manifest that may come from elsewhere, takes nothing from anybody.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Manifest:
     files: Mapping[str, Content] = field(default_factory=dict)
     """By name, relative to the folder."""
     growing: tuple[str, ...] = ()
-    """Files that grow and folders that get files (``name/``): they are read and added to, never removed."""
+    """Files that grow and folders that get files (``name/``). What they hold has no hash, and so is nobody's
+    but the user's for all but the command that adds to them, which knows their names without this list."""
 
     @classmethod
     def from_data(cls, data: object) -> Self | None:
@@ -131,9 +133,9 @@ class Inventory:
             name = f"{prefix}{entry}"
             status = directory.entry(entry)
             if status is not None and stat.S_ISDIR(status.st_mode):
-                if f"{name}/" in manifest.growing or is_staging(directory, entry):
+                if is_staging(directory, entry):
                     continue
-                if any(file.startswith(f"{name}/") for file in (*manifest.files, *manifest.growing)):
+                if any(file.startswith(f"{name}/") for file in manifest.files):
                     with opened_below(directory, [entry]) as below:
                         yield from self._foreign(below, f"{name}/", manifest)
                 else:
@@ -144,7 +146,7 @@ class Inventory:
     def _is_listed(self, name: str, manifest: Manifest) -> bool:
         if name == MANIFEST:
             return bool(manifest.kind)
-        return name in manifest.growing or self.is_ours(name, [manifest.files.get(name)])
+        return self.is_ours(name, [manifest.files.get(name)])
 
 
 def foreign(folder: Path) -> list[str]:

@@ -16,6 +16,7 @@ _REMEDIES = {
     errno.ENOTDIR: "a part of this path is a file; choose another folder",
     errno.EEXIST: "a part of this path is a file; choose another folder",
     errno.EISDIR: "a folder has this name; remove it, or choose another folder",
+    errno.ENXIO: "choose another name",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ResultError, reason, written_for
+from anabranch.folders.carrying import carry, check_carried
 from anabranch.folders.content import contents_below
 from anabranch.folders.directory import (
     Directory,
-    free_name,
     is_trusted,
     missing_folders,
     open_directory,
+    opened,
     opened_below,
     remove_if_empty,
     write_new,
@@ -34,6 +35,7 @@ from anabranch.folders.manifest import (
     some,
 )
 from anabranch.folders.messages import another_writer, unwritable
+from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
 from anabranch.signals import deferred
 
@@ -50,21 +52,29 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
     check_folder(folder)
     if not folder.is_dir():
         return
-    if os.path.ismount(folder) or Path.cwd().is_relative_to(folder.resolve()):
-        raise ResultError(
-            f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder in it"
-        )
+    with opened(folder) as directory:
+        if _is_mount_point(folder, directory) or Path.cwd().is_relative_to(folder.resolve()):
+            raise ResultError(
+                f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder "
+                "in it"
+            )
+        check_mounts(folder, directory)
     if replace:
         return
+    manifest = read_manifest(folder)
+    if manifest is not None and manifest.kind != kind:
+        raise ResultError(f"{folder}: has a result of another kind; {REMEDY}")
     others = foreign(folder)
     if others:
         raise ResultError(
             f"{folder}: has what Anabranch did not write there: {some(others)}; {REMEDY}, which replaces an "
             "earlier result and leaves all else where it is"
         )
-    manifest = read_manifest(folder)
-    if manifest is not None and manifest.kind != kind:
-        raise ResultError(f"{folder}: has a result of another kind; {REMEDY}")
+
+
+def _is_mount_point(folder: Path, directory: Directory) -> bool:
+    with opened(Path(os.path.abspath(folder)).parent) as around:  # noqa: PTH100 - Path.absolute keeps ".."
+        return os.path.ismount(folder) or directory.mount() != around.mount()
 
 
 class Replacement:
@@ -88,7 +98,7 @@ class Replacement:
         """Locks the place, and makes the empty folder.
 
         Raises:
-            ResultError: if another process writes there, or what is there is another user's.
+            ResultError: if another process writes there, or what is there is another user's or cannot stay.
             OSError: if the folder cannot be made.
         """
         self._missing = missing_folders(self._around)
@@ -99,6 +109,9 @@ class Replacement:
             self._target = self._opened_target(around)
         except (BusyError, BlockingIOError):
             raise another_writer(self.place) from None
+        if self._target is not None and self._inventory is not None:
+            for name in self._inventory.foreign(manifest_in(self._target)):
+                check_carried(self._target, name.removesuffix("/"), made.inside, self.place)
         made.inside.make(NEW)
         self._new = made.inside.below(NEW)
         self._held.callback(self._new.close)
@@ -136,6 +149,8 @@ class Replacement:
         new one before.
 
         Raises:
+            ResultError: if something in the earlier folder cannot be kept, or another file system is mounted
+                there by now.
             OSError: if that fails; what was there before still is.
         """
         made, new = self._staging, self._opened_new
@@ -143,6 +158,8 @@ class Replacement:
         if new.entry(MANIFEST) is not None:
             # Of a try before, such as one that found no room.
             new.remove(MANIFEST)
+        if self._target is not None:
+            check_mounts(self.place, self._target)
         manifest = Manifest(self._kind, origin or {}, contents_below(new))
         write_new(new, MANIFEST, manifest.text())
         carried: set[str] = set()
@@ -185,7 +202,7 @@ class Replacement:
             return
         for name in self._inventory.foreign(manifest_in(self._target)):
             if name not in carried:
-                _carry(self._target, name.removesuffix("/"), new)
+                carry(self._target, name.removesuffix("/"), new, self.place)
                 carried.add(name)
 
     def _exchange(self, made: Staging) -> None:
@@ -253,19 +270,3 @@ def replacing(folder: Path, kind: str, *, replace: bool = False) -> Iterator[Rep
     finally:
         with deferred():
             replacement.close()
-
-
-def _carry(source: Directory, name: str, target: Directory) -> None:
-    """A file or folder in a second place as well; where something has its name, it gets another one."""
-    *folders, last = name.split("/")
-    with opened_below(source, folders) as origin, opened_below(target, folders, make=True) as place:
-        status = origin.entry(last)
-        if status is None:
-            return
-        if not stat.S_ISDIR(status.st_mode):
-            origin.link(last, place, free_name(place, last))
-            return
-        with opened_below(origin, [last]) as inner, opened_below(place, [last], make=True) as made:
-            for entry in inner.names():
-                _carry(inner, entry, made)
-            made.set_mode(status)

@@ -14,12 +14,14 @@ from anabranch.errors import ResultError
 from anabranch.folders.directory import Directory, opened, opened_below, sync, write_all, write_new
 from anabranch.folders.messages import another_writer, unwritable
 from anabranch.folders.staging import NEW, BusyError, Staging, staging
+from anabranch.folders.streams import open_stream
 
 
 def write_whole(file: Path, content: bytes) -> Path:
     """Writes a file beside its place and renames it, so that no reader sees half of it.
 
-    Folders on the way are made. An earlier file of this name is replaced; a device or a pipe is written to.
+    Folders on the way are made. An earlier file of this name is replaced; a character device, a pipe or an
+    open file (``/dev/stdout``) is written to.
 
     Returns:
         The file.
@@ -81,11 +83,12 @@ def _fill(new: Directory, files: Mapping[str, bytes]) -> None:
 def _put(file: Path, write: Callable[[IO[bytes]], None]) -> Path:
     place = Path(os.path.abspath(file))  # noqa: PTH100 - Path.absolute keeps ".."
     try:
-        if _is_stream(place):
-            with place.open("wb", buffering=0) as stream:
-                write(stream)
-            return file
         with opened(place.parent, make=True) as around:
+            stream = open_stream(around, place)
+            if stream is not None:
+                with stream:
+                    write(stream)
+                return file
             status = around.entry(place.name)
             if status is not None and stat.S_ISDIR(status.st_mode):
                 raise IsADirectoryError(errno.EISDIR, "is a folder")
@@ -100,13 +103,6 @@ def _put(file: Path, write: Callable[[IO[bytes]], None]) -> Path:
     except OSError as error:
         raise unwritable(file, error) from None
     return file
-
-
-def _is_stream(file: Path) -> bool:
-    """Whether it is a device, a pipe, or a name of an open file, such as ``/dev/stdout``."""
-    if file.is_relative_to("/dev") or file.is_relative_to("/proc/self"):
-        return file.exists()
-    return file.exists() and not (file.is_file() or file.is_dir())
 
 
 def _nothing(_: Staging) -> None:

@@ -1,6 +1,6 @@
 """The folder of a study: what is done is kept at once, so that a study that was stopped goes on where it was.
 
-manifest.json          what of it is ours, but for tables/
+manifest.json          what of it is ours, but for tables/ and the journal
 study.toml             the study, with every level written out
 study.json             format, version, fingerprint, factors and metrics
 topologies/            the topology files that it uses
@@ -59,7 +59,7 @@ class Store:
         _check_study(folder, design)
         own = (_MANIFEST, _STUDY, JOURNAL, *design.files)
         claims = (*own, *_ENDS, *_OUTPUTS, "figures/", _TABLES)
-        self._addition = Addition(folder, "study", claims, replace=replace)
+        self._addition = Addition(folder, "study", claims, growing=(JOURNAL, _TABLES), replace=replace)
         try:
             self._addition.open()
             self._open()
@@ -87,7 +87,7 @@ class Store:
     def _open(self) -> None:
         # Another one may have worked here until the folder was locked.
         _check_study(self._folder, self._design)
-        self._addition.grow((JOURNAL, _TABLES))
+        self._addition.grow()
         self._journal = Journal(self._addition.open_growing(JOURNAL), self._folder / JOURNAL, self._design)
         text = json.dumps(_manifest(self._design), indent=2, ensure_ascii=False, allow_nan=False)
         manifest = f"{text}\n".encode()
