@@ -47,7 +47,7 @@ def test_what_is_touched_is_noticed(
     assert outcome.wrong == ("outside: thesis.tex",)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: beside a second user")
 def test_a_second_user_reaches_nothing_of_root(places: ModuleType, tmp_path: Path) -> None:
     two_users = importlib.import_module("two_users")
     tmp_path.chmod(0o755)
