@@ -434,4 +434,5 @@ def check_all(count: int, seed: str, processes: int) -> Iterator[Finding]:
 def told(scenarios: int, found: int) -> str:
     """What was tried, and how often something did not hold, as a sentence."""
     relations = len(ORDERS) + len(TOTALS) + len(RATIOS) + len(ACROSS) + len(RISES) + len(LINK_DROPS)
-    return f"{scenarios:,} scenarios, {relations} relations between columns: {found} violations."
+    drawn = f"{scenarios:,} random scenario{'' if scenarios == 1 else 's'}"
+    return f"Violations of {relations} relations between columns in {drawn}: {found}."

@@ -483,3 +483,26 @@ def test_drops_of_links_that_no_flow_has_are_noticed(attack: Attack) -> None:
     for trains in (False, True):
         found = list(orders.violations({**rows, "flows": flows}, trains=trains))
         assert any(line.endswith(orders.DROPS_REASON) for line in found) != trains
+
+
+def run_attack(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "attack"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
+
+
+def test_the_page_of_some_parts_says_so_and_has_their_sections(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    done = run_attack("--parts", "orders", "--orders", 1, "--jobs", 1, "--folder", tmp_path, "--page", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert f"attack --parts orders --orders 1 --jobs 1 --folder {tmp_path} --page {page}`" in text
+    assert ", 1 process, " in text
+    assert "Parts that were left out: inputs, scenarios, faults, places, users.\n" in text
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Orders and sums of columns"]
+    assert "in 1 random scenario: 0." in text
+
+
+def test_no_processes_are_refused() -> None:
+    done = run_attack("--jobs", 0)
+    assert done.returncode == 2
+    assert "--jobs: 0 does nothing; take 1 or more" in done.stderr
