@@ -121,6 +121,7 @@ def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None
     [
         ("raise KeyError(1)", "traceback"),
         ("print('\\x1b[2J')", "traceback"),
+        ("print('{}'); print('\\x1b[2J', file=sys.__stderr__)", "traceback"),
         ("sys.exit(3)", "traceback"),
         ("sys.exit(2)", "traceback"),
         ("bytearray(3 * 2**30)", "memory"),
