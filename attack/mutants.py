@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -498,9 +497,3 @@ def _as_pcap(capture: bytes) -> bytes:
             found.append(held + full + capture[at + 28 : at + 28 + size])
         at += max(length, 12)
     return b"".join(found)
-
-
-def arguments_of(folder: Path) -> list[str]:
-    """The arguments of a case that was kept."""
-    found: list[str] = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
-    return found
