@@ -34,6 +34,7 @@ def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
     monkeypatch.syspath_prepend(str(ROOT / "attack"))
     names = (
         "clocks",
+        "dumbbells",
         "own_code",
         "received",
         "worker",
