@@ -147,7 +147,7 @@ def write_seeds(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     Scenario.loads(CAPTURED).run(out=folder / "run")
-    Study.from_data(tomllib.loads(STUDY)).run(jobs=2, out=folder / "study")
+    Study.from_data(tomllib.loads(STUDY)).run(jobs=1, out=folder / "study")
     shutil.copytree(folder / "study", folder / "begun")
     dumbbells.make_begun(folder / "begun", lambda run: run % 2 == 0)
     received.write_planned(folder / "planned", GIVEN_ROUTES)

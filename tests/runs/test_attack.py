@@ -1,7 +1,9 @@
 """A small part of ``make attack``, and that its checks notice what they are for."""
 
+import contextlib
 import importlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,29 +30,51 @@ ROOT = Path(__file__).parents[2]
 Attack = Callable[[str], ModuleType]
 
 
+MODULES = (
+    "clocks",
+    "dumbbells",
+    "own_code",
+    "received",
+    "worker",
+    "mutation",
+    "mutants",
+    "inputs",
+    "draws",
+    "invariants",
+    "orders",
+    "orders_files",
+)
+
+
+@contextlib.contextmanager
+def modules() -> Iterator[Attack]:
+    """The modules of the attack, anew."""
+    before = {name: sys.modules.pop(name) for name in MODULES if name in sys.modules}
+    sys.path.insert(0, str(ROOT / "attack"))
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(str(ROOT / "attack"))
+        for name in MODULES:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the mutants damage."""
+    folder = tmp_path_factory.mktemp("attack") / "seeds"
+    with modules() as attack:
+        attack("mutants").write_seeds(folder)
+    return folder
+
+
 @pytest.fixture
-def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
-    """The modules of the attack."""
-    monkeypatch.syspath_prepend(str(ROOT / "attack"))
-    names = (
-        "clocks",
-        "dumbbells",
-        "own_code",
-        "received",
-        "worker",
-        "mutation",
-        "mutants",
-        "inputs",
-        "draws",
-        "invariants",
-        "orders",
-        "orders_files",
-    )
-    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    yield importlib.import_module
-    for name in names:
-        sys.modules.pop(name, None)
-    sys.modules.update(before)
+def attack(seeds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
+    """The modules of the attack, whose seeds are made once."""
+    with modules() as attack:
+        monkeypatch.setattr(attack("mutants"), "write_seeds", lambda folder: shutil.copytree(seeds, folder))
+        yield attack
 
 
 def test_three_mutants_of_each_kind_are_no_defects(attack: Attack, tmp_path: Path) -> None:
@@ -151,7 +175,9 @@ def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Non
     stand_in = tmp_path / "path" / "sitecustomize.py"
     stand_in.parent.mkdir()
     stand_in.write_text(
-        "import os, signal, sys, time\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        "import os, signal, sys, time, types\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        # It draws nothing, and Matplotlib takes a second.
+        "    sys.modules['anabranch.report.plots.every'] = types.ModuleType('every')\n"
         "    import anabranch.cli\n    from anabranch.signals import ending, exit_status\n"
         "    def main():\n        try:\n            with ending():\n"
         f"                {code}\n"
@@ -494,14 +520,16 @@ def run_attack(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_the_page_of_some_parts_says_so_and_has_their_sections(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    done = run_attack("--parts", "orders", "--orders", 1, "--jobs", 1, "--folder", tmp_path, "--page", page)
+    done = run_attack(
+        "--parts", "scenarios", "--scenarios", 1, "--jobs", 1, "--folder", tmp_path, "--page", page
+    )
     assert (done.returncode, done.stderr) == (0, "")
     text = page.read_text(encoding="utf-8")
-    assert f"attack --parts orders --orders 1 --jobs 1 --folder {tmp_path} --page {page}`" in text
+    assert f"attack --parts scenarios --scenarios 1 --jobs 1 --folder {tmp_path} --page {page}`" in text
     assert ", 1 process, " in text
-    assert "Parts that were left out: inputs, scenarios, faults, places, users.\n" in text
-    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Orders and sums of columns"]
-    assert "in 1 random scenario: 0." in text
+    assert "Parts that were left out: inputs, orders, faults, places, users.\n" in text
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Random scenarios"]
+    assert "Of 1 random scenario, 1 is clean." in text
 
 
 def test_no_processes_are_refused() -> None:
