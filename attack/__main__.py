@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import clocks
-from parts import PARTS, Report, left_out, table
+from parts import PARTS, Report, code, counted, left_out, page_of, table
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -31,6 +31,7 @@ class _Cost:
 
 def main() -> int:
     """Runs the parts, prints their counts, and returns 1 if there is a defect."""
+    command = shlex.join([".venv/bin/python", "attack", *sys.argv[1:]])
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {options.seed}", flush=True)
@@ -43,7 +44,7 @@ def main() -> int:
         cost = f"{costs[name].cpu_s:.0f} s of processor time in {costs[name].real_s:.0f} s"
         print(f"{name}: {reports[name].tried:,} tried, {reports[name].defects} defects, {cost}", flush=True)
     if options.page is not None:
-        _write(options, reports, costs)
+        _write(options, command, reports, costs)
     defects = sum(report.defects for report in reports.values())
     print(f"{defects} defects with seed {options.seed}")
     return 1 if defects else 0
@@ -72,7 +73,7 @@ def _options() -> argparse.Namespace:
         default=[],
         help="only this command of faults, places, users; may be repeated",
     )
-    parser.add_argument("--jobs", type=_count, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, help="processes, at least one")
     parser.add_argument("--folder", type=Path, default=ROOT / "results" / "attack", help="for what fails")
     parser.add_argument("--page", type=Path, help="where the counts are written, such as docs/attack.md")
     options = parser.parse_args()
@@ -108,6 +109,12 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _jobs(text: str) -> int:
+    if (count := _count(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text} does nothing; take 1 or more")
+    return count
+
+
 def _commands(parts: list[str]) -> set[str]:
     """Commands that a part can be limited to."""
     import faults  # noqa: PLC0415 - only here
@@ -122,9 +129,12 @@ def _commands(parts: list[str]) -> set[str]:
     return {command for part in parts for command in known.get(part, ())}
 
 
-def _write(options: argparse.Namespace, reports: dict[str, Report], costs: dict[str, _Cost]) -> None:
+def _write(
+    options: argparse.Namespace, command: str, reports: dict[str, Report], costs: dict[str, _Cost]
+) -> None:
     from anabranch import __version__  # noqa: PLC0415 - what uses most of it has run by now
 
+    tried = {name: report for name, report in reports.items() if not report.left_out}
     rows = [
         (
             name,
@@ -133,25 +143,21 @@ def _write(options: argparse.Namespace, reports: dict[str, Report], costs: dict[
             f"{costs[name].cpu_s / 60:.1f}",
             f"{costs[name].real_s / 60:.1f}",
         )
-        for name, report in reports.items()
+        for name, report in tried.items()
     ]
-    texts = left_out(name for name in PARTS if name not in reports)
-    for report in reports.values():
-        texts |= report.texts
-    text = (
-        (HERE / "page.md")
-        .read_text(encoding="utf-8")
-        .format(
-            command=f"make attack SEED={shlex.quote(options.seed)}",
-            date=time.strftime("%d %B %Y"),
-            version=__version__,
-            python=platform.python_version(),
-            machine=f"{platform.system()} on {platform.machine()}",
-            jobs=options.jobs,
-            minutes=round(sum(cost.real_s for cost in costs.values()) / 60),
-            parts=table(("part", "tried", "defects", "minutes of processor time", "minutes"), rows),
-            **texts,
-        )
+    real_s = sum(cost.real_s for cost in costs.values())
+    template = page_of((HERE / "page.md").read_text(encoding="utf-8"), tried)
+    text = template.format(
+        command=code(command),
+        date=time.strftime("%d %B %Y").lstrip("0"),
+        version=__version__,
+        python=platform.python_version(),
+        machine=f"{platform.system()} on {platform.machine()}",
+        jobs=counted(options.jobs, "process", "processes"),
+        minutes=f"{real_s:.0f} s" if real_s < 100 else counted(round(real_s / 60), "minute"),
+        parts=table(("part", "tried", "defects", "minutes of processor time", "minutes"), rows),
+        left_out=left_out(reports),
+        **{name: text for report in tried.values() for name, text in report.texts.items()},
     )
     options.page.write_text(text.strip() + "\n", encoding="utf-8")
 

@@ -25,16 +25,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SCENARIO = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "1 ms"
-[[traffic]]
+import dumbbells
+
+SCENARIO = (
+    dumbbells.dumbbell()
+    + """[[traffic]]
 name = "pair"
 from = ["left1", "left2"]
 to = ["right1", "right2"]
@@ -43,18 +38,8 @@ start = { distribution = "uniform", low = "0 s", high = "10 ms" }
 [run]
 duration = "20 s"
 """
-CAPTURE = """
-[[capture]]
-file = "left1.pcapng"
-host = "left1"
-"""
-STUDY = """
-scenario = "{scenario}"
-replications = {replications}
-keep = "tables"
-[[factor]]
-field = "traffic[0].transport"
-levels = ["newreno", "cubic"]
+)
+METRIC = """
 [[metric]]
 name = "delivered"
 table = "summary"
@@ -196,8 +181,8 @@ def prepared(command: Command, folder: Path) -> Ground:
     (template / "temporary").mkdir(parents=True)
     files = {
         "plain.toml": SCENARIO,
-        "captured.toml": SCENARIO + CAPTURE,
-        "study.toml": STUDY.format(scenario="plain.toml", replications=6),
+        "captured.toml": SCENARIO + dumbbells.CAPTURE,
+        "study.toml": dumbbells.study(6) + METRIC,
         "grid.toml": GRID,
     }
     for name, text in files.items():
@@ -208,7 +193,7 @@ def prepared(command: Command, folder: Path) -> Ground:
     for arguments in command.earlier:
         call(template, arguments)
     if command.name == "study":
-        _undo_half(template / "out")
+        dumbbells.make_begun(template / "out", lambda run: run % 5 > 0)
     for name, text in USERS.items():
         (template / name).parent.mkdir(exist_ok=True)
         (template / name).write_text(text, encoding="utf-8")
@@ -219,15 +204,6 @@ def prepared(command: Command, folder: Path) -> Ground:
     duration_s = time.monotonic() - begin
     new_bytes = sum(file.stat().st_size for file in (whole / "out").rglob("*") if file.is_file())
     return Ground(command, template, contents(template), contents(whole), duration_s, new_bytes)
-
-
-def _undo_half(study: Path) -> None:
-    """Makes a finished study a begun one, as a kill leaves it."""
-    journal = study / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(line for line in lines if json.loads(line)["run"] % 5))
-    for file in (*study.glob("cells.*"), *study.glob("runs.*")):
-        file.unlink()
 
 
 def inject(
@@ -457,9 +433,7 @@ def killed_studies(count: int, draw: random.Random, folder: Path) -> list[Outcom
     template = folder / "killed"
     (template / "temporary").mkdir(parents=True)
     (template / "plain.toml").write_text(SCENARIO, encoding="utf-8")
-    (template / "study.toml").write_text(
-        STUDY.format(scenario="plain.toml", replications=20), encoding="utf-8"
-    )
+    (template / "study.toml").write_text(dumbbells.study(20) + METRIC, encoding="utf-8")
     whole = folder / "killed-after"
     shutil.copytree(template, whole)
     arguments = ("study", "study.toml", "--jobs", "2", "--out", "out")

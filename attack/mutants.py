@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -14,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import dumbbells
 import mutation
 import own_code
 import received
@@ -43,16 +43,9 @@ SHARES = {
 Prepare = Callable[[random.Random, Path], list[str]]
 """Writes the files of a case into a folder, and returns the arguments of the command."""
 
-CAPTURED = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "5 ms"
-queue = "10 packets"
+CAPTURED = (
+    dumbbells.dumbbell("5 ms")
+    + """queue = "10 packets"
 [[traffic]]
 name = "=first"
 from = "left1"
@@ -78,6 +71,7 @@ host = "right2"
 [run]
 duration = "1 s"
 """
+)
 STUDY = """
 title = "two"
 replications = 3
@@ -153,9 +147,9 @@ def write_seeds(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     Scenario.loads(CAPTURED).run(out=folder / "run")
-    Study.from_data(tomllib.loads(STUDY)).run(jobs=2, out=folder / "study")
+    Study.from_data(tomllib.loads(STUDY)).run(jobs=1, out=folder / "study")
     shutil.copytree(folder / "study", folder / "begun")
-    received.make_begun(folder / "begun")
+    dumbbells.make_begun(folder / "begun", lambda run: run % 2 == 0)
     received.write_planned(folder / "planned", GIVEN_ROUTES)
     own_code.write_seeds(folder / "own")
 
@@ -498,9 +492,3 @@ def _as_pcap(capture: bytes) -> bytes:
             found.append(held + full + capture[at + 28 : at + 28 + size])
         at += max(length, 12)
     return b"".join(found)
-
-
-def arguments_of(folder: Path) -> list[str]:
-    """The arguments of a case that was kept."""
-    found: list[str] = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
-    return found

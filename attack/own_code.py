@@ -58,6 +58,8 @@ _PRINTS = (
     "import sys; sys.stderr = None",
     "import warnings; warnings.warn('\\x1b[2J')",
     "import sys; sys.stdout = sys.__stdout__",
+    "import sys; print('\\x1b[2J', file=sys.__stdout__, flush=True)",
+    "import sys; sys.__stderr__.write('\\x1b]0;title\\x07')",
 )
 _VALUES = (
     "None", "-1", "0", "2**70", "float('nan')", "float('inf')", "'text'", "b'x'", "[]", "[None]", "{}",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +21,6 @@ import orders
 import places
 import two_users
 
-_LEFT_OUT = "*This part was left out.*"
-
 
 @dataclass(frozen=True)
 class Report:
@@ -31,14 +30,42 @@ class Report:
     defects: int
     texts: dict[str, str] = field(default_factory=dict)
     """For the page, by the names there."""
+    left_out: str = ""
+    """Why nothing was tried, after "because"."""
 
 
 Part = Callable[[argparse.Namespace], Report]
 
 
-def left_out(names: Iterable[str]) -> dict[str, str]:
-    """Texts for the page in place of those of these parts."""
-    return {text: (_LEFT_OUT if text == TEXTS[name][0] else "") for name in names for text in TEXTS[name]}
+def left_out(reports: Mapping[str, Report]) -> str:
+    """A sentence for the page on the parts that were not tried; empty where all were."""
+    why = [(name, reports[name].left_out if name in reports else "") for name in PARTS]
+    names = [
+        f"{name} (because {reason})" if reason else name
+        for name, reason in why
+        if reason or name not in reports
+    ]
+    return f" Parts that were left out: {', '.join(names)}." if names else ""
+
+
+def page_of(template: str, tried: Iterable[str]) -> str:
+    """The page's text without the sections of the parts that were not tried."""
+    head, *sections = template.split("\n## ")
+    texts = [f"{{{text}}}" for name in tried for text in TEXTS[name]]
+    kept = [section for section in sections if any(text in section for text in texts)]
+    return "\n## ".join([head, *kept])
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
+
+
+def code(text: str) -> str:
+    """Text as code in Markdown, also with backticks."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -82,8 +109,9 @@ def _scenarios(options: argparse.Namespace) -> Report:
         for complaint in finding.complaints:
             _say(f"scenario {finding.number} of seed {options.seed}: {complaint}")
     text = (
-        f"{clean} of {checked} random scenarios are clean. {studied} of them were run as studies, too.\n"
-        f"{drawn} were drawn, because the program is left to say what does not go together."
+        f"Of {counted(checked, 'random scenario')}, {counted(clean, 'is', 'are')} clean. "
+        f"{counted(studied, 'was', 'were')} run as a study, too.\n"
+        f"{drawn:,} were drawn, because the program is left to say what does not go together."
     )
     _say(text)
     rows = [[name, str(count)] for name, count in sorted(covered.items())]
@@ -110,7 +138,7 @@ def _faults(options: argparse.Namespace) -> Report:
     tables = [(name, of) for name, of in found.items() if isinstance(of, dict)]
     numbers += [(f"{name}: {of}", count) for name, counts in tables for of, count in counts.items()]
     wrong = sum(bool(outcome.complaints) for outcome in outcomes)
-    text = f"{wrong} of {len(outcomes)} faults are not answered like that."
+    text = f"Of {counted(len(outcomes), 'fault')}, {counted(wrong, 'is', 'are')} not answered like that."
     _say(text)
     shown = table(("fault", "count"), [[name, f"{count:,}"] for name, count in numbers])
     return Report(len(outcomes), wrong, {"wrong": text, "faults": shown})
@@ -125,7 +153,7 @@ def _places(options: argparse.Namespace) -> Report:
         of.update(["pairs", outcome.answer] + ["wrong"] * bool(outcome.wrong))
         for complaint in outcome.wrong:
             _say(f"{outcome.command}, {outcome.case}, any seed: {complaint}")
-    text = f"{tried:,} pairs of a command and a case, {wrong} of them with something touched or lost."
+    text = f"With something touched or lost: {wrong} of {counted(tried, 'pair')} of a command and a case."
     _say(text)
     columns = ("pairs", "done", "refused", "interrupted", "wrong")
     rows = [[name, *(f"{of[column]:,}" for column in columns)] for name, of in answers.items()]
@@ -134,9 +162,8 @@ def _places(options: argparse.Namespace) -> Report:
 
 def _users(options: argparse.Namespace) -> Report:
     if os.geteuid() != 0:
-        text = "It was not tried: that needs root."
-        _say(f"users: {text}")
-        return Report(0, 0, {"users": text})
+        _say("users: not tried, because that needs root")
+        return Report(0, 0, left_out="it needs root")
     chosen = [name for name in two_users.COMMANDS if not options.command or name in options.command]
     with tempfile.TemporaryDirectory(prefix="two-users-") as name:
         Path(name).chmod(0o755)
@@ -144,7 +171,7 @@ def _users(options: argparse.Namespace) -> Report:
     for complaint in wrong:
         _say(f"{complaint} (any seed)")
     tried = 2 * len(chosen) * options.rounds
-    text = f"{tried:,} rounds, {len(wrong)} wrong."
+    text = f"Wrong: {len(wrong)} of {counted(tried, 'round')}."
     _say(f"two users: {text}")
     return Report(tried, len(wrong), {"users": text})
 
@@ -171,4 +198,4 @@ TEXTS = {
     "places": ("touched", "places"),
     "users": ("users",),
 }
-"""The texts of each part on the page; the first one says so where the part was left out."""
+"""The texts of each part on the page, in its section."""

@@ -25,17 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import dumbbells
+
 HERE = Path(__file__).resolve().parent
-SCENARIO = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "1 ms"
-[[traffic]]
+SCENARIO = (
+    dumbbells.dumbbell()
+    + """[[traffic]]
 name = "pair"
 from = "left1"
 to = "right1"
@@ -43,29 +38,10 @@ size = "20 kB"
 [run]
 duration = "1 s"
 """
-CAPTURE = """
-[[capture]]
-file = "left1.pcapng"
-host = "left1"
-"""
-STUDY = """
-scenario = "plain.toml"
-replications = 2
-keep = "tables"
-[[factor]]
-field = "traffic[0].transport"
-levels = ["newreno", "cubic"]
-"""
-LOADS = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "1 ms"
-[routing.demand]
+)
+LOADS = (
+    dumbbells.dumbbell()
+    + """[routing.demand]
 ingress = "5 Mbps"
 egress = "5 Mbps"
 [[traffic]]
@@ -74,10 +50,11 @@ to = "right1"
 [run]
 duration = "1 s"
 """
+)
 INPUTS = {
     "plain.toml": SCENARIO,
-    "captured.toml": SCENARIO + CAPTURE,
-    "study.toml": STUDY,
+    "captured.toml": SCENARIO + dumbbells.CAPTURE,
+    "study.toml": dumbbells.study(2),
     "loads.toml": LOADS,
 }
 FORGED = "0123456789abcdef"
@@ -374,12 +351,7 @@ def templates(folder: Path) -> dict[str, Path]:
 
     base = folder / "base"
     base.mkdir(parents=True)
-    for name, text in (
-        ("plain.toml", SCENARIO),
-        ("study.toml", STUDY),
-        ("loads.toml", LOADS),
-        ("captured.toml", SCENARIO + CAPTURE),
-    ):
+    for name, text in INPUTS.items():
         (base / name).write_text(text)
     _made(call(("run", "captured.toml", "--no-page", "--out", "result"), base, _PATIENCE_S))
     shutil.copy2(base / "result" / "left1.pcapng", base / "given.pcapng")

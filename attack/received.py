@@ -18,15 +18,6 @@ RECORDS = ("manifest.json", "summary.json", "journal.jsonl", "study.json", "plan
 ZSTD_BLOCK_BYTES = 100_000
 
 
-def make_begun(study: Path) -> None:
-    """Makes a finished study a begun one, as a kill leaves it: every other run is to be done."""
-    journal = study / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[::2]))
-    for file in (*study.glob("cells.*"), *study.glob("runs.*"), *study.glob("study.xlsx")):
-        file.unlink()
-
-
 def folder_mutant(draw: random.Random, folder: Path, seeds: Path) -> list[str]:
     """A folder with one damaged file, and a command that reads it, goes on with it or writes over it."""
     kind = draw.choice(("run", "study", "begun", "begun", "planned"))

@@ -205,19 +205,23 @@ def _judged(status: object, out: str, err: str, arguments: Sequence[str]) -> tup
 
 @contextlib.contextmanager
 def _redirected(out: IO[bytes], err: IO[bytes]) -> Iterator[None]:
-    """Both streams lead to files. The descriptors stay: a panic of the core is seen by whoever looks on."""
-    kept = sys.stdout, sys.stderr
-    sys.stdout = open(out.fileno(), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(err.fileno(), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    """Both streams lead to files, also those that Python keeps apart, which own code may write to.
+
+    The descriptors stay: a panic of the core is seen by whoever looks on.
+    """
+    kept = sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__
+    streams = [open(file.fileno(), "w", encoding="utf-8", closefd=False) for file in (out, err)]  # noqa: SIM115
+    sys.stdout, sys.stderr = streams
+    sys.__stdout__, sys.__stderr__ = streams  # type: ignore[misc]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", ResourceWarning)
             yield
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        sys.stdout, sys.stderr = kept
+        for stream in streams:
+            stream.flush()
+        sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__ = kept  # type: ignore[misc]
 
 
 def _text(file: IO[bytes]) -> str:

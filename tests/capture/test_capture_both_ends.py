@@ -68,14 +68,7 @@ def test_both_ends_give_what_the_sender_gives(transport: str, loss: float, tmp_p
     assert alone.connections["rtt_min_ms"].min() >= 20
     for files in ([sender, receiver], [receiver, sender]):
         check(alone, analyze(files))
-    for share_of_sender, share_of_receiver in (
-        (0.97, 1),
-        (0.6, 1),
-        (0.2, 1),
-        (1, 0.97),
-        (1, 0.3),
-        (0.5, 0.5),
-    ):
+    for share_of_sender, share_of_receiver in SHARES:
         cut = []
         for file, share in ((sender, share_of_sender), (receiver, share_of_receiver)):
             content = file.read_bytes()

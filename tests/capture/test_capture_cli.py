@@ -253,12 +253,15 @@ def test_bad_options_are_messages(run_with_captures: tuple[Result, Path], anabra
     assert anabranch("capture", folder).returncode == 2
 
 
-def unprivileged() -> bool:
-    """Whether packets cannot be captured here."""
-    if not all(map(shutil.which, ("tcpdump", "unshare", "ip"))):
-        return True
+@pytest.fixture(scope="module")
+def can_capture() -> None:
+    """Skips where packets cannot be captured."""
+    for program in ("tcpdump", "unshare", "ip"):
+        if shutil.which(program) is None:
+            pytest.skip(f"not installed: {program}")
     command = ["unshare", "--net", "tcpdump", "--list-interfaces"]
-    return subprocess.run(command, capture_output=True, check=False).returncode != 0  # noqa: S603
+    if subprocess.run(command, capture_output=True, check=False).returncode:  # noqa: S603
+        pytest.skip("not here: the right to capture in a network namespace")
 
 
 TRANSFER = """
@@ -277,7 +280,7 @@ thread.join()
 """
 
 
-@pytest.mark.skipif(unprivileged(), reason="needs tcpdump, and the right to capture in a network namespace")
+@pytest.mark.usefixtures("can_capture")
 @pytest.mark.parametrize("interface", ["lo", "any"])
 def test_a_capture_of_tcpdump(interface: str, anabranch: Anabranch, tmp_path: Path) -> None:
     (tmp_path / "transfer.py").write_text(TRANSFER)
@@ -292,7 +295,7 @@ def test_a_capture_of_tcpdump(interface: str, anabranch: Anabranch, tmp_path: Pa
     subprocess.run(command, cwd=tmp_path, check=True, timeout=60)  # noqa: S603
     assert time.monotonic() - begin < 60
     if re.search(r"[1-9]\d* packets dropped by kernel", (tmp_path / "log").read_text()):
-        pytest.skip("the kernel dropped packets of the capture")
+        pytest.skip("by chance: the kernel dropped packets of the capture")
     done = anabranch("capture", "lo.pcap", "--json")
     assert done.returncode == 0, done.stderr
     (subflow,) = json.loads(done.stdout)["subflows"]

@@ -101,7 +101,7 @@ def tshark(file: Path, *arguments: str) -> list[str]:
     return ran.stdout.splitlines()
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not on the PATH")
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="not installed: tshark")
 def test_wireshark_follows_the_connection(run: tuple[Result, Path]) -> None:
     result, folder = run
     for name in ("source", "sink", "link"):

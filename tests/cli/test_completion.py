@@ -61,7 +61,7 @@ def test_a_command_is_completed(ask: Ask, shell: str, variables: dict[str, str])
     assert "report" not in answer
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="not installed: bash")
 def test_bash_completes_with_the_script(ask: Ask) -> None:
     lines = {"ro": "routes", "run --se": "--set --seed", "topology li": "list", "run x": ""}
     script = [ask("source_bash")]

@@ -69,7 +69,7 @@ def test_a_file_gets_no_escapes_and_no_blanks_at_line_ends(anabranch: Anabranch,
         assert re.findall(r"[ \t]+$", printed, re.MULTILINE) == []
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="not here: a full device")
 @pytest.mark.parametrize("arguments", [["topology", "list"], ["schema"], ["topology", "show", "grid"]])
 def test_a_full_disk_below_standard_output_is_one_message(tmp_path: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:

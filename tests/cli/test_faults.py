@@ -1,24 +1,21 @@
 """A few of the faults of ``attack/faults.py``, and that it notes what is wrong."""
 
-import importlib.util
+import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-FILE = Path(__file__).parents[2] / "attack" / "faults.py"
+ATTACK = Path(__file__).parents[2] / "attack"
 
 
 @pytest.fixture(scope="module")
-def faults() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("faults", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def faults() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ATTACK))
+    yield importlib.import_module("faults")
+    sys.path.remove(str(ATTACK))
 
 
 def test_faults_lose_nothing(faults: ModuleType) -> None:

@@ -66,9 +66,9 @@ def needs(*programs: str, root: bool = True) -> None:
     """Skips where a program is missing, or namespaces may not be made."""
     for program in programs:
         if shutil.which(program) is None and not Path(program).exists():
-            pytest.skip(f"{program} is not installed")
+            pytest.skip(f"not installed: {program}")
     if root and os.geteuid() != 0:
-        pytest.skip("needs root, for network namespaces")
+        pytest.skip("needs root: for network namespaces")
 
 
 def sh(*command: str, check: bool = True, cwd: Path | None = None) -> str:

@@ -212,7 +212,7 @@ def test_the_script_of_mininet_is_the_network(tmp_path: Path) -> None:
 
 
 def test_mininet_builds_the_topology(tmp_path: Path) -> None:
-    topo = pytest.importorskip("mininet.topo", reason="Mininet is not installed (pip install mininet)")
+    topo = pytest.importorskip("mininet.topo", reason="not installed: Mininet")
     assert topo is not None
     export(diamond('scheme = "ecmp"\n'), "mininet", tmp_path)
     scope: dict[str, object] = {"__name__": "topology", "__file__": str(tmp_path / "topology.py")}
@@ -290,7 +290,7 @@ CONTAINERLAB_MODULE = "github.com/srl-labs/containerlab@v0.60.0"
 def containerlabs_schema() -> dict[str, Any]:
     """Its own schema, from Go's module cache; skips the test without one. It asks no network."""
     if (go := shutil.which("go")) is None:
-        pytest.skip("needs Go, and there is none")
+        pytest.skip("not installed: Go")
     said = subprocess.run(
         [go, "mod", "download", "-json", CONTAINERLAB_MODULE],
         capture_output=True,
@@ -299,7 +299,7 @@ def containerlabs_schema() -> dict[str, Any]:
         env={**os.environ, "GOPROXY": "off", "GOFLAGS": "-mod=mod"},
     )
     if said.returncode:
-        pytest.skip(f"Go's module cache has no containerlab; try: go mod download {CONTAINERLAB_MODULE}")
+        pytest.skip(f"not installed: containerlab's schema (go mod download {CONTAINERLAB_MODULE})")
     folder = Path(json.loads(said.stdout)["Dir"])
     schema: dict[str, Any] = json.loads((folder / "schemas" / "clab.schema.json").read_text())
     return schema

@@ -196,7 +196,7 @@ def test_explicit_paths_by_segment_routing(tmp_path: Path) -> None:
     """Of a's flows to d, half go by b, and half of those from b over c."""
     needs("ip", "sysctl")
     if not has_srv6():
-        pytest.skip("this kernel has no SRv6 (CONFIG_IPV6_SEG6_LWTUNNEL)")
+        pytest.skip("not here: a kernel with SRv6 (CONFIG_IPV6_SEG6_LWTUNNEL)")
     export(diamond(CROSSED), "iproute2", tmp_path)
     with lab(tmp_path, "abs-"):
         # Each packet arrives from the start: no address is still being looked for elsewhere (RFC 4862, 5.4).

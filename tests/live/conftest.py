@@ -24,7 +24,7 @@ def can_run() -> None:
     try:
         check_machine(["cubic", "reno"])
     except LiveError as error:
-        pytest.skip(f"no live runs here: {error}")
+        pytest.skip(f"not here: live runs: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +33,7 @@ def can_join(can_run: None) -> None:  # noqa: ARG001 - skips
     try:
         check_machine(mptcp=True)
     except LiveError as error:
-        pytest.skip(f"no live runs of Multipath TCP here: {error}")
+        pytest.skip(f"not here: live runs of Multipath TCP: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +45,6 @@ def live_run(can_run: None) -> LiveRun:  # noqa: ARG001 - skips
             result = run(scenario, latest_us=LATEST_US, **arguments)
             if result.summary["live"]["valid"]:
                 return result
-        pytest.skip(f"the machine is too busy: {result.summary['live']['not_valid']}")
+        pytest.skip(f"by chance: the machine is too busy: {result.summary['live']['not_valid']}")
 
     return valid

@@ -34,7 +34,7 @@ def programs() -> tuple[HostProgram, ...]:
 
 
 @pytest.mark.skipif(
-    shutil.which("iperf3") is None or shutil.which("curl") is None, reason="no iperf3 or curl"
+    not all(map(shutil.which, ("iperf3", "curl"))), reason="not installed: iperf3 and curl, one or both"
 )
 def test_iperf3_and_curl_cross_abilene_while_a_link_fails(live_run: LiveRun, tmp_path: Path) -> None:
     scenario = Scenario.load(EXAMPLE).replace(

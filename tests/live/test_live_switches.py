@@ -35,7 +35,7 @@ def can_switch(can_run: None) -> None:  # noqa: ARG001 - skips
     try:
         switched.check_switches()
     except LiveError as error:
-        pytest.skip(f"no switches here: {error}")
+        pytest.skip(f"not installed: {error}")
 
 
 def two_paths(duration: str = "4 s", flows: int = 6, **tables: Any) -> Scenario:

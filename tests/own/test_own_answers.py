@@ -15,7 +15,7 @@ from anabranch.own import consent
 from anabranch.own.code_files import read_code
 from anabranch.own.kept_answers import AnswersError, answers_file, keep_answers, read_answers
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of another user")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a file of another user")
 
 
 @pytest.fixture(autouse=True)

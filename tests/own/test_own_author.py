@@ -61,7 +61,7 @@ def test_trust_is_kept_by_content(user: Path) -> None:
     assert as_user(anabranch(*command[0]), user / "work").returncode == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="about root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it is about root")
 def test_root_is_asked_about_his_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tries.lay(tmp_path, x__py=tries.hostile(tmp_path))

@@ -51,7 +51,7 @@ def tried() -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("name", tries.TRIES)
 def test_nothing_runs_without_consent(name: str, tried: dict[str, Any]) -> None:
     if name == "a_file_of_another_user" and os.geteuid() != 0:
-        pytest.skip("only root can make a file of another user")
+        pytest.skip("needs root: for a file of another user")
     found = tried[name]
     assert not found["ran"]
     if name not in NOT_CONSENT:

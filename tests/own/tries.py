@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
+import marshal
 import os
 import pickle
 import shutil
@@ -67,6 +68,13 @@ def lay(place: Path, python: str = "x.py:C", text: str = CONTROL, **files: str) 
     for name, content in files.items():
         (place / name.replace("__", ".", 1)).write_text(content)
     return place / "s.toml"
+
+
+def bytecode(source: str, modified_s: int = 0, size: int = 0) -> bytes:
+    """A compiled file (PEP 552) of a source that was changed then, and had so many bytes."""
+    fields = (0, modified_s, size)
+    head = importlib.util.MAGIC_NUMBER + b"".join(field.to_bytes(4, "little") for field in fields)
+    return head + marshal.dumps(compile(source, "beside", "exec"))
 
 
 def manifest(
@@ -196,52 +204,44 @@ def own_scenario_code_in_a_result(folder: Path) -> None:
     Scenario.load(lay(folder / "work", "got/x.py:C")).run()
 
 
-@attempt
-def a_module_beside(folder: Path) -> None:
+def received(folder: Path, python: str, files: dict[str, str]) -> Path:
+    """A scenario that was received, and files by their names from its folder on."""
     here(folder)
-    anabranch.run(lay(folder / "got", "mine:C", mine__py=hostile(folder)))
+    scenario = lay(folder / "got", python)
+    for name, content in files.items():
+        file = folder / "got" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(content)
+    return scenario
 
 
-@attempt
-def a_package_beside(folder: Path) -> None:
-    here(folder)
-    file = lay(folder / "got", "packed_beside:C")
-    (folder / "got" / "packed_beside").mkdir()
-    (folder / "got" / "packed_beside" / "__init__.py").write_text(hostile(folder))
-    Scenario.load(file).run()
+HOSTILE = "hostile"
+"""In place of code that leaves a file."""
+OF_FILES: dict[str, tuple[str, dict[str, str]]] = {
+    "a_module_beside": ("mine:C", {"mine.py": HOSTILE}),
+    "a_package_beside": ("packed_beside:C", {"packed_beside/__init__.py": HOSTILE}),
+    "a_module_of_a_package_beside": (
+        "packed_deep.inner:C", {"packed_deep/__init__.py": HOSTILE, "packed_deep/inner.py": HARMLESS},
+    ),
+    "a_package_without_init": ("packed_bare.inner:C", {"packed_bare/inner.py": HOSTILE}),
+    "code_by_an_absolute_path": ("FOLDER/y.py:C", {"../y.py": HOSTILE}),
+    "code_by_dots": ("../y.py:C", {"../y.py": HOSTILE}),
+    "a_module_of_the_current_folder": ("tool:C", {"../work/tool.py": HOSTILE}),
+}  # fmt: skip
+"""The code that a received scenario names, and where it lies."""
 
 
-@attempt
-def a_module_of_a_package_beside(folder: Path) -> None:
-    here(folder)
-    file = lay(folder / "got", "packed_deep.inner:C")
-    (folder / "got" / "packed_deep").mkdir()
-    (folder / "got" / "packed_deep" / "__init__.py").write_text(hostile(folder))
-    (folder / "got" / "packed_deep" / "inner.py").write_text(HARMLESS)
-    Scenario.load(file).run()
+def of_files(python: str, files: dict[str, str]) -> Try:
+    """A try with code in files."""
+
+    def run(folder: Path) -> None:
+        texts = {name: hostile(folder) if text == HOSTILE else text for name, text in files.items()}
+        Scenario.load(received(folder, python.replace("FOLDER", str(folder)), texts)).run()
+
+    return run
 
 
-@attempt
-def a_package_without_init(folder: Path) -> None:
-    here(folder)
-    file = lay(folder / "got", "packed_bare.inner:C")
-    (folder / "got" / "packed_bare").mkdir()
-    (folder / "got" / "packed_bare" / "inner.py").write_text(hostile(folder))
-    Scenario.load(file).run()
-
-
-@attempt
-def code_by_an_absolute_path(folder: Path) -> None:
-    here(folder)
-    (folder / "y.py").write_text(hostile(folder))
-    Scenario.load(lay(folder / "got", f"{folder}/y.py:C")).run()
-
-
-@attempt
-def code_by_dots(folder: Path) -> None:
-    here(folder)
-    (folder / "y.py").write_text(hostile(folder))
-    Scenario.load(lay(folder / "got", "../y.py:C")).run()
+TRIES |= {name: of_files(*given) for name, given in OF_FILES.items()}
 
 
 @attempt
@@ -251,12 +251,6 @@ def code_by_a_link(folder: Path) -> None:
     (folder / "y.py").write_text(hostile(folder))
     (folder / "got" / "x.py").symlink_to(folder / "y.py")
     Scenario.load(file).run()
-
-
-@attempt
-def a_module_of_the_current_folder(folder: Path) -> None:
-    (here(folder) / "tool.py").write_text(hostile(folder))
-    Scenario.load(lay(folder / "got", "tool:C")).run()
 
 
 @attempt
@@ -305,11 +299,7 @@ def known_code_with_compiled_code_beside(folder: Path) -> None:
     status = source.stat()
     cached = Path(importlib.util.cache_from_source(str(source)))
     cached.parent.mkdir()
-    import marshal  # noqa: PLC0415 - as an attacker would
-
-    head = importlib.util.MAGIC_NUMBER + (0).to_bytes(4, "little")
-    head += int(status.st_mtime).to_bytes(4, "little") + status.st_size.to_bytes(4, "little")
-    cached.write_bytes(head + marshal.dumps(compile(hostile(folder), str(source), "exec")))
+    cached.write_bytes(bytecode(hostile(folder), int(status.st_mtime), status.st_size))
     Scenario.load(file).run()
 
 
@@ -319,12 +309,7 @@ def known_code_with_bytecode_alone(folder: Path) -> None:
     agreed(folder, x__py=code)
     here(folder)
     file = lay(folder / "got", x__py=code)
-    import marshal  # noqa: PLC0415 - as an attacker would
-
-    head = importlib.util.MAGIC_NUMBER + bytes(12)
-    (folder / "got" / "beside_five.pyc").write_bytes(
-        head + marshal.dumps(compile(hostile(folder), "b", "exec"))
-    )
+    (folder / "got" / "beside_five.pyc").write_bytes(bytecode(hostile(folder)))
     Scenario.load(file).run()
 
 

@@ -46,9 +46,9 @@ class Reader:
 @pytest.fixture(scope="module")
 def browser() -> Iterator["playwright.Browser"]:
     """A Chromium; the test is skipped where there is none."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="not installed: Playwright")
     if BROWSER is None:
-        pytest.skip("no Chromium (Debian: apt install chromium), and ANABRANCH_BROWSER names none")
+        pytest.skip("not installed: Chromium, and ANABRANCH_BROWSER names none")
     with playwright.sync_playwright() as started:
         # The sandbox needs rights that a container does not have; the pages are our own.
         browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])

@@ -11,7 +11,7 @@ from reader import Reader
 from anabranch import Result, Scenario
 from anabranch.report.html import save_run_report, save_study_report
 
-playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+playwright = pytest.importorskip("playwright.sync_api", reason="not installed: Playwright")
 
 TEN_THOUSAND = """
 title = "Ten thousand flows"

@@ -10,7 +10,7 @@ from anabranch import Result, Scenario
 from anabranch.report.html import save_run_report
 from anabranch.report.html.run_data import run_document
 
-pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+pytest.importorskip("playwright.sync_api", reason="not installed: Playwright")
 
 TWO = """
 [network]

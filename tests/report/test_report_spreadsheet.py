@@ -271,7 +271,7 @@ def test_a_file_in_the_place_of_the_folder_is_an_error_with_a_remedy(
         write_outputs(lines, tmp_path / "out")
 
 
-@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="not installed: LibreOffice")
 def test_libreoffice_reads_the_numbers_and_draws_the_charts(blocks: MadeStudy, tmp_path: Path) -> None:
     file = save_spreadsheet(blocks, tmp_path / "study.xlsx")
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"

@@ -1,7 +1,9 @@
 """A small part of ``make attack``, and that its checks notice what they are for."""
 
+import contextlib
 import importlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,36 +14,67 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import polars as pl
 import pytest
 
-from anabranch import Scenario, ScenarioError
+import anabranch.result as result_module
+from anabranch import Scenario, ScenarioError, cli
+from anabranch.console import print_json
+from anabranch.report import spreadsheet
+from anabranch.report.html import latency_data, multipath_data, run_data
+from anabranch.report.html.encode import embedded, table_columns
+from anabranch.result import csv_bytes
+from anabranch.study import store
 
 ROOT = Path(__file__).parents[2]
 Attack = Callable[[str], ModuleType]
 
 
+MODULES = (
+    "clocks",
+    "dumbbells",
+    "own_code",
+    "received",
+    "worker",
+    "mutation",
+    "mutants",
+    "inputs",
+    "draws",
+    "invariants",
+    "orders",
+    "orders_files",
+)
+
+
+@contextlib.contextmanager
+def modules() -> Iterator[Attack]:
+    """The modules of the attack, anew."""
+    before = {name: sys.modules.pop(name) for name in MODULES if name in sys.modules}
+    sys.path.insert(0, str(ROOT / "attack"))
+    try:
+        yield importlib.import_module
+    finally:
+        sys.path.remove(str(ROOT / "attack"))
+        for name in MODULES:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the mutants damage."""
+    folder = tmp_path_factory.mktemp("attack") / "seeds"
+    with modules() as attack:
+        attack("mutants").write_seeds(folder)
+    return folder
+
+
 @pytest.fixture
-def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
-    """The modules of the attack."""
-    monkeypatch.syspath_prepend(str(ROOT / "attack"))
-    names = (
-        "clocks",
-        "own_code",
-        "received",
-        "worker",
-        "mutation",
-        "mutants",
-        "inputs",
-        "draws",
-        "invariants",
-        "orders",
-        "orders_files",
-    )
-    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    yield importlib.import_module
-    for name in names:
-        sys.modules.pop(name, None)
-    sys.modules.update(before)
+def attack(seeds: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
+    """The modules of the attack, whose seeds are made once."""
+    with modules() as attack:
+        monkeypatch.setattr(attack("mutants"), "write_seeds", lambda folder: shutil.copytree(seeds, folder))
+        yield attack
 
 
 def test_three_mutants_of_each_kind_are_no_defects(attack: Attack, tmp_path: Path) -> None:
@@ -113,6 +146,7 @@ def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None
     [
         ("raise KeyError(1)", "traceback"),
         ("print('\\x1b[2J')", "traceback"),
+        ("print('{}'); print('\\x1b[2J', file=sys.__stderr__)", "traceback"),
         ("sys.exit(3)", "traceback"),
         ("sys.exit(2)", "traceback"),
         ("bytearray(3 * 2**30)", "memory"),
@@ -141,7 +175,9 @@ def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Non
     stand_in = tmp_path / "path" / "sitecustomize.py"
     stand_in.parent.mkdir()
     stand_in.write_text(
-        "import os, signal, sys, time\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        "import os, signal, sys, time, types\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        # It draws nothing, and Matplotlib takes a second.
+        "    sys.modules['anabranch.report.plots.every'] = types.ModuleType('every')\n"
         "    import anabranch.cli\n    from anabranch.signals import ending, exit_status\n"
         "    def main():\n        try:\n            with ending():\n"
         f"                {code}\n"
@@ -302,11 +338,12 @@ def test_every_relation_between_columns_notices_what_breaks_it(attack: Attack) -
     for number in range(40):
         draw = random.Random(f"3 orders {number}")  # noqa: S311 - a test
         try:
-            result = Scenario.from_data(orders.enriched(draw, draws.scenario(draw))).run()
+            data = orders.enriched(draw, draws.scenario(draw))
+            result = Scenario.from_data(data).run()
         except ScenarioError:
             continue
         results.append(orders.rows_of(result.tables))
-        assert list(orders.violations(results[-1])) == []
+        assert list(orders.violations(results[-1], trains=orders.has_trains(data))) == []
     # What is broken: table, column, and by how much.
     broken: dict[object, tuple[str, str, float]] = {}
     for order in orders.ORDERS:
@@ -346,3 +383,167 @@ def test_an_empty_folder_that_a_kill_has_left_is_no_defect(attack: Attack, tmp_p
     full = {f"left lying: {name}" for name in (".anabranch-fedcba9876543210", ".other")}
     assert told["SIGKILL"] == full
     assert told["SIGTERM"] == full | {"left lying: .anabranch-0123456789abcdef"}
+
+
+FORMS = {
+    "network": TWO["network"],
+    "traffic": [
+        {"from": "h0", "to": "h1", "flows": 2, "size": "100 kB", "transport": "newreno"},
+        {"from": "h0", "to": "h1", "size": "20 kB", "transport": "mptcp"},
+        {"from": "h0", "to": "h1", "application": {"kind": "ping"}},
+    ],
+    "run": {"duration": "1000 ms"},
+}
+"""Every table of a page has a row."""
+
+
+def emptied(columns: list[Any]) -> list[Any]:
+    return [column | {"data": {"kind": "f4", "base64": ""}} for column in columns]
+
+
+def exchanged(columns: list[Any]) -> list[Any]:
+    """The first has the numbers of another."""
+    first, *others = columns
+    numbers = next(other["data"] for other in others if other["data"] != first["data"])
+    return [first | {"data": numbers}, *others]
+
+
+@pytest.mark.parametrize("table", ["flows", "links", "connections", "subflows", "datagram_flows"])
+@pytest.mark.parametrize(
+    ("broken", "complaint"),
+    [
+        (emptied, "row 0: inf"),
+        (lambda columns: columns[:-1], "is not there"),
+        (exchanged, "row 0"),
+    ],
+)
+def test_a_page_that_shows_other_numbers_is_noticed(
+    attack: Attack, monkeypatch: pytest.MonkeyPatch, table: str, broken: Callable[[Any], Any], complaint: str
+) -> None:
+    orders_files = attack("orders_files")
+    result = Scenario.from_data(FORMS).run()
+    declared = {
+        "flows": run_data.FLOW_COLUMNS,
+        "links": None,
+        "connections": multipath_data.CONNECTION_COLUMNS,
+        "subflows": multipath_data.SUBFLOW_COLUMNS,
+        "datagram_flows": latency_data.COLUMNS,
+    }
+
+    def page() -> str:
+        return f'<script type="application/json" id="data">{embedded(run_data.run_document(result))}</script>'
+
+    assert list(orders_files.differences_of_page(page(), result.tables)) == []
+    for module in (run_data, multipath_data, latency_data):
+
+        def written(rows: Any, wanted: Any) -> Any:
+            is_meant = wanted is declared[table] or (table == "links" and isinstance(wanted, list))
+            return broken(table_columns(rows, wanted)) if is_meant else table_columns(rows, wanted)
+
+        monkeypatch.setattr(module, "table_columns", written)
+    found = list(orders_files.differences_of_page(page(), result.tables))
+    assert any(line.startswith(f"page: {table}.") and complaint in line for line in found), found
+
+
+def test_what_json_and_parquet_do_not_show_is_noticed(
+    attack: Attack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    orders_files, scenario = attack("orders_files"), Scenario.from_data(FORMS)
+    result = scenario.run()
+
+    def complaints(name: str) -> list[str]:
+        (tmp_path / name).mkdir()
+        return list(orders_files.differences(scenario, result, tmp_path / name))
+
+    assert complaints("whole") == []
+    breaks: dict[str, Callable[[Any], Any]] = {
+        "has 2 rows of 3": lambda document: document | {"flows": document["flows"][1:]},
+        "row 0: flow is 2": lambda document: document | {"flows": document["flows"][::-1]},
+        "has the tables": lambda document: {key: document[key] for key in document if key != "flows"},
+        "has other columns": lambda document: (
+            document | {"flows": [{"flow": row["flow"]} for row in document["flows"]]}
+        ),
+    }
+    for number, (complaint, broken) in enumerate(breaks.items()):
+        with monkeypatch.context() as patch:
+            patch.setattr(cli, "print_json", lambda document, broken=broken: print_json(broken(document)))
+            assert any(complaint in line for line in complaints(f"{number}")), complaint
+    write = result_module.write_parquet
+    monkeypatch.setattr(result_module, "write_parquet", lambda table, file: write(table.reverse(), file))
+    assert "flows.parquet is not the table" in complaints("reversed")
+
+
+def test_what_files_of_a_study_have_elsewhere_is_noticed(
+    attack: Attack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Values of runs and cells that are in the files, and in the wrong row or column."""
+    orders_files = attack("orders_files")
+    # Losses are drawn, so that no two runs are the same.
+    links = [link | {"loss": 0.05} for link in TWO["network"]["link"]]
+    scenario = Scenario.from_data(FORMS | {"network": TWO["network"] | {"link": links}})
+    frame, rows = spreadsheet._Sheets._frame, spreadsheet._Layout.rows
+
+    def elsewhere(self: Any, name: str, table: pl.DataFrame) -> None:
+        frame(
+            self, name, table.select(pl.all().shift(1, fill_value=7)) if name == "Cells" else table.reverse()
+        )
+
+    def printed(document: Any) -> None:
+        print_json({**document, "cells": [{**document["cells"][0], "runs": 7}]})
+
+    monkeypatch.setattr(store, "csv_bytes", lambda table: csv_bytes(table.reverse()))
+    monkeypatch.setattr(spreadsheet._Sheets, "_frame", elsewhere)
+    monkeypatch.setattr(
+        spreadsheet._Layout, "rows", lambda self, block: (row[::-1] for row in rows(self, block))
+    )
+    monkeypatch.setattr(cli, "print_json", printed)
+    found = list(orders_files.differences_of_study(scenario, tmp_path / "study"))
+    for complaint in (
+        "runs.csv, row 0: run is 1",
+        "study.xlsx: Runs, row 0: run is 1",
+        "study.xlsx: Cells, row 0: cell is 7",
+        "study.xlsx: delivered in all (Mbps), mean is",
+        "study --json, row 0: runs is 7",
+    ):
+        assert any(line.startswith(complaint) for line in found), (complaint, found)
+
+
+def test_drops_of_links_that_no_flow_has_are_noticed(attack: Attack) -> None:
+    orders = attack("orders")
+    result = Scenario.from_data(TWO | {"run": {"duration": "1 s", "link_series": True}}).run()
+    rows = orders.rows_of(result.tables)
+    for change, trains, told in ((1, False, True), (1, True, True), (0, False, False)):
+        links = [dict(row) for row in rows["links"]]
+        links[0]["drops_queue"] += change
+        found = list(orders.violations({**rows, "links": links}, trains=trains))
+        assert any(line.endswith(orders.DROPS_REASON) for line in found) == told
+    flows = [row | {"drops_random": 3, "drops_data": 3, "segments_sent": row["segments_sent"] + 3}
+             for row in rows["flows"]]  # fmt: skip
+    for trains in (False, True):
+        found = list(orders.violations({**rows, "flows": flows}, trains=trains))
+        assert any(line.endswith(orders.DROPS_REASON) for line in found) != trains
+
+
+def run_attack(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "attack"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
+
+
+def test_the_page_of_some_parts_says_so_and_has_their_sections(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    done = run_attack(
+        "--parts", "scenarios", "--scenarios", 1, "--jobs", 1, "--folder", tmp_path, "--page", page
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text(encoding="utf-8")
+    assert f"attack --parts scenarios --scenarios 1 --jobs 1 --folder {tmp_path} --page {page}`" in text
+    assert ", 1 process, " in text
+    assert "Parts that were left out: inputs, orders, faults, places, users.\n" in text
+    assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Random scenarios"]
+    assert "Of 1 random scenario, 1 is clean." in text
+
+
+def test_no_processes_are_refused() -> None:
+    done = run_attack("--jobs", 0)
+    assert done.returncode == 2
+    assert "--jobs: 0 does nothing; take 1 or more" in done.stderr

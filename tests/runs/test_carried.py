@@ -15,7 +15,7 @@ from anabranch.errors import ResultError
 from anabranch.folders import replacing
 from anabranch.folders.directory import Directory
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: beside a second user")
 
 
 @contextmanager

@@ -41,7 +41,8 @@ def can_mount() -> bool:
         return False
 
 
-needs_root = pytest.mark.skipif(not can_mount(), reason="needs root, for mount namespaces")
+WHY_NOT = "needs root: to mount" if os.geteuid() else "not here: a kernel that lets root mount"
+needs_root = pytest.mark.skipif(not can_mount(), reason=WHY_NOT)
 
 
 def mounted(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:

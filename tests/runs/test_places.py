@@ -59,7 +59,7 @@ def test_a_command_that_does_not_end_by_itself_is_wrong(
     assert outcome.wrong == (f"{answer}: it waits",)
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, beside a second user")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: beside a second user")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def two_users(places: ModuleType) -> ModuleType:
     assert places.INPUTS  # it lies beside this one
     module = importlib.import_module("two_users")
     if why := module.hindrance():
-        pytest.skip(f"needs root, that can be another user: {why}")
+        pytest.skip(f"needs root: that can be another user: {why}")
     return module
 
 

@@ -16,7 +16,7 @@ from anabranch.folders import write_whole
 from anabranch.folders.directory import Directory
 
 NOBODY = 65534
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files to a second user")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: to give files to a second user")
 
 
 class Reader(threading.Thread):
@@ -100,7 +100,7 @@ def test_an_open_file_goes_on_where_it_was(name: str, tmp_path: Path) -> None:
         write_whole(Path("/dev/fd/9999"), b"")
 
 
-@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs /dev/shm, which Linux has")  # noqa: S108
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="not here: /dev/shm, which Linux has")  # noqa: S108
 def test_a_folder_below_dev_is_as_any_other(precious: Path) -> None:
     """``/dev/shm`` is a folder in which everybody may write."""
     folder = Path(f"/dev/shm/anabranch-{os.getpid()}")  # noqa: S108 - of its own

@@ -28,7 +28,7 @@ def test_a_large_table_is_never_in_memory_as_a_file(tmp_path: Path, monkeypatch:
     assert (tmp_path / "by_polars.parquet").read_bytes() == (tmp_path / "large.parquet").read_bytes()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="not here: Linux, whose device it is")
 @pytest.mark.parametrize("rows", [1, 1_000_000])
 def test_a_full_disk_is_the_error_of_the_system(rows: int) -> None:
     with pytest.raises(OSError, match="No space left") as full:

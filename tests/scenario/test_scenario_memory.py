@@ -110,7 +110,7 @@ def peak_bytes(made: Scenario) -> int:
     return int(done.stdout) * 1024
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="not here: Linux, whose peak it is")
 def test_the_estimate_of_a_flow_is_near_its_peak() -> None:
     few, many = 5_000, 45_000
     a_flow = (peak_bytes(scenario(many)) - peak_bytes(scenario(few))) / (many - few)

@@ -18,7 +18,7 @@ from anabranch.study.local import run_locally
 from .conftest import SCENARIO, Anabranch, Write, contents
 from .test_study_runs import DEADLY
 
-distributed = pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed", reason="not installed: distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

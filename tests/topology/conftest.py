@@ -20,7 +20,9 @@ def zoo_files() -> dict[str, bytes]:
     """Every GraphML file of the Topology Zoo by the graph's name; skips where the archive is not there."""
     path = zoo_archive_path()
     if not path.is_file():
-        pytest.skip(f"no Topology Zoo archive at {path}; set ANABRANCH_ZOO_ARCHIVE to its path")
+        pytest.skip(
+            f"not here: the archive of the Topology Zoo at {path}; set ANABRANCH_ZOO_ARCHIVE to its path"
+        )
     files = {}
     with tarfile.open(path) as archive:
         for member in archive:

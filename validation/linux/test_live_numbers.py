@@ -29,7 +29,7 @@ def test_every_case_has_a_name_and_bounds_say_where_they_come_from() -> None:
 @pytest.mark.parametrize("name", [name for name in OWN if name.partition("-")[0] not in ("ping", "mprc")])
 def test_the_simulation_keeps_the_bounds_of_a_case(name: str) -> None:
     if name in SCATTER:
-        pytest.skip("one run of five that scatter")
+        pytest.skip("by chance: one run of five that scatter")
     case = OWN[name]
     found = case.values(Scenario.from_data(case.document).run(), Path())
     assert set(case.bounds) <= set(found)

@@ -89,6 +89,16 @@ impl Quantity {
         }
     }
 
+    /// What is not refused as too fine.
+    const fn whole(self) -> &'static str {
+        match self {
+            Self::Packets | Self::Segments => "write a whole number of them",
+            Self::Span | Self::Rate | Self::Bytes | Self::Speed => {
+                "a value is rounded where that changes it by less than a thousandth, and not here"
+            }
+        }
+    }
+
     const fn noun(self) -> &'static str {
         match self {
             Self::Span => "a time",
@@ -150,12 +160,14 @@ pub enum ParseError {
         units: String,
     },
     /// The value is not a whole number of base units, nor close to one.
-    #[error("{read:?} is finer than the smallest unit, {smallest}")]
+    #[error("{read:?} is finer than the smallest unit, {smallest}; {remedy}")]
     TooFine {
         /// The text.
         read: String,
         /// The base unit.
         smallest: &'static str,
+        /// What is not refused.
+        remedy: &'static str,
     },
     /// The value does not fit 64 bits.
     #[error("{read:?} is too large")]
@@ -235,7 +247,7 @@ fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
     let smallest = quantity.units()[0].0;
     match decimal.times(scale, quantity.part_rounded()) {
         Scaled::Whole(value) => Ok(value),
-        Scaled::Fraction => Err(ParseError::TooFine { read: read(), smallest }),
+        Scaled::Fraction => Err(ParseError::TooFine { read: read(), smallest, remedy: quantity.whole() }),
         Scaled::Overflow => Err(ParseError::TooLarge { read: read() }),
     }
 }
@@ -333,7 +345,11 @@ mod tests {
             ("fast", "\"fast\" is not a rate"),
             ("-5 Mbps", "\"-5 Mbps\" is not a rate"),
             ("NaN Mbps", "\"NaN Mbps\" is not a rate"),
-            ("1.5 bps", "\"1.5 bps\" is finer than the smallest unit, bps"),
+            (
+                "1.5 bps",
+                "\"1.5 bps\" is finer than the smallest unit, bps; a value is rounded where that changes it by less \
+                 than a thousandth, and not here",
+            ),
             ("99999999999 Gbps", "\"99999999999 Gbps\" is too large"),
         ];
         for (text, start) in cases {

@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from anabranch.cli import app
 from anabranch.errors import LiveError
+from anabranch.live.machine import check_machine
+from anabranch.live.switches.run import check_switches
 from anabranch_publications.papers import LIVE_PAPERS, Context, live_runs, reproduce
 from anabranch_publications.papers.live_runs import check_live
 from anabranch_publications.papers.semper.live import two_hosts
@@ -19,9 +21,13 @@ from anabranch_publications.papers.tcpbp.network import LINKS
 def test_a_figure_runs_on_real_switches(tmp_path: Path) -> None:
     """Two hosts fill two paths with the kernel's Multipath TCP: nearly all of what headers leave."""
     try:
-        check_live(mptcp=True)
+        check_machine(["cubic"], mptcp=True)
     except LiveError as error:
-        pytest.skip(f"no switches here: {error}")
+        pytest.skip(f"not here: live runs of Multipath TCP: {error}")
+    try:
+        check_switches()
+    except LiveError as error:
+        pytest.skip(f"not installed: {error}")
     outcome = reproduce(LIVE_PAPERS["semper"], "6", Context(tmp_path, quick=True))
     (figure,) = outcome.figures
     total, opened = figure.findings

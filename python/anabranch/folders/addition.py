@@ -106,6 +106,7 @@ class Addition:
         if manifest is None:
             # From here on, whatever happens, the folder is known as ours.
             self._begun = True
+            _make_way(self._folder, _there(self._folder, [MANIFEST]))
             self._record()
         self._renew()
 
@@ -289,7 +290,8 @@ class Addition:
             raise ResultError(f"{self.place}: has a result of another kind ({kind}); choose another name")
         else:
             self._manifest = manifest or self._manifest
-            self._refuse(self._in_the_way(self._folder, self._claims, {}))
+            unknown = _there(self._folder, [MANIFEST] if manifest is None else [])
+            self._refuse([*unknown, *self._in_the_way(self._folder, self._claims, {})])
 
     def _refuse(self, obstacles: list[str]) -> None:
         if obstacles and not self._replace:
@@ -361,6 +363,10 @@ class Addition:
             ):
                 obstacles.add(name)
         return sorted(obstacles)
+
+
+def _there(folder: Directory, names: Iterable[str]) -> list[str]:
+    return [name for name in names if folder.entry(name) is not None]
 
 
 def _is_free_or_folder(folder: Directory, name: str) -> bool:
