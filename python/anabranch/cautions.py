@@ -88,23 +88,40 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
             return
 
 
-def _after_the_end(setup: Setup) -> Iterator[str]:
-    """Flows that begin when the run is over, entry by entry."""
+def late_flows(setup: Setup) -> dict[str, tuple[int, int]]:
+    """By traffic entry: how many flows begin when the run is over, and how many it asks for."""
     flows, end = setup.flows, setup.duration
     late, every = (np.bincount(which, minlength=len(flows.entries))
                    for which in (flows.entry[flows.start >= end], flows.entry))  # fmt: skip
-    counts = {entry.name: (int(late[n]), int(every[n])) for n, entry in enumerate(flows.entries) if late[n]}
-    for flow in setup.datagrams:
-        name = flow.name.rpartition(".")[0]
+    counts: dict[str, tuple[int, int]] = {}
+
+    def add(name: str, late: int, asked: int) -> None:
         before = counts.get(name, (0, 0))
-        counts[name] = (before[0] + (flow.start >= end), before[1] + 1)
-    for name, (count, of) in counts.items():
-        if count:
-            yield (
-                f"{name}: {count:,} of {of:,} flows {'begins' if count == 1 else 'begin'} when the run is "
-                f"over, at {Span(end).text}, and nothing of them is in the results; give a longer "
-                "run.duration, or an earlier start"
-            )
+        counts[name] = (before[0] + late, before[1] + asked)
+
+    for number, entry in enumerate(flows.entries):
+        # By a matrix, an entry of the scenario is one of these for each pair.
+        add(entry.name, int(late[number]), int(every[number]))
+    for flow in setup.datagrams:
+        add(flow.name.rpartition(".")[0], int(flow.start >= end), 1)
+    for name, missing in setup.never_begun.items():
+        add(name, missing, missing)
+    return counts
+
+
+def late_note(late: int, asked: int, end: str) -> str:
+    """What is said of flows that begin when a run is over, ``end`` being when that is."""
+    return (
+        f"{late:,} of {asked:,} flows {'begins' if late == 1 else 'begin'} after the end{end}, and nothing "
+        "of them is in the results; give a longer run.duration, or an earlier start"
+    )
+
+
+def _after_the_end(setup: Setup) -> Iterator[str]:
+    """Flows that begin when the run is over, entry by entry."""
+    for name, (late, asked) in late_flows(setup).items():
+        if late:
+            yield f"{name}: {late_note(late, asked, f' of the run, {Span(setup.duration).text}')}"
 
 
 def _unheard_addresses(setup: Setup) -> Iterator[str]:

@@ -97,12 +97,60 @@ transport = "newreno"
     assert result.summary["completion"]["flows"] == 40
     assert any(
         warning.startswith(
-            "late: 1 of 1 flows begins when the run is over, at 6 s, and nothing of them is in the results"
+            "late: 1 of 1 flows begins after the end of the run, 6 s, and nothing of them is in the results"
         )
         for warning in result.summary["warnings"]
     )
     others = result.flows.filter(~pl.col("name").str.starts_with("traffic"))
     assert others["completion_s"].null_count() == others["completion_more_than_s"].null_count() == 2
+
+
+def late(entry: str, duration: str = "2 s") -> list[str]:
+    """The warnings about flows that begin too late, of one entry beside another that is in time."""
+    text = f"""
+[network]
+topology = "dumbbell"
+links = {{ capacity = "10 Mbps", delay = "1 ms" }}
+[[traffic]]
+name = "in-time"
+from = "left1"
+to = "right1"
+size = "1 kB"
+[[traffic]]
+name = "arriving"
+from = "left1"
+to = "right1"
+{entry}
+[run]
+duration = "{duration}"
+"""
+    found = Scenario.loads(text).run().summary["warnings"]
+    return [warning.partition(", and nothing")[0] for warning in found if "after the end" in warning]
+
+
+@pytest.mark.parametrize("what", ['size = "1 kB"', 'application = { kind = "udp", rate = "1 Mbps", packet = "500 B" }',
+                                  'application = { kind = "ping" }'])  # fmt: skip
+def test_flows_that_never_begin_are_counted_though_none_is_made(what: str) -> None:
+    # One a second: at 0 and 1 s, and the third one when the run is over.
+    arriving = f'{what}\nflows = 30\ninter_arrival = "1 s"\n'
+    assert late(arriving) == ["arriving: 28 of 30 flows begin after the end of the run, 2 s"]
+    assert late(arriving + 'start = "1.5 s"') == [
+        "arriving: 29 of 30 flows begin after the end of the run, 2 s"
+    ]
+    assert late(arriving + 'start = "2 s"') == [
+        "arriving: 30 of 30 flows begin after the end of the run, 2 s"
+    ]
+    assert late(arriving, "30 s") == []
+
+
+def test_flows_that_nobody_asks_for_are_not_missed() -> None:
+    # As many as arrive; and none begins at or after its stop: at 0, 1, 2, 3 and 4 s there are five.
+    arriving = 'size = "1 kB"\ninter_arrival = "1 s"\n'
+    assert late(arriving + 'flows = "unlimited"') == []
+    assert late(arriving + 'flows = 30\nstop = "1.5 s"') == []
+    assert late(arriving + 'flows = 30\nstop = "5 s"') == [
+        "arriving: 3 of 5 flows begin after the end of the run, 2 s"
+    ]
 
 
 def tables(result: Result) -> dict[str, pl.DataFrame]:

@@ -125,6 +125,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
         planner=planner,
         demand=demand,
         own_routes=tuple(own_routes.routes),
+        never_begun=dict(flows.never_begun),
         provenance=tuple(network.provenance),
         own=own.makers,
         agreement=own.agreement if own.makers else None,
