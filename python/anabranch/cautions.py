@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
+from anabranch.censored import late_note
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
@@ -109,19 +110,11 @@ def late_flows(setup: Setup) -> dict[str, tuple[int, int]]:
     return counts
 
 
-def late_note(late: int, asked: int, end: str) -> str:
-    """What is said of flows that begin when a run is over, ``end`` being when that is."""
-    return (
-        f"{late:,} of {asked:,} flows {'begins' if late == 1 else 'begin'} after the end{end}, and nothing "
-        "of them is in the results; give a longer run.duration, or an earlier start"
-    )
-
-
 def _after_the_end(setup: Setup) -> Iterator[str]:
     """Flows that begin when the run is over, entry by entry."""
     for name, (late, asked) in late_flows(setup).items():
         if late:
-            yield f"{name}: {late_note(late, asked, f' of the run, {Span(setup.duration).text}')}"
+            yield f"{name}: {late_note(late, asked, f'the end of the run, {Span(setup.duration).text}')}"
 
 
 def _unheard_addresses(setup: Setup) -> Iterator[str]:
