@@ -147,6 +147,31 @@ def test_flows_that_never_begin_are_counted_though_none_is_made(what: str) -> No
     assert late(arriving, "30 s") == []
 
 
+@pytest.mark.parametrize(
+    "what", ['size = "1 kB"', f"application = {UDP_PACKETS}", 'application = { kind = "ping" }']
+)
+def test_a_flow_that_starts_at_the_end_sends_nothing_as_its_warning_says(what: str) -> None:
+    text = f"""
+[network]
+topology = "dumbbell"
+links = {{ capacity = "10 Mbps", delay = "1 ms" }}
+[[traffic]]
+name = "last"
+from = "left1"
+to = "right1"
+start = "2 s"
+{what}
+[run]
+duration = "2 s"
+"""
+    result = Scenario.loads(text).run()
+    assert result.summary["warnings"][0].startswith("last: 1 of 1 flows begins after the end of the run, 2 s")
+    assert result.summary["packet_hops"] == 0
+    sent = [result.flows["segments_sent"], *([each["sent"]] if (each := result.tables.get("datagram_flows"))
+            is not None else [])]  # fmt: skip
+    assert sum(column.sum() for column in sent) == 0
+
+
 def test_flows_that_nobody_asks_for_are_not_missed() -> None:
     # As many as arrive; and none begins at or after its stop: at 0, 1, 2, 3 and 4 s there are five.
     arriving = 'size = "1 kB"\ninter_arrival = "1 s"\n'
