@@ -205,9 +205,10 @@ def _subflows(flows: FlowColumns, transports: list[TransportSetup], network: Res
         manager = transports[transport].config.get("path_manager")
         if manager is None:
             return 0
+        pairs = min(outward[origin] * inward[to], _MOST_SUBFLOWS)
         if manager["algorithm"] == "fullmesh":
-            return min(outward[origin] * inward[to], _MOST_SUBFLOWS)
-        return int(manager.get("subflows", 1))
+            return pairs
+        return max(int(manager.get("subflows", 1)), pairs if manager.get("by_interfaces") else 0)
 
     columns = (flows.origin.tolist(), flows.to.tolist(), flows.transport.tolist())
     return sum(map(most, *columns))
