@@ -214,11 +214,10 @@ def _beyond(transport: TransportSetup, joined: int) -> str:
             f"its routes join {joined} pairs of interfaces, more than the limit of its full mesh; {mend}"
             f'{{ algorithm = "fullmesh", limit = {joined} }} opens a subflow for each'
         )
-    count = int(manager["subflows"])
-    takes = "its subflow takes" if count == 1 else f"its {count} subflows by ndiffports take"
     return (
-        f"its routes join {joined} pairs of interfaces, and a hash of ports says which of these {takes}, "
-        f'so that some may have none; {mend}"fullmesh" opens a subflow for each'
+        f"its routes join {joined} pairs of interfaces, and ndiffports (subflows = {manager['subflows']}) "
+        "leaves it to a hash of ports which of these are used, so that some may not be; "
+        f'{mend}"fullmesh" opens a subflow for each'
     )
 
 

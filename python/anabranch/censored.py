@@ -178,10 +178,10 @@ def unfinished_note(done: int, unfinished: int, until: str | None = None) -> str
     count = done + unfinished
     if not _is_told(unfinished, count):
         return None
-    ends = ', and with run.until = "done" it is no longer than they take' if until == "duration" else ""
+    until_done = ', with run.until = "done",' if until == "duration" else ""
     return (
         f"completion times: {unfinished:,} of {count:,} unfinished at the end of the run, and known only as "
-        f"more than what they have had: {_BOUNDS}; a longer run.duration lets them end{ends}"
+        f"more than what they have had: {_BOUNDS}; a longer run.duration{until_done} lets them end"
     )
 
 

@@ -234,8 +234,8 @@ def test_every_preset_has_all_disjoint_paths_as_it_comes(preset: str) -> None:
     ports = own.replace("[routing]", f'[transport.{preset}]\npath_manager = "ndiffports"\n[routing]')
     (warning,) = Scenario.loads(ports).run().summary["warnings"]
     assert warning == (
-        "transfer.0: its routes join 2 pairs of interfaces, and a hash of ports says which of these "
-        "its 2 subflows by ndiffports take, so that some may have none; "
+        "transfer.0: its routes join 2 pairs of interfaces, and ndiffports (subflows = 2) leaves "
+        "it to a hash of ports which of these are used, so that some may not be; "
         f'transport.{preset}.path_manager = "fullmesh" opens a subflow for each'
     )
 
