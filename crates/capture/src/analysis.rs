@@ -80,20 +80,7 @@ pub(crate) fn analyze_in_batches(
         return Err(CaptureError::Interrupted);
     }
     let mut warnings = describe(&inputs, &files);
-    let mut selection = select(&files, options.disjoint, false);
-    let later_ns = align(&mut files, &selection.flows);
-    if selection.flows.iter().any(|flow| flow.apart_ns.is_some()) {
-        describe_clocks(&inputs, &later_ns, &mut warnings);
-        selection = select(&files, options.disjoint, true);
-    }
-    if selection.flows.is_empty() {
-        let problems: Vec<FileProblem> = files.iter_mut().filter_map(|file| file.problem.take()).collect();
-        return Err(if problems.is_empty() {
-            nothing(&files, options)
-        } else {
-            CaptureError::Files { files: problems }
-        });
-    }
+    let (selection, later_ns) = choose(&inputs, &mut files, options, &mut warnings)?;
     let (connections, ties) = group(&selection.flows);
     let nanoseconds = |span: Span| (span.as_ps() / 1000).max(1);
     let steady = steady::find(&selection.flows, options.window.map(nanoseconds), &mut warnings);
@@ -139,6 +126,30 @@ pub(crate) fn analyze_in_batches(
         warnings,
     })
     .ended(interrupted))
+}
+
+/// The flows of all files, and what is added to the times of each file.
+fn choose(
+    inputs: &[Input],
+    files: &mut [FileSurvey],
+    options: &Options,
+    warnings: &mut Vec<String>,
+) -> Result<(Selection, Vec<i64>), CaptureError> {
+    let mut selection = select(files, options.disjoint, false);
+    if selection.flows.is_empty() {
+        let problems: Vec<FileProblem> = files.iter_mut().filter_map(|file| file.problem.take()).collect();
+        return Err(if problems.is_empty() {
+            nothing(files, options)
+        } else {
+            CaptureError::Files { files: problems }
+        });
+    }
+    let later_ns = align(files, &selection.flows);
+    if selection.flows.iter().any(|flow| flow.apart_ns.is_some()) {
+        describe_clocks(inputs, &later_ns, warnings);
+        selection = select(files, options.disjoint, true);
+    }
+    Ok((selection, later_ns))
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;

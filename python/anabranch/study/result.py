@@ -43,7 +43,7 @@ class StudyResult:
         cells: a row for each combination of levels: ``cell``, a column for each factor, ``runs``,
             ``failed``, and for each metric its mean over the replications, the half width of the mean's
             confidence interval (``_ci``; null for fewer than three values, and for equal ones),
-            ``_min`` and ``_max``. A metric of completion times is null where unfinished flows leave it open
+            ``_min`` and ``_max``. A metric of times of flows is null where unfinished flows leave it open
             in a run; ``_more_than`` is then what the mean is more than. It has ``_done`` and ``_flows``, too:
             how many flows are done, of how many, in all replications together.
         tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files. A
