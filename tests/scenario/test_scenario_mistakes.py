@@ -58,7 +58,12 @@ MISTAKES: list[tuple[str, str, str]] = [
         '"1 h 30 min"',
         f'run.duration: "1 h 30 min": "h 30 min" is not a unit of a time ({SPAN_UNITS})',
     ),
-    ('"1 s"', '"0.1 ps"', 'run.duration: "0.1 ps" is finer than the smallest unit, ps'),
+    (
+        '"1 s"',
+        '"0.1 ps"',
+        'run.duration: "0.1 ps" is finer than the smallest unit, ps, and rounding would change it by more than '
+        'one part in 1000; write "1 ps"',
+    ),
     ('"1 s"', '"999999999999 h"', 'run.duration: "999999999999 h" is too large'),
     ('"1 s"', '"2000 h"', "run.duration: '2000 h' is above 30 days, the largest that is allowed"),
     (
