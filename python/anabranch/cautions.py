@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from anabranch import _core
+from anabranch.censored import late_note
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
-from anabranch.setup.model import LinkSetup, Setup
+from anabranch.setup.model import LinkSetup, Setup, Tagged, TransportSetup
 from anabranch.topology.readers.attributes import UNREAD
 
 _MOST_PAIRS = 64
@@ -88,23 +89,32 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
             return
 
 
-def _after_the_end(setup: Setup) -> Iterator[str]:
-    """Flows that begin when the run is over, entry by entry."""
+def late_flows(setup: Setup) -> dict[str, tuple[int, int]]:
+    """By traffic entry: how many flows begin when the run is over, and how many it asks for."""
     flows, end = setup.flows, setup.duration
     late, every = (np.bincount(which, minlength=len(flows.entries))
                    for which in (flows.entry[flows.start >= end], flows.entry))  # fmt: skip
-    counts = {entry.name: (int(late[n]), int(every[n])) for n, entry in enumerate(flows.entries) if late[n]}
-    for flow in setup.datagrams:
-        name = flow.name.rpartition(".")[0]
+    counts: dict[str, tuple[int, int]] = {}
+
+    def add(name: str, late: int, asked: int) -> None:
         before = counts.get(name, (0, 0))
-        counts[name] = (before[0] + (flow.start >= end), before[1] + 1)
-    for name, (count, of) in counts.items():
-        if count:
-            yield (
-                f"{name}: {count:,} of {of:,} flows {'begins' if count == 1 else 'begin'} when the run is "
-                f"over, at {Span(end).text}, and nothing of them is in the results; give a longer "
-                "run.duration, or an earlier start"
-            )
+        counts[name] = (before[0] + late, before[1] + asked)
+
+    for number, entry in enumerate(flows.entries):
+        # By a matrix, an entry of the scenario is one of these for each pair.
+        add(entry.name, int(late[number]), int(every[number]))
+    for flow in setup.datagrams:
+        add(flow.name.rpartition(".")[0], int(flow.start >= end), 1)
+    for name, missing in setup.never_begun.items():
+        add(name, missing, missing)
+    return counts
+
+
+def _after_the_end(setup: Setup) -> Iterator[str]:
+    """Flows that begin when the run is over, entry by entry."""
+    for name, (late, asked) in late_flows(setup).items():
+        if late:
+            yield f"{name}: {late_note(late, asked, f'the end of the run, {Span(setup.duration).text}')}"
 
 
 def _unheard_addresses(setup: Setup) -> Iterator[str]:
@@ -140,47 +150,98 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
 
 
 def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterator[str]:
-    """Full meshes that leave a path between their hosts unused, and what would use it.
+    """Connections that leave a path between their hosts unused, and what would use it.
 
-    That is a larger limit where the routes have the path, and a routing scheme that has it where they do not.
-    Where nothing helps, nothing is said.
+    That is a larger limit, or another path manager, where the routes have the path, and a routing scheme that
+    has it where they do not. Where nothing helps, nothing is said.
     """
     if scenario.controller is not None:
         return
     limits = {
-        number: int(manager["limit"])
+        number: limit
         for number, transport in enumerate(setup.transports)
-        if (manager := transport.config.get("path_manager", {})).get("algorithm") == "fullmesh"
+        if (limit := _most_paths(transport.config.get("path_manager", {}))) is not None
     }
     flows: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for flow in setup.flows if limits else ():
         if flow.transport in limits:
             flows[flow.routing, flow.origin, flow.to, flow.transport].append(flow.name)
     plans = [plan, *plan.others()]
-    counts = _disjoint_paths(setup)
-    beyond: list[tuple[list[str], int, str]] = []
+    counts, edges = _disjoint_paths(setup), _edges(setup)
+    beyond: list[tuple[list[str], int, int]] = []
     absent: list[tuple[list[str], int, int]] = []
     for (routing, origin, to, transport), names in islice(flows.items(), _MOST_PAIRS):
-        paths = plans[routing].paths(origin, to) or []
-        joined = min(len({(links[0], links[-1]) for links, _ in paths}), _MOST_SUBFLOWS)
+        paths, back = (plans[routing].paths(*ends) or [] for ends in ((origin, to), (to, origin)))
+        joined = min(_joined(paths, back, edges), _MOST_SUBFLOWS)
+        is_mesh = setup.transports[transport].config["path_manager"]["algorithm"] == "fullmesh"
         if joined > limits[transport]:
-            beyond.append((names, joined, setup.transports[transport].name))
-        elif joined and (most := counts(origin, to)) > joined:
+            beyond.append((names, joined, transport))
+        elif joined and (is_mesh or len(paths) == 1) and (most := counts(origin, to)) > joined:
             absent.append((names, joined, most))
     if beyond:
-        names, joined, transport_name = beyond[0]
-        yield (
-            f"{_first(names, beyond)}: its routes join {joined} pairs of interfaces, "
-            f"more than the limit of its full mesh; transport.{transport_name}.path_manager = "
-            f'{{ algorithm = "fullmesh", limit = {joined} }} opens a subflow for each'
-        )
+        names, joined, transport = beyond[0]
+        yield f"{_first(names, beyond)}: {_beyond(setup.transports[transport], joined)}"
     if absent:
         names, joined, most = absent[0]
         yield (
-            f"{_first(names, absent)}: its full mesh has {joined} of the {most} "
+            f"{_first(names, absent)}: it has {joined} of the {most} "
             "paths between its hosts that share no link, "
             f'for its routes have no others; routing.scheme = "disjoint" has {most}'
         )
+
+
+def _most_paths(manager: Tagged) -> int | None:
+    """How many paths of a host's own interfaces a path manager is sure to use; None for one that is not to.
+
+    Ports alone leave it to a hash whether two subflows share a path: as many as there are paths may do so.
+    """
+    match manager.get("algorithm"):
+        case "fullmesh":
+            return int(manager["limit"])
+        case "ndiffports" if manager["by_interfaces"]:
+            return _MOST_SUBFLOWS
+        case "ndiffports":
+            return max(1, int(manager["subflows"]) - 1)
+    return None
+
+
+def _beyond(transport: TransportSetup, joined: int) -> str:
+    """What a path manager makes of more pairs of interfaces than it is sure to use, and what mends it."""
+    manager = transport.config["path_manager"]
+    mend = f"transport.{transport.name}.path_manager = "
+    if manager["algorithm"] == "fullmesh":
+        return (
+            f"its routes join {joined} pairs of interfaces, more than the limit of its full mesh; {mend}"
+            f'{{ algorithm = "fullmesh", limit = {joined} }} opens a subflow for each'
+        )
+    return (
+        f"its routes join {joined} pairs of interfaces, and ndiffports (subflows = {manager['subflows']}) "
+        "leaves it to a hash of ports which of these are used, so that some may not be; "
+        f'{mend}"fullmesh" opens a subflow for each'
+    )
+
+
+def _edges(setup: Setup) -> list[int]:
+    """For each link a number that it shares with the one that leads back: both are one interface."""
+    between: dict[tuple[int, int], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for number, link in enumerate(setup.links):
+        ends = (min(link.origin, link.to), max(link.origin, link.to))
+        between[ends][link.origin > link.to].append(number)
+    edges = list(range(len(setup.links)))
+    for there, back in between.values():
+        for one, other in zip(there, back, strict=False):
+            edges[other] = one
+    return edges
+
+
+def _joined(
+    there: Sequence[tuple[Sequence[int], float]],
+    back: Sequence[tuple[Sequence[int], float]],
+    edges: list[int],
+) -> int:
+    """How many pairs of interfaces paths there and back join: a subflow runs over both in both directions."""
+    pairs = {(edges[links[0]], edges[links[-1]]) for links, _ in there if links}
+    return len(pairs & {(edges[links[-1]], edges[links[0]]) for links, _ in back if links})
 
 
 def _first(names: list[str], of_pairs: Sequence[tuple[list[str], *tuple[object, ...]]]) -> str:

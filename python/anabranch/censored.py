@@ -28,6 +28,9 @@ COMPLETION = "completion_s"
 MORE_THAN = "completion_more_than_s"
 """Columns of the table ``flows``: one of both is null, and both are for a flow that cannot complete."""
 
+CENSORED = (COMPLETION, "handshake_s", "setup_s", "fin_s")
+"""Columns of the table ``flows`` with times that a flow may not have come to when the run ends."""
+
 _TOLD_FROM = 0.01
 """The share of unfinished flows from which on it is told."""
 SHOWN = ("mean", "median", "p95", "p99")
@@ -161,13 +164,44 @@ def completion_summary(flows: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def unfinished_note(done: int, unfinished: int) -> str | None:
-    """A warning where more than 1 % of the flows that can complete have not; None otherwise."""
+_BOUNDS = "means are bounds then, and so are percentiles that they could change"
+
+
+def unfinished_note(done: int, unfinished: int, until: str | None = None) -> str | None:
+    """A warning where more than 1 % of the flows that can complete have not; None otherwise.
+
+    Args:
+        done: how many have.
+        unfinished: how many have not.
+        until: ``run.until`` of the run; None where it is not known.
+    """
     count = done + unfinished
-    if not unfinished or unfinished <= _TOLD_FROM * count:
+    if not _is_told(unfinished, count):
         return None
+    until_done = ', with run.until = "done",' if until == "duration" else ""
     return (
         f"completion times: {unfinished:,} of {count:,} unfinished at the end of the run, and known only as "
-        "more than what they have had: means are bounds then, and so are percentiles that they could change; "
-        'a longer run.duration, with run.until = "done", lets them end'
+        f"more than what they have had: {_BOUNDS}; a longer run.duration{until_done} lets them end"
     )
+
+
+def without_note(metric: str, left: int, flows: int) -> str | None:
+    """A warning where more than 1 % of a metric's flows have not come so far; None otherwise."""
+    if not _is_told(left, flows):
+        return None
+    return (
+        f"{metric}: {left:,} of {flows:,} flows have not come so far at the end of the run, and their time "
+        f"is known only as more than what they have had: {_BOUNDS}"
+    )
+
+
+def late_note(late: int, asked: int, end: str = "the end") -> str:
+    """What is said of flows that begin when a run is over; ``end`` says when that is."""
+    return (
+        f"{late:,} of {asked:,} flows {'begins' if late == 1 else 'begin'} after {end}, and nothing of them "
+        "is in the results; give a longer run.duration, or an earlier start"
+    )
+
+
+def _is_told(unfinished: int, count: int) -> bool:
+    return unfinished > _TOLD_FROM * count

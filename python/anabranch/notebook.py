@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import tomli_w
@@ -53,13 +53,23 @@ def result_html(result: Result) -> str:
     table = _printed(lambda console: display.show_result(console, _title(result), result))
     plots = RunPlots(result)
     drawn = [_drawn(getattr(plots, name)()) for name in ("goodput", "latency") if name in plots.names()]
-    return "".join([table, *drawn])
+    return "".join([_warned(result.summary.get("warnings", ())), table, *drawn])
 
 
 def study_html(result: StudyResult) -> str:
     """The table of the cells, and the first metric over the factors."""
     table = _printed(lambda console: display.show_study(console, result.title, result))
-    return table + _drawn(result.plot.metric(result.metrics[0].name))
+    return _warned(result.warnings) + table + _drawn(result.plot.metric(result.metrics[0].name))
+
+
+def _warned(warnings: Sequence[str]) -> str:
+    """What misleads whoever does not know it, above what it is about."""
+    lines = "".join(f"<li>{html.escape(warning)}</li>" for warning in warnings)
+    return (
+        f'<p style="margin-bottom: 0"><b>Warnings</b></p><ul style="margin-top: 0">{lines}</ul>'
+        if lines
+        else ""
+    )
 
 
 def _title(result: Result) -> str:

@@ -375,7 +375,7 @@ class MetricInfo:
     label: str
     """Name for people, as on an axis."""
     censored: bool = False
-    """Whether it is of completion times, which are known only as more than a bound of unfinished flows."""
+    """Whether it is of times that flows may not have come to: those are known only as more than a bound."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -308,7 +308,7 @@ def measured(
             *cautions(scenario, setup, planned.plan),
             *_measured(outcome["tables"]),
             *_waiting(outcome["tables"]),
-            *_unfinished(completion),
+            *_unfinished(completion, scenario.run_settings.until),
             *_full_logs(result),
             *_breaches(setup, outcome.get("breaches", ())),
             *_lost_captures(outcome["lost_captures"]),
@@ -325,9 +325,9 @@ def measured(
     return replace(result, summary=summary, tables={**result.tables, **route_tables(setup, planned.plan)})
 
 
-def _unfinished(completion: Mapping[str, Any]) -> list[str]:
+def _unfinished(completion: Mapping[str, Any], until: str) -> list[str]:
     """How many flows are unfinished, where they are so many that statistics of the others mislead."""
-    note = unfinished_note(completion["done"], completion["unfinished"])
+    note = unfinished_note(completion["done"], completion["unfinished"], until)
     return [] if note is None else [note]
 
 

@@ -404,7 +404,12 @@ def test_only_what_a_scenario_has_is_told_as_left_out(name: str, tmp_path: Path)
     assert "load balancing" not in notes(f'scheme = "shortest"\n{by_packet}')
     has_routes = name not in ("graphml", "networkx", "csv")
     assert ('load balancing "packet"' in notes(f'scheme = "ecmp"\n{by_packet}')) is has_routes
-    assert ('load balancing "hash"' in notes('scheme = "ecmp"\nload_balancing = "hash"\n')) is has_routes
+    hashed = notes('scheme = "ecmp"\nload_balancing = "hash"\n')
+    expressed = "keeps a flow on one path by a hash as well; not expressed is that both directions of a flow"
+    assert (expressed in hashed) is has_routes
+    assert "a failure moves" not in hashed
+    resilient = notes('scheme = "ecmp"\nload_balancing = "resilient-hash"\n')
+    assert ("and that a failure moves the flows of its path alone" in resilient) is has_routes
     is_network = name not in ("openflow", "iproute2", "frr")
     assert "bursts" not in single
     assert ("bursts" in notes('scheme = "shortest"\n', loss=FORGETFUL)) is is_network

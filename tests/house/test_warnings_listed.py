@@ -11,7 +11,7 @@ from documents import ROOT
 PACKAGE = ROOT / "python" / "anabranch"
 SOURCES = {
     "cautions.py": None,
-    "censored.py": {"unfinished_note"},
+    "censored.py": {"unfinished_note", "late_note"},
     "runner.py": {
         "_measured",
         "_waiting",

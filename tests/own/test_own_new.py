@@ -55,6 +55,8 @@ REFUSED = [
     ("congestion-control", "class", '"class" is no name of a module; '),
     ("congestion-control", "a/b", '"a/b" is no name of a module; '),
     ("congestion-control", "taken", "taken/ is there already; "),
+    ("congestion-control", "zed_study", '"zed_study" ends in _study, as the study of "zed" does: '),
+    ("congestion-control", "zed-study", '"zed-study" ends in _study, as the study of "zed" does: '),
     ("congestion-control", "file/x", '"file/x" is no name'),
 ]
 

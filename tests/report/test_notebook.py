@@ -130,3 +130,30 @@ def test_a_notebook_without_ipywidgets_is_not_warned_at_each_run(monkeypatch: py
     monkeypatch.setattr(progress, "find_spec", lambda _: None)
     with progress.study_progress("a study") as update:
         assert update is None
+
+
+def test_warnings_stand_above_what_they_are_about(file: Path) -> None:
+    late = SCENARIO.replace(
+        "[run]",
+        """[[traffic]]
+name = "late"
+from = "left1"
+to = "right1"
+size = "1 kB"
+start = "1 h"
+[run]""",
+    )
+    assert late != SCENARIO
+    file.write_text(late)
+    shown = html(anabranch.run(file))
+    assert 0 < shown.index("late: 1 of 1 flows begins after the end") < shown.index("<pre")
+    (file.parent / "study.toml").write_text(STUDY)
+    result = Study.load(file.parent / "study.toml").run(jobs=1)
+    shown = html(result)
+    assert 0 < shown.index("begins after the end") < shown.index("<pre")
+    # Names of a scenario are no markup.
+    file.write_text(late.replace('"late"', '"<b>late"'))
+    shown = html(anabranch.run(file))
+    assert "&lt;b&gt;late: 1 of 1" in shown
+    file.write_text(SCENARIO)
+    assert "Warnings" not in html(anabranch.run(file))

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch import Result, Scenario, ScenarioError, Study
+from anabranch import Factor, Metric, Result, Scenario, ScenarioError, Study, StudyResult
 from anabranch.censored import Times, statistic
 
 CROWDED = """
@@ -97,12 +97,89 @@ transport = "newreno"
     assert result.summary["completion"]["flows"] == 40
     assert any(
         warning.startswith(
-            "late: 1 of 1 flows begins when the run is over, at 6 s, and nothing of them is in the results"
+            "late: 1 of 1 flows begins after the end of the run, 6 s, and nothing of them is in the results"
         )
         for warning in result.summary["warnings"]
     )
     others = result.flows.filter(~pl.col("name").str.starts_with("traffic"))
     assert others["completion_s"].null_count() == others["completion_more_than_s"].null_count() == 2
+
+
+def late(entry: str, duration: str = "2 s") -> list[str]:
+    """The warnings about flows that begin too late, of one entry beside another that is in time."""
+    text = f"""
+[network]
+topology = "dumbbell"
+links = {{ capacity = "10 Mbps", delay = "1 ms" }}
+[[traffic]]
+name = "in-time"
+from = "left1"
+to = "right1"
+size = "1 kB"
+[[traffic]]
+name = "arriving"
+from = "left1"
+to = "right1"
+{entry}
+[run]
+duration = "{duration}"
+"""
+    found = Scenario.loads(text).run().summary["warnings"]
+    return [warning.partition(", and nothing")[0] for warning in found if "after the end" in warning]
+
+
+UDP_PACKETS = '{ kind = "udp", rate = "1 Mbps", packet = "500 B" }'
+
+
+@pytest.mark.parametrize(
+    "what", ['size = "1 kB"', f"application = {UDP_PACKETS}", 'application = { kind = "ping" }']
+)
+def test_flows_that_never_begin_are_counted_though_none_is_made(what: str) -> None:
+    # One a second: at 0 and 1 s, and the third one when the run is over.
+    arriving = f'{what}\nflows = 30\ninter_arrival = "1 s"\n'
+    assert late(arriving) == ["arriving: 28 of 30 flows begin after the end of the run, 2 s"]
+    assert late(arriving + 'start = "1.5 s"') == [
+        "arriving: 29 of 30 flows begin after the end of the run, 2 s"
+    ]
+    assert late(arriving + 'start = "2 s"') == [
+        "arriving: 30 of 30 flows begin after the end of the run, 2 s"
+    ]
+    assert late(arriving, "30 s") == []
+
+
+@pytest.mark.parametrize(
+    "what", ['size = "1 kB"', f"application = {UDP_PACKETS}", 'application = { kind = "ping" }']
+)
+def test_a_flow_that_starts_at_the_end_sends_nothing_as_its_warning_says(what: str) -> None:
+    text = f"""
+[network]
+topology = "dumbbell"
+links = {{ capacity = "10 Mbps", delay = "1 ms" }}
+[[traffic]]
+name = "last"
+from = "left1"
+to = "right1"
+start = "2 s"
+{what}
+[run]
+duration = "2 s"
+"""
+    result = Scenario.loads(text).run()
+    assert result.summary["warnings"][0].startswith("last: 1 of 1 flows begins after the end of the run, 2 s")
+    assert result.summary["packet_hops"] == 0
+    sent = [result.flows["segments_sent"], *([each["sent"]] if (each := result.tables.get("datagram_flows"))
+            is not None else [])]  # fmt: skip
+    assert sum(column.sum() for column in sent) == 0
+
+
+def test_flows_that_nobody_asks_for_are_not_missed() -> None:
+    # As many as arrive; and none begins at or after its stop: at 0, 1, 2, 3 and 4 s there are five.
+    arriving = 'size = "1 kB"\ninter_arrival = "1 s"\n'
+    assert late(arriving + 'flows = "unlimited"') == []
+    assert late(arriving + 'flows = 30\nstop = "1.5 s"') == []
+    assert late(arriving + 'flows = 30\nstop = "5 s"') == [
+        "arriving: 3 of 5 flows begin after the end of the run, 2 s"
+    ]
 
 
 def tables(result: Result) -> dict[str, pl.DataFrame]:
@@ -223,3 +300,73 @@ levels = ["2 Mbps", "200 Mbps"]
         "completion_s",
         "completion_p95_s",
     ]
+
+
+LATE = """
+[[traffic]]
+name = "late"
+from = "left1"
+to = "right1"
+size = "1 kB"
+flows = 10
+inter_arrival = "1 s"
+transport = "newreno"
+[run]
+"""
+
+
+def test_a_study_tells_of_unfinished_and_late_flows_whatever_it_measures(tmp_path: Path) -> None:
+    (tmp_path / "crowded.toml").write_text(CROWDED.replace("[run]", LATE))
+    file = tmp_path / "study.toml"
+    file.write_text("""
+scenario = "crowded.toml"
+replications = 2
+[[metric]]
+name = "delivered_mbps"
+table = "summary"
+column = "delivered_mbps"
+[[factor]]
+field = "run.duration"
+label = "time"
+levels = ["6 s", "100 s"]
+""")
+    out = tmp_path / "out"
+    result = Study.load(file).run(jobs=1, out=out)
+    # Ten a second from 0 on: 4 of 10 after 6 s, in both replications.
+    late, unfinished = result.warnings
+    assert late.startswith(
+        "1 of 2 cells, most of all where time = 6 s: 8 of 100 flows begin after the end, and "
+    )
+    assert unfinished.startswith("1 of 2 cells, most of all where time = 6 s: completion times: ")
+    assert result.runs["asked_in_run"].to_list() == [50] * 4
+    assert result.runs["late_in_run"].to_list() == [4, 4, 0, 0]
+    assert StudyResult.load(out).warnings == result.warnings
+    page = (out / "report.html").read_text()
+    assert all(warning.partition(";")[0] in page for warning in result.warnings)
+
+
+@pytest.mark.parametrize("column", ["fin_s", "handshake_s", "setup_s"])
+def test_times_that_flows_have_not_come_to_bound_means(column: str) -> None:
+    """Those that got there first are the fast ones: their mean alone makes overload look fast."""
+    metric = Metric(name="time_s", column=column)
+    factor = Factor(field="network.links.capacity", levels=["200 kbps", "200 Mbps"])
+    scenario = Scenario.loads(CROWDED)
+    result = Study(scenario=scenario, factors=[factor], metrics=[metric]).run(jobs=1)
+    slow, fast = result.cells.to_dicts()
+    flows = run(network__links__capacity="200 kbps").flows
+    assert flows[column].null_count() > 0
+    had = pl.Series([6 - start for start in flows["start_s"]])
+    of_all = flows[column].fill_null(had).mean()
+    assert (slow["time_s"], slow["time_s_flows"]) == (None, 40)
+    assert slow["time_s_more_than"] == pytest.approx(of_all)
+    assert slow["time_s_done"] == 40 - flows[column].null_count()
+    assert (fast["time_s_done"], fast["time_s_more_than"]) == (40, None)
+    assert slow["time_s_more_than"] > fast["time_s"]
+
+
+def test_a_run_until_done_is_not_told_to_be_one() -> None:
+    (until,) = run(run__until="done").summary["warnings"]
+    (plain,) = run().summary["warnings"]
+    assert "a longer run.duration" in until
+    assert 'run.until = "done"' not in until
+    assert 'run.until = "done"' in plain

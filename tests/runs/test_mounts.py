@@ -41,8 +41,8 @@ def can_mount() -> bool:
         return False
 
 
-WHY_NOT = "needs root: to mount" if os.geteuid() else "not here: a kernel that lets root mount"
-needs_root = pytest.mark.skipif(not can_mount(), reason=WHY_NOT)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: to mount")
+needs_mounts = pytest.mark.skipif(not can_mount(), reason="not here: a kernel that lets root mount")
 
 
 def mounted(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -72,6 +72,7 @@ COMMANDS = {
 
 
 @needs_root
+@needs_mounts
 @pytest.mark.parametrize("form", MOUNTS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_is_mounted_in_a_result_stays(command: str, form: str, work: Path) -> None:
@@ -96,6 +97,7 @@ def test_what_is_mounted_in_a_result_stays(command: str, form: str, work: Path) 
 
 
 @needs_root
+@needs_mounts
 @pytest.mark.parametrize("place", ["got", "got/report.html"])
 def test_a_mount_at_the_place_or_at_a_file_of_the_result_is_told(place: str, work: Path) -> None:
     script = f"""
@@ -127,6 +129,7 @@ with replacing(Path("got"), "run", replace=True) as place:
 
 
 @needs_root
+@needs_mounts
 @pytest.mark.parametrize("removed", ["", "removed"])
 def test_what_is_mounted_meanwhile_stays(removed: str, work: Path) -> None:
     (work / "got" / "disk").mkdir()

@@ -191,7 +191,7 @@ def test_interfaces_without_a_path_are_told() -> None:
     assert result.subflows["state"].to_list()[0] == "established"
     (warning,) = result.summary["warnings"]
     assert warning == (
-        "transfer.0: its full mesh has 1 of the 2 paths between its hosts that share no link, for its routes "
+        "transfer.0: it has 1 of the 2 paths between its hosts that share no link, for its routes "
         'have no others; routing.scheme = "disjoint" has 2'
     )
     limited = MESH.replace('"fullmesh"', '{ algorithm = "fullmesh", limit = 1 }')
@@ -211,6 +211,54 @@ def test_a_full_mesh_has_all_paths_of_linux_mptcp_as_it_comes() -> None:
     assert result.flows["goodput_mbps"][0] > 0.9 * 20
     more = as_it_comes.replace('{ delay = "1 ms" },', '{ delay = "1 ms" },' * 3)
     assert Scenario.loads(more).run().flows["goodput_mbps"][0] > 0.9 * 40
+
+
+@pytest.mark.parametrize("preset", ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"])
+def test_every_preset_has_all_disjoint_paths_as_it_comes(preset: str) -> None:
+    own = MESH.replace('"mptcp"', f'"{preset}"').replace("100 kB", "unlimited")
+    own = own.replace('[transport.mptcp]\npath_manager = "fullmesh"\n', "")
+    result = Scenario.loads(own).run()
+    assert result.subflows["path"].to_list() == ["source > path1 > sink", "source > path2 > sink"]
+    assert result.flows["goodput_mbps"][0] > 0.85 * 20
+    assert result.summary["warnings"] == []
+    # Hashed routes, where the hosts have one interface each, keep two ports.
+    hashed = own.replace('topology = "parallel"', 'topology = "dumbbell"').replace('scheme = "disjoint"', "")
+    hashed = hashed.replace('paths = [{ delay = "1 ms" }, { delay = "2 ms" }]', "hosts = 1")
+    hashed = hashed.replace('"source"', '"left1"').replace('"sink"', '"right1"')
+    hashed = hashed.replace('capacity = "10 Mbps"', 'capacity = "10 Mbps"\ndelay = "1 ms"')
+    subflows = Scenario.loads(hashed).run().subflows
+    assert subflows["client_port"].n_unique() == subflows.height == 2
+    # With one path of two the routes are told, and with ports alone the path manager.
+    (warning,) = Scenario.loads(own.replace("disjoint", "shortest")).run().summary["warnings"]
+    assert warning.startswith("transfer.0: it has 1 of the 2 paths between its hosts that share no link")
+    ports = own.replace("[routing]", f'[transport.{preset}]\npath_manager = "ndiffports"\n[routing]')
+    (warning,) = Scenario.loads(ports).run().summary["warnings"]
+    assert warning == (
+        "transfer.0: its routes join 2 pairs of interfaces, and ndiffports (subflows = 2) leaves "
+        "it to a hash of ports which of these are used, so that some may not be; "
+        f'transport.{preset}.path_manager = "fullmesh" opens a subflow for each'
+    )
+
+
+def test_only_pairs_that_paths_join_there_and_back_count() -> None:
+    """Berlin to Munich over four paths there, of which the other four back share the interfaces of one."""
+    text = """
+[network]
+topology = "sndlib/germany50"
+[network.links]
+capacity = "10 Mbps"
+[[traffic]]
+from = "Berlin"
+to = "Muenchen"
+transport = "linux-mptcp"
+[routing]
+scheme = { algorithm = "k-shortest", k = 4 }
+[run]
+duration = "1 s"
+"""
+    result = Scenario.loads(text).run()
+    (warning,) = (each for each in result.summary["warnings"] if "share no link" in each)
+    assert f"it has {result.subflows.height} of the 4 paths" in warning
 
 
 def test_a_full_mesh_opens_a_subflow_where_new_routes_lead() -> None:

@@ -61,8 +61,8 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         '"1 s"',
         '"0.1 ps"',
-        'run.duration: "0.1 ps" is finer than the smallest unit, ps; a value is rounded where that changes '
-        "it by less than a thousandth, and not here",
+        'run.duration: "0.1 ps" is finer than the smallest unit, ps, and rounding would change it by more than '
+        'one part in 1000; write "1 ps"',
     ),
     ('"1 s"', '"999999999999 h"', 'run.duration: "999999999999 h" is too large'),
     ('"1 s"', '"2000 h"', "run.duration: '2000 h' is above 30 days, the largest that is allowed"),
@@ -541,16 +541,13 @@ def test_a_file_that_is_no_scenario_is_refused(tmp_path: Path, content: bytes, e
     assert re.fullmatch(f"bad.toml: {expected}", caught.value.lines()[0])
 
 
-def test_a_hundred_megabytes_of_garbage_are_not_even_read(tmp_path: Path) -> None:
+def test_a_hundred_megabytes_of_garbage_and_a_folder_are_not_even_read(tmp_path: Path) -> None:
     file = tmp_path / "garbage.toml"
     with file.open("wb") as sparse:
         sparse.truncate(100_000_000)
     with pytest.raises(ScenarioError) as caught:
         Scenario.load(file)
     assert caught.value.lines() == ["garbage.toml: larger than 10 MB, so it is not a scenario"]
-
-
-def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="cannot be read: Is a directory"):
         Scenario.load(tmp_path)
 

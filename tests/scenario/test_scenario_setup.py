@@ -316,7 +316,7 @@ min_rto = "1 s"
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mine"\n' + text + RUN))
     expected = json.loads(_core.transport_preset("mptcp"))
     expected |= {"scheduler": {"algorithm": "blest"}, "penalisation": False}
-    expected["path_manager"] = {"algorithm": "ndiffports", "subflows": 32}
+    expected["path_manager"] = {"algorithm": "ndiffports", "subflows": 32, "by_interfaces": False}
     expected["tcp"] |= {"min_rto": 10**12, "congestion_control": {"algorithm": "olia"}}
     assert setup.transports[0].config == expected
     assert setup.core().plan().data()["routes"]

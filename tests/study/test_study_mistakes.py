@@ -1,5 +1,6 @@
 """Everything that can be wrong with a study, each with its place and a remedy, before anything runs."""
 
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -328,16 +329,73 @@ def test_a_metric_whose_rows_are_in_another_cell_is_kept() -> None:
     values = study.run(jobs=1).cells["found"].to_list()
     assert values[0] is None
     assert values[1] is not None
-    measured = _of_pairs("flows", "goodput_mbps", {"retransmissions": 12345}, "10 Mbps")
-    assert measured.run(jobs=1).cells["found"].to_list() == [None]
+    assert study.run(jobs=1).warnings == [
+        '1 of 2 cells, the first where network.parameters.hosts = 1: no row is what "found" wants'
+    ]
 
 
-def _of_pairs(table: str, column: str, where: dict[str, Any], capacity: str) -> Study:
+@pytest.mark.parametrize(
+    ("table", "column", "where"),
+    [
+        ("flows", "goodput_mbps", {"retransmissions": 12345}),
+        ("flows", "goodput_mbps", {"failure": "no answer came in time"}),
+        ("subflows", "throughput_mbps", {"subflow": 7}),
+        ("subflows", "throughput_mbps", {"state": "nonsense"}),
+        ("connections", "subflows", {"subflows": 7}),
+    ],
+)
+def test_a_metric_of_whose_rows_a_run_has_none_is_refused_when_it_is_known(
+    table: str, column: str, where: dict[str, Any], tmp_path: Path
+) -> None:
+    study = _of_pairs(table, column, where, "10 Mbps", transport="linux-mptcp")
+    with pytest.raises(StudyError, match=f"no row of {table} has .* in any run") as caught:
+        study.run(jobs=1, out=tmp_path / "out")
+    assert "metric[0].where: " in str(caught.value)
+    assert (tmp_path / "out" / "journal.jsonl").read_text().count('"status": "ok"') == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "where"),
+    [
+        ("flows", {"retransmissions": 12345}),
+        ("flows", {"failure": "no answer"}),
+        ("subflows", {"subflow": 7}),
+    ],
+)
+def test_a_count_of_nothing_is_0_and_told(table: str, where: dict[str, Any]) -> None:
+    result = _of_pairs(table, "flow", where, "10 Mbps", statistic="count", transport="linux-mptcp").run(
+        jobs=1
+    )
+    assert result.cells["found"].to_list() == [0]
+    assert [warning.partition(": ")[2] for warning in result.warnings] == ['no row is what "found" wants']
+    with pytest.raises(StudyError, match="no row of subflows has state"):
+        _of_pairs("subflows", "flow", {"state": "nonsense"}, "10 Mbps", statistic="count",
+                  transport="linux-mptcp").run(jobs=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["completion_s", "fin_s", "handshake_s", "setup_s"])
+@pytest.mark.parametrize("scale", [-1.0, 0.0, math.inf, math.nan])
+def test_a_scale_that_turns_bounds_round_is_refused(column: str, scale: float) -> None:
+    with pytest.raises((StudyError, ValueError), match="scale"):
+        Metric(name="m", column=column, scale=scale)
+    assert Metric(name="m", column=column, scale=-1.0, statistic="count").scale == -1
+    assert Metric(name="m", column="goodput_mbps", scale=-1.0).scale == -1
+
+
+def _of_pairs(
+    table: str,
+    column: str,
+    where: dict[str, Any],
+    capacity: str,
+    statistic: str = "mean",
+    transport: str = "cubic",
+) -> Study:
     scenario = Scenario.loads(
         '[network]\ntopology = "dumbbell"\n[network.links]\ncapacity = "10 Mbps"\ndelay = "1 ms"\n'
         '[[traffic]]\nname = "web"\nfrom = "left1"\nto = "right1"\nsize = "10 kB"\nflows = 2\n'
+        f'transport = "{transport}"\n'
         '[run]\nduration = "100 ms"\nflow_series = true\nlink_series = true\n'
     )
-    metric = Metric(name="found", table=table, column=column, where=where)
+    metric = Metric(name="found", table=table, column=column, where=where, statistic=statistic)
     factor = Factor(field="network.links.capacity", levels=[capacity])
     return Study(scenario=scenario, factors=[factor], metrics=[metric], replications=1)

@@ -81,7 +81,8 @@ APPLICATIONS = {
     "published": ('{ algorithm = "sdn-paced", schedule = "published" }', "sdn-paced", 1),
     "window-clamp": ('"window-clamp"', "cubic", 1),
     "tcpbp": ('"tcpbp"\nstatistics_interval = "100 ms"', "cubic", 1),
-    "subflow-round-robin": ('"subflow-round-robin"', "cubic", 3),
+    "subflow-round-robin": ('"subflow-round-robin"', "linux-cubic", 1),
+    "subflow-round-robin of Multipath TCP": ('"subflow-round-robin"', "mptcp", 3),
     "drawn delay": (
         '"forwarding"\nprocessing_delay = { distribution = "exponential", mean = "1 ms" }',
         "cubic",
@@ -111,3 +112,39 @@ def test_schemes_with_one_path_for_each_pair_run_once(scheme: str, runs: int) ->
     assert study(TEXT + routing, ["10 packets"]).run(jobs=1).runs.height == runs
     two = TEXT.replace('"line"', '"parallel"\nparameters.paths = 2')
     assert study(two + routing, ["10 packets"]).run(jobs=1).runs.height == (1 if scheme == "tcpbp" else 3)
+
+
+def is_one_run(text: str) -> bool:
+    """Whether two replications measure the same in all tables."""
+    first, second = (
+        Scenario.loads(text).replace({"run.replication": number}).run().tables for number in (0, 1)
+    )
+    return all(
+        first[table]
+        .drop("client_port", "server_port", strict=False)
+        .equals(second[table].drop("client_port", "server_port", strict=False))
+        for table in first
+    )
+
+
+def test_a_fixed_window_over_one_path_runs_once() -> None:
+    text = TEXT.replace('size = "20 kB"', 'size = "20 kB"\ntransport = "sliding-window"')
+    assert study(text, ["10 packets"]).run(jobs=1).runs.height == 1
+    assert is_one_run(text)
+
+
+@pytest.mark.parametrize(("balancing", "runs"), [("packet-round-robin", 1), ("packet", 3), ("flow", 3)])
+def test_packets_in_turn_over_several_paths_run_once(balancing: str, runs: int) -> None:
+    two = TEXT.replace('"line"', '"parallel"\nparameters.paths = [{ delay = "1 ms" }, { delay = "9 ms" }]')
+    two += f'[routing]\nscheme = "disjoint"\nload_balancing = "{balancing}"\n'
+    two = two.replace('size = "20 kB"', 'size = "20 kB"\nflows = 5')
+    assert study(two, ["10 packets"]).run(jobs=1).runs.height == runs
+    assert is_one_run(two) is (runs == 1)
+
+
+def test_turns_of_subflows_over_several_paths_keep_the_replications() -> None:
+    text = CONTROLLED.replace('"forwarding"', '"subflow-round-robin"').replace(
+        '"dumbbell"', '"parallel"\nparameters.paths = 2'
+    )
+    text = text.replace('"left1"', '"source"').replace('"right1"', '"sink"')
+    assert study(text, ["10 packets"]).run(jobs=1).runs.height == 3

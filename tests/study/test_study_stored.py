@@ -114,7 +114,8 @@ def test_values_that_a_metric_cannot_have(metric: str, value: float, write: Writ
     file = write(f'{study}[[metric]]\nname = "m"\n{metric}\n')
     out = tmp_path / "made"
     Study.load(file).run(jobs=1, out=out)
-    with_line(out, 2, changed(lines(out)[2], metrics={"m": value}))
+    metrics = json.loads(lines(out)[2])["metrics"] | {"m": value}
+    with_line(out, 2, changed(lines(out)[2], metrics=metrics))
     (why,) = Study.load(file).run(jobs=1, out=out).repeated
     assert why.startswith("line 3: m: ")
 

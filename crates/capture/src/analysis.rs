@@ -1,3 +1,4 @@
+use crate::align::align;
 use crate::batch;
 use crate::elsewhere::take_longer;
 use crate::error::{CaptureError, FileProblem};
@@ -47,7 +48,7 @@ pub struct ReadProgress {
 /// read, it ends the reading, and what has come is analysed.
 ///
 /// # Errors
-/// If a file is no capture or cannot be read, all such files together; if there is no TCP in any; if the
+/// If a file cannot be read, all such files together, and so if none is a capture; if there is no TCP in any; if the
 /// series would have too many rows; if `progress` breaks.
 pub fn analyze(
     paths: &[PathBuf],
@@ -72,17 +73,14 @@ pub(crate) fn analyze_in_batches(
     let total_bytes = Cell::new(2 * whole_bytes.iter().sum::<u64>());
     let mut hear =
         || progress(ReadProgress { bytes: meter.bytes(), total_bytes: total_bytes.get() }).is_continue();
-    let files = sort_out(for_each(inputs.len(), options.threads, &meter, &mut hear, |file| {
+    let mut files = sort_out(for_each(inputs.len(), options.threads, &meter, &mut hear, |file| {
         survey(&inputs[file], &options.ports, batch, &meter)
     }))?;
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
     let mut warnings = describe(&inputs, &files);
-    let selection = select(&files, options.disjoint);
-    if selection.flows.is_empty() {
-        return Err(nothing(&files, options));
-    }
+    let (selection, later_ns) = choose(&inputs, &mut files, options, &mut warnings)?;
     let (connections, ties) = group(&selection.flows);
     let nanoseconds = |span: Span| (span.as_ps() / 1000).max(1);
     let steady = steady::find(&selection.flows, options.window.map(nanoseconds), &mut warnings);
@@ -103,6 +101,7 @@ pub(crate) fn analyze_in_batches(
             inputs: &inputs,
             ports: &options.ports,
             packets: &packets,
+            later_ns: &later_ns,
             selection,
             data_direction: &data_direction,
             times,
@@ -127,6 +126,30 @@ pub(crate) fn analyze_in_batches(
         warnings,
     })
     .ended(interrupted))
+}
+
+/// The flows of all files, and what is added to the times of each file.
+fn choose(
+    inputs: &[Input],
+    files: &mut [FileSurvey],
+    options: &Options,
+    warnings: &mut Vec<String>,
+) -> Result<(Selection, Vec<i64>), CaptureError> {
+    let mut selection = select(files, options.disjoint, false);
+    if selection.flows.is_empty() {
+        let problems: Vec<FileProblem> = files.iter_mut().filter_map(|file| file.problem.take()).collect();
+        return Err(if problems.is_empty() {
+            nothing(files, options)
+        } else {
+            CaptureError::Files { files: problems }
+        });
+    }
+    let later_ns = align(files, &selection.flows);
+    if selection.flows.iter().any(|flow| flow.apart_ns.is_some()) {
+        describe_clocks(inputs, &later_ns, warnings);
+        selection = select(files, options.disjoint, true);
+    }
+    Ok((selection, later_ns))
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;
@@ -186,7 +209,8 @@ fn by_flow(selection: &Selection, results: measure::Results) -> Vec<[Measured; 2
     all
 }
 
-/// For each flow, the direction in which its connection carries more payload.
+/// For each flow, the direction in which its connection carries more payload; where none was seen and one end alone, the
+/// direction that this end acknowledges.
 fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> Vec<usize> {
     let mut directions = vec![0; flows.len()];
     for connection in connections {
@@ -195,7 +219,16 @@ fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> 
             let side = |flow: &Flow| if by_client { flow.client } else { 1 - flow.client };
             members().map(|(_, flow)| flow.directions[side(flow)].payload).sum()
         };
-        let from_client = sent(true) >= sent(false);
+        let is_heard = |by_client: bool| {
+            let side = |flow: &Flow| if by_client { flow.client } else { 1 - flow.client };
+            members().any(|(_, flow)| {
+                let direction = &flow.directions[side(flow)];
+                direction.packets > u64::from(direction.syns)
+            })
+        };
+        let (from_client, from_server) = (sent(true), sent(false));
+        let only_client = from_client == 0 && from_server == 0 && is_heard(true) && !is_heard(false);
+        let from_client = from_client >= from_server && !only_client;
         for (index, flow) in members() {
             directions[index] = if from_client { flow.client } else { 1 - flow.client };
         }
@@ -245,9 +278,26 @@ fn describe(inputs: &[Input], files: &[FileSurvey]) -> Vec<String> {
     warnings
 }
 
+/// What was added to the times of files.
+fn describe_clocks(inputs: &[Input], later_ns: &[i64], warnings: &mut Vec<String>) {
+    for (input, &later_ns) in inputs.iter().zip(later_ns).filter(|(_, later_ns)| **later_ns != 0) {
+        warnings.push(format!(
+            "{}: its clock is {:.6} s {} that of the file with the other direction, by the handshakes; its times are moved \
+             by as much, which is right to half a round trip",
+            input.name().display(),
+            later_ns.unsigned_abs() as f64 / 1e9,
+            if later_ns > 0 { "behind" } else { "ahead of" }
+        ));
+    }
+}
+
 /// What a file's reader should know of it.
 fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
     let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
+    if let Some(FileProblem { problem, .. }) = &file.problem {
+        warn(format!("left out, for it {problem}"));
+        return;
+    }
     let counts = &file.counts;
     match (&file.trouble, &file.end) {
         (Some(trouble), _) => warn(format!(

@@ -46,11 +46,18 @@ pub struct FileProblem {
     pub path: PathBuf,
     /// What is wrong with it, and what would be right.
     pub problem: String,
+    /// Whether the file is there and can be read, and what it holds is no capture.
+    pub(crate) is_of_contents: bool,
 }
 
 impl FileProblem {
     pub(crate) fn new(path: &std::path::Path, problem: impl Into<String>) -> Self {
-        Self { path: path.to_path_buf(), problem: problem.into() }
+        Self { path: path.to_path_buf(), problem: problem.into(), is_of_contents: false }
+    }
+
+    /// A file that holds no capture, beside which others can be analysed.
+    pub(crate) fn of_contents(path: &std::path::Path, problem: impl Into<String>) -> Self {
+        Self { is_of_contents: true, ..Self::new(path, problem) }
     }
 
     pub(crate) fn io(path: &std::path::Path, error: &io::Error) -> Self {

@@ -195,12 +195,12 @@ impl Input {
         let reader = Reader::open(stream).map_err(|error| match (error, reading.trouble()) {
             (OpenError::Io(error), _) => io_problem(&error),
             (_, Some(trouble)) => {
-                FileProblem::new(self.name(), format!("{trouble}, before the first packet"))
+                FileProblem::of_contents(self.name(), format!("{trouble}, before the first packet"))
             }
             (OpenError::Empty, _) => {
-                FileProblem::new(self.name(), "is empty; was the capture written to another file?")
+                FileProblem::of_contents(self.name(), "is empty; was the capture written to another file?")
             }
-            (OpenError::Other(problem), _) => FileProblem::new(self.name(), problem),
+            (OpenError::Other(problem), _) => FileProblem::of_contents(self.name(), problem),
         })?;
         Ok((reader, reading))
     }

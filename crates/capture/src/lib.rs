@@ -10,6 +10,7 @@
 //! - checking checksums: those of the capturing host are often filled in by its card, after the capture;
 //! - the HMAC of MP_JOIN: the token ties a subflow to its connection, and the peer has checked the rest.
 
+mod align;
 mod analysis;
 mod batch;
 mod clocks;

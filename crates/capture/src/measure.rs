@@ -154,6 +154,8 @@ pub(crate) struct Job<'a> {
     pub ports: &'a [u16],
     /// Packets that the survey found in each file: one that grows is read no further.
     pub packets: &'a [u64],
+    /// What is added to the times of each file.
+    pub later_ns: &'a [i64],
     pub selection: &'a Selection,
     /// For each flow, the direction that carries its connection's data.
     pub data_direction: &'a [usize],

@@ -1,6 +1,7 @@
 //! Where each direction of a flow is read, so that no packet counts twice, and where else its round-trip times are
 //! measured.
 
+use crate::align::{self, Clocks};
 use crate::select::{Direction, Elsewhere, PointId};
 use crate::survey::{Marks, NEVER, Sighting};
 
@@ -14,7 +15,7 @@ const MOST_READ: usize = 3;
 
 /// Clocks that differ by less count as one: windows and intervals are of seconds, and points of one machine have
 /// times some microseconds apart.
-const SAME_CLOCK_NS: i64 = 1_000_000;
+pub(crate) const SAME_CLOCK_NS: i64 = 1_000_000;
 
 /// What a capture point saw of a direction.
 pub(crate) type Seen<'a> = (PointId, (&'a Sighting, &'a Marks));
@@ -25,30 +26,36 @@ pub(crate) struct Choice {
     pub elsewhere: Vec<Elsewhere>,
     /// Whether ACKs that another place saw are left out, because its clock is another.
     pub has_other_clock: bool,
+    /// What is added to times of the listener's direction, in ns, to have those of the client's clock; None where one
+    /// clock has both.
+    pub apart_ns: Option<i64>,
 }
 
 /// Chooses the capture points at which a flow is read, from what each saw of its two directions, sorted by beginning.
 ///
 /// Data are read where most of their packets are. ACKs are read there as well, because one clock times both, unless
 /// another place with the same clock saw more of them. `client_isn`: the client's initial sequence number, if it is
-/// known. With `disjoint` no packet passes two capture points, and all are read.
+/// known. With `disjoint` no packet passes two capture points, and all are read. `is_aligned`: the clocks of files have been
+/// compared, and where they are still apart, nothing can be done about it.
 pub(crate) fn choose(
     seen: &[Vec<Seen<'_>>; 2],
     client: usize,
     client_isn: Option<u32>,
     disjoint: bool,
+    is_aligned: bool,
 ) -> Choice {
     let isn = |direction: usize| client_isn.filter(|_| direction == client);
     let sum = |direction: usize, chain: &[Seen<'_>]| sum_up(chain, seen[direction].len(), isn(direction));
+    let payload = |direction: usize| seen[direction].iter().map(|seen| seen.1.0.payload).max();
+    let data = usize::from(payload(1) > payload(0));
     if disjoint || seen.iter().all(|seen| seen.len() < 2) {
         let directions = [0, 1].map(|direction| sum(direction, &seen[direction]));
-        return Choice { directions, elsewhere: Vec::new(), has_other_clock: false };
+        let choice = Choice { directions, elsewhere: Vec::new(), has_other_clock: false, apart_ns: None };
+        return if disjoint { choice } else { by_one_clock(choice, data, client, is_aligned) };
     }
     let at = |points: &[PointId]| {
         [0, 1].map(|direction| sum(direction, &only(&seen[direction], |point| points.contains(point))))
     };
-    let payload = |direction: usize| seen[direction].iter().map(|seen| seen.1.0.payload).max();
-    let data = usize::from(payload(1) > payload(0));
     let chain = longest_chain(&seen[data]);
     let points: Vec<PointId> = chain.iter().map(|seen| seen.0).collect();
     let here = longest_chain(&only(&seen[1 - data], |point| points.contains(point)));
@@ -66,7 +73,27 @@ pub(crate) fn choose(
         let rest = only(&seen[direction], |point| !read.points.contains(point));
         complete(read, &rest, |point| have_one_clock(&at(&points), &at(&[point]), client));
     }
-    Choice { directions, elsewhere, has_other_clock }
+    by_one_clock(Choice { directions, elsewhere, has_other_clock, apart_ns: None }, data, client, is_aligned)
+}
+
+/// Leaves out the ACKs of a flow whose data no point with the same clock has seen, unless its clock can be told.
+fn by_one_clock(mut choice: Choice, data: usize, client: usize, is_aligned: bool) -> Choice {
+    let [first, second] = &choice.directions;
+    let is_in = |file: u32| move |point: &PointId| point.file == file;
+    // Within a file there is one clock, unless somebody has put two together.
+    let is_split = !first.points.is_empty()
+        && !second.points.is_empty()
+        && !first.points.iter().any(|point| second.points.iter().any(is_in(point.file)));
+    match is_split.then(|| align::compare(&choice.directions, client)) {
+        None | Some(Clocks::One) => {}
+        Some(Clocks::Apart(later_ns)) if !is_aligned => choice.apart_ns = Some(later_ns),
+        Some(_) => {
+            let seen_at = choice.directions[1 - data].seen_at;
+            choice.directions[1 - data] = Direction { seen_at, ..Direction::nowhere() };
+            choice.has_other_clock = true;
+        }
+    }
+    choice
 }
 
 fn only<'a>(seen: &[Seen<'a>], is_one: impl Fn(&PointId) -> bool) -> Vec<Seen<'a>> {

@@ -194,6 +194,10 @@ fn warn_of_flows(found: &mut Found<'_>) {
     let flows = 0..found.selection.flows.len();
     let count = |of: &dyn Fn(usize) -> bool| flows.clone().filter(|&flow| of(flow)).count();
     let without_acks = count(&|flow| !found.has_acks(flow) && found.data(flow).data().packets > 0);
+    let only_acks = count(&|flow| {
+        let data = &found.flow(flow).directions[found.data_direction[flow]];
+        data.packets == 0 && data.fin_end.is_none() && found.acks(flow).acked > 0
+    });
     let guessed = count(&|flow| found.ties[flow] == Tie::DataSequence);
     let alone = count(&|flow| found.ties[flow] == Tie::Unknown);
     // Elsewhere, and not here: what is missing may have passed another of the points.
@@ -216,6 +220,11 @@ fn warn_of_flows(found: &mut Found<'_>) {
         }
     };
     warn(without_acks as u64, "{of} subflows without a packet in the direction of the ACKs: no throughput");
+    warn(
+        only_acks as u64,
+        "{of} subflows of which only the ACKs were captured: the bytes that they acknowledge contain the FIN as one, where \
+         there was one",
+    );
     warn(
         guessed as u64,
         "{of} subflows tied to their connection by a guess, by the same hosts and close data sequence \

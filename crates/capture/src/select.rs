@@ -74,6 +74,8 @@ pub(crate) struct Flow {
     pub elsewhere: Vec<Elsewhere>,
     /// Whether ACKs that another place saw are left out, since its clock is not that of the data's place.
     pub has_other_clock: bool,
+    /// As that of a [`Choice`].
+    pub apart_ns: Option<i64>,
 }
 
 impl Flow {
@@ -119,8 +121,9 @@ pub(crate) struct Selection {
     pub groups: Vec<Vec<usize>>,
 }
 
-/// Joins the flows of all files. With `disjoint` no packet passes two capture points, and all are read.
-pub(crate) fn select(files: &[FileSurvey], disjoint: bool) -> Selection {
+/// Joins the flows of all files. With `disjoint` no packet passes two capture points, and all are read; `is_aligned` is as
+/// that of [`choose`].
+pub(crate) fn select(files: &[FileSurvey], disjoint: bool, is_aligned: bool) -> Selection {
     let mut entries: Vec<(FlowKey, u64, usize, usize)> = Vec::new();
     for (file, survey) in files.iter().enumerate() {
         for (index, flow) in survey.flows.iter().enumerate() {
@@ -133,7 +136,7 @@ pub(crate) fn select(files: &[FileSurvey], disjoint: bool) -> Selection {
         connections(files, same_ends, &mut parts);
     }
     let mut flows: Vec<(Flow, Vec<(usize, usize)>)> =
-        parts.into_iter().map(|members| (join(files, &members, disjoint), members)).collect();
+        parts.into_iter().map(|members| (join(files, &members, (disjoint, is_aligned)), members)).collect();
     flows.sort_by_key(|(flow, _)| (flow.first_ns(), flow.key));
 
     let mut of_file: Vec<Vec<u32>> = files.iter().map(|file| vec![0; file.flows.len()]).collect();
@@ -209,7 +212,7 @@ fn connections(
 }
 
 /// The flow that parts of several files make.
-fn join(files: &[FileSurvey], members: &[(usize, usize)], disjoint: bool) -> Flow {
+fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned): (bool, bool)) -> Flow {
     let parts: Vec<(usize, &FileFlow)> =
         members.iter().map(|&(file, index)| (file, &files[file].flows[index])).collect();
     let opened = parts.iter().find_map(|(_, part)| part.identity.client);
@@ -234,9 +237,19 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], disjoint: bool) -> Flo
     });
     let opening = parts.iter().find(|(_, part)| part.identity.client == Some(client as u8));
     let client_isn = opening.map(|(_, part)| part.identity.client_isn);
-    let Choice { directions, elsewhere, has_other_clock } = choose(&seen, client, client_isn, disjoint);
+    let Choice { directions, elsewhere, has_other_clock, apart_ns } =
+        choose(&seen, client, client_isn, disjoint, is_aligned);
     let multipath = parts.iter().filter_map(|(_, part)| part.state.multipath.as_deref()).fold(None, merge);
-    Flow { key, client, opened: opened.is_some(), directions, multipath, elsewhere, has_other_clock }
+    Flow {
+        key,
+        client,
+        opened: opened.is_some(),
+        directions,
+        multipath,
+        elsewhere,
+        has_other_clock,
+        apart_ns,
+    }
 }
 
 fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {

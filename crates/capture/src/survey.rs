@@ -136,9 +136,28 @@ pub(crate) struct FileSurvey {
     /// Unpacked.
     pub bytes: u64,
     pub unknown_link_types: Vec<u16>,
+    /// Why it is no capture.
+    pub problem: Option<FileProblem>,
 }
 
 impl FileSurvey {
+    /// A file that is no capture, in its place among the others.
+    fn without_packets(problem: FileProblem) -> Self {
+        Self {
+            flows: Vec::new(),
+            sightings: Sightings::default(),
+            points: Vec::new(),
+            counts: Counts::default(),
+            oddities: Oddities::default(),
+            jumps: Jumps::default(),
+            end: End::Complete,
+            trouble: None,
+            bytes: 0,
+            unknown_link_types: Vec::new(),
+            problem: Some(problem),
+        }
+    }
+
     /// What was seen of a direction, in the order in which its points first saw it.
     pub(crate) fn sightings(
         &self,
@@ -152,6 +171,23 @@ impl FileSurvey {
             at = sighting.next;
             Some((sighting, marks))
         })
+    }
+
+    /// Adds this to all times.
+    pub(crate) fn shift(&mut self, later_ns: i64) {
+        let shift = |ns: &mut u64| {
+            if *ns != NEVER {
+                *ns = ns.saturating_add_signed(later_ns);
+            }
+        };
+        for sighting in &mut self.sightings.seen {
+            [&mut sighting.first_ns, &mut sighting.last_ns].into_iter().for_each(shift);
+        }
+        for marks in &mut self.sightings.marks {
+            [&mut marks.syn_ns, &mut marks.established_ns, &mut marks.fin_ns, &mut marks.rst_ns]
+                .into_iter()
+                .for_each(shift);
+        }
     }
 
     /// First and last packet of a flow.
@@ -226,7 +262,11 @@ pub(crate) fn survey(
     batch: usize,
     meter: &Meter,
 ) -> Result<Option<FileSurvey>, FileProblem> {
-    let (mut reader, reading) = input.open()?;
+    let (mut reader, reading) = match input.open() {
+        Ok(opened) => opened,
+        Err(problem) if problem.is_of_contents => return Ok(Some(FileSurvey::without_packets(problem))),
+        Err(problem) => return Err(problem),
+    };
     let mut seen = Seen::new(ports);
     let mut batch = Batch::new(batch);
     let mut reported = 0;
@@ -265,6 +305,7 @@ pub(crate) fn survey(
         trouble: reading.trouble().map(str::to_owned),
         bytes: reader.offset(),
         unknown_link_types: seen.unknown_link_types,
+        problem: None,
     }))
 }
 

@@ -176,7 +176,34 @@ fn directions_of_two_clocks_have_no_round_trip_time() {
     let from = |packets: &[(u64, Tcp)], end: ([u8; 4], u16)| -> Vec<(u64, Tcp)> {
         packets.iter().filter(|(_, packet)| packet.from == end).cloned().collect()
     };
-    let both = analyzed(&[file(&from(&sender, CLIENT)), file(&from(&receiver, SERVER))]);
+    // The times of what one file has are moved to the clock of the other one, whatever that is.
+    let ways = [from(&sender, CLIENT), from(&receiver, SERVER)];
+    let mbps = |files: &[Vec<u8>]| numbers(&analyzed(files), "subflows", "throughput_mbps")[0];
+    let right = mbps(&[file(&ways[0]), file(&ways[1])]);
+    assert!((right - mbps(&[file(&sender)])).abs() < 0.03 * right);
+    for later_ms in [-60_000, -500, 500, 5_000, 60_000] {
+        let files = [file(&ways[0]), file(&by_clock(&ways[1], later_ms))];
+        for files in [files.clone(), [files[1].clone(), files[0].clone()]] {
+            let moved = analyzed(&files);
+            assert!((mbps(&files) - right).abs() < 0.02 * right, "{later_ms}: {} {right}", mbps(&files));
+            let by = later_ms.unsigned_abs() as f64 / 1e3;
+            let told = moved.summary.warnings.iter().find(|line| line.contains("its times are moved"));
+            let told = told.and_then(|line| line.split(' ').nth(4)?.parse::<f64>().ok()).expect("told");
+            assert!((told - by).abs() <= 0.02, "{later_ms}: {told}");
+        }
+    }
+    // The ACKs alone: what the client has sent, and what the server has.
+    let acks = analyzed(&[file(&ways[1])]);
+    assert_eq!(texts(&acks, "subflows", "data_from"), ["client"]);
+    assert_eq!(numbers(&acks, "subflows", "acked_bytes"), [200_001.0]);
+    assert!(acks.summary.warnings.iter().any(|line| line.contains("contain the FIN as one")));
+    // Without a handshake nothing tells: no throughput, and it is said.
+    let later = |packets: &[(u64, Tcp)], ms: i64| file(&by_clock(&packets[2..], ms));
+    let unknown = analyzed(&[later(&ways[0], 0), later(&ways[1], 5_000)]);
+    assert!(numbers(&unknown, "subflows", "throughput_mbps")[0].is_nan());
+    assert!(unknown.summary.warnings.iter().any(|line| line.contains("another clock")));
+    let both = analyzed(&[file(&ways[0]), file(&ways[1])]);
+    assert!(both.summary.warnings.iter().all(|line| !line.contains("clock is")));
     assert_eq!(numbers(&both, "subflows", "rtt_samples"), [0.0]);
     assert!(numbers(&both, "subflows", "rtt_mean_ms")[0].is_nan());
     assert!(both.summary.warnings.iter().any(|line| line.contains("no round-trip times")));

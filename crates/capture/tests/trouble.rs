@@ -104,12 +104,34 @@ fn what_is_no_capture_is_refused_with_a_remedy() {
         let message = message(&[bytes.to_vec()]);
         assert!(message.contains("0.pcap: ") && message.contains(text), "{message}");
     }
-    // All at once, and the good one is no excuse.
-    let message = message(&[file(&connection(0, CLIENT, 1)), Vec::new(), b"hello".to_vec()]);
-    assert!(
-        !message.contains("0.pcap") && message.contains("1.pcap") && message.contains("2.pcap"),
-        "{message}"
-    );
+    // All at once.
+    let message = message(&[b"hello".to_vec(), Vec::new()]);
+    assert!(message.contains("0.pcap: is neither") && message.contains("1.pcap: is empty"), "{message}");
+}
+
+/// More input never gives less: what is no capture is told, and the others are analysed, under their own numbers.
+#[test]
+fn what_is_no_capture_beside_others_is_left_out() {
+    let good = file(&connection(0, CLIENT, 1));
+    let alone = analyze_all(std::slice::from_ref(&good), &options()).expect("a capture");
+    let others: [&[u8]; 4] = [b"", b"hello", b"\x28\xB5\x2F\xFD", b"\xD4\xC3\xB2\xA1\x02\0\x04\0"];
+    for other in others {
+        for place in [0, 1] {
+            let mut files = vec![good.clone()];
+            files.insert(place, other.to_vec());
+            let both = analyze_all(&files, &options()).expect("the good one");
+            let name = format!("{place}.pcap: left out, for it ");
+            assert!(both.summary.warnings[0].contains(&name), "{:?}", both.summary.warnings);
+            assert_eq!(both.summary.warnings[1..], alone.summary.warnings);
+            for column in ["acked_bytes", "data_packets", "throughput_mbps"] {
+                let of = |analysis| numbers(analysis, "subflows", column);
+                assert_eq!(format!("{:?}", of(&both)), format!("{:?}", of(&alone)), "{column}");
+            }
+            assert_eq!(texts(&both, "subflows", "data_at"), [format!("{}:0", 1 - place)]);
+        }
+    }
+    // A file that is not there is a mistake of whoever names it.
+    assert!(message(&[b"hello".to_vec(), b"hello".to_vec()]).contains("1.pcap"));
 }
 
 #[test]

@@ -345,7 +345,10 @@ fn runs_repeat_and_their_books_balance() {
             let run = || {
                 let transport = mptcp(|config| {
                     config.path_manager = PathManagerConfig::Ndiffports(
-                        anabranch_engine::transport::mptcp::NdiffportsParameters { subflows: 3 },
+                        anabranch_engine::transport::mptcp::NdiffportsParameters {
+                            subflows: 3,
+                            by_interfaces: false,
+                        },
                     );
                     config.scheduler = scheduler.clone();
                     config.tcp.receive_buffer = Bytes(200_000);

@@ -30,7 +30,7 @@ fn beside(
     let multipath = mptcp(|config| {
         config.tcp.congestion_control = congestion_control.clone();
         config.path_manager = anabranch_engine::transport::PathManagerConfig::Ndiffports(
-            anabranch_engine::transport::mptcp::NdiffportsParameters { subflows },
+            anabranch_engine::transport::mptcp::NdiffportsParameters { subflows, by_interfaces: false },
         );
     });
     let TransportConfig::Mptcp(config) = &multipath else { panic!("MPTCP") };

@@ -1,7 +1,7 @@
 //! What a user may choose at an end host, resolved to numbers.
 
 use crate::congestion::{CongestionConfig, External};
-use crate::mptcp::{ExternalScheduling, PathManagerConfig, SchedulerConfig};
+use crate::mptcp::{ExternalScheduling, NdiffportsParameters, PathManagerConfig, SchedulerConfig};
 use crate::segment::{IP_HEADER, TCP_HEADER};
 use crate::tcp::{LossDetectionConfig, PacingConfig, largest_window};
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
@@ -110,7 +110,10 @@ anabranch_units::parameters! {
         /// Choices of each subflow; the receive buffer is the connection's, which all of them share.
         tcp: TcpConfig = TcpConfig::default();
         /// Which subflows there are.
-        path_manager: PathManagerConfig = PathManagerConfig::Ndiffports(Default::default());
+        path_manager: PathManagerConfig = PathManagerConfig::Ndiffports(NdiffportsParameters {
+            by_interfaces: true,
+            ..NdiffportsParameters::default()
+        });
         /// Which subflow takes the next segment.
         scheduler: SchedulerConfig = SchedulerConfig::LowestRtt(Default::default());
         /// When the receive window is full, send what holds it up on another subflow too (Raiciu 2012, section 4.2).
@@ -196,7 +199,13 @@ impl<'c> From<&'c TransportConfig> for SharedConfig<'c> {
 }
 
 impl TransportConfig {
-    /// Whether its connections look at the addresses of their hosts: those of MPTCP whose path manager does.
+    /// Whether the subflows of its connections hang on the interfaces of their hosts.
+    #[must_use]
+    pub fn looks_at_interfaces(&self) -> bool {
+        matches!(self, Self::Mptcp(mptcp) if mptcp.path_manager.looks_at_interfaces())
+    }
+
+    /// Whether its connections follow addresses of their hosts that come and go: those of MPTCP whose path manager does.
     #[must_use]
     pub fn follows_addresses(&self) -> bool {
         matches!(self, Self::Mptcp(mptcp) if mptcp.path_manager.follows_addresses())

@@ -29,7 +29,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("tcp-ncr", "NewReno with DupThresh of about a window (TCP-NCR, RFC 4653)"),
     (
         "mptcp",
-        "Multipath TCP (RFC 8684) as in the kernel of multipath-tcp.org: ndiffports, lowest RTT first, linked increases (LIA, RFC 6356)",
+        "Multipath TCP (RFC 8684) as in the kernel of multipath-tcp.org: two ports by ndiffports, or a subflow for each path between interfaces of their own, lowest RTT first, linked increases (LIA, RFC 6356)",
     ),
     ("mptcp-olia", "the same with opportunistic linked increases (OLIA, Khalili et al. 2012)"),
     ("mptcp-balia", "the same with balanced linked adaptation (BALIA, Peng et al. 2016)"),

@@ -1,7 +1,8 @@
 //! Quantities as people write them: `10 Mbps`, `2.5 ms`, `100 packets`.
 //!
-//! Decimal text is scaled exactly, and rounded to the base unit where this changes it little, as in what programs write
-//! (`26.025000000000002 ms`). A value that would become another one is an error.
+//! Decimal text is scaled exactly, and rounded to the base unit where this changes it little, or where the text has as many
+//! digits as a double that a program writes (`26.025000000000002 ms`, `41.66666666666667 packets`): nobody writes these by
+//! hand. A shorter one that would become another value is an error.
 
 use crate::{Bytes, Rate, Span};
 use thiserror::Error;
@@ -89,16 +90,6 @@ impl Quantity {
         }
     }
 
-    /// What is not refused as too fine.
-    const fn whole(self) -> &'static str {
-        match self {
-            Self::Packets | Self::Segments => "write a whole number of them",
-            Self::Span | Self::Rate | Self::Bytes | Self::Speed => {
-                "a value is rounded where that changes it by less than a thousandth, and not here"
-            }
-        }
-    }
-
     const fn noun(self) -> &'static str {
         match self {
             Self::Span => "a time",
@@ -160,14 +151,19 @@ pub enum ParseError {
         units: String,
     },
     /// The value is not a whole number of base units, nor close to one.
-    #[error("{read:?} is finer than the smallest unit, {smallest}; {remedy}")]
+    #[error(
+        "{read:?} is finer than the smallest unit, {smallest}, and rounding would change it by more than one part in \
+             {part}; write {nearest:?}"
+    )]
     TooFine {
         /// The text.
         read: String,
         /// The base unit.
         smallest: &'static str,
-        /// What is not refused.
-        remedy: &'static str,
+        /// Rounding may change a value by one part in so many.
+        part: u128,
+        /// The nearest value above 0.
+        nearest: String,
     },
     /// The value does not fit 64 bits.
     #[error("{read:?} is too large")]
@@ -247,7 +243,12 @@ fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
     let smallest = quantity.units()[0].0;
     match decimal.times(scale, quantity.part_rounded()) {
         Scaled::Whole(value) => Ok(value),
-        Scaled::Fraction => Err(ParseError::TooFine { read: read(), smallest, remedy: quantity.whole() }),
+        Scaled::Fraction(nearest) => Err(ParseError::TooFine {
+            read: read(),
+            smallest,
+            part: quantity.part_rounded(),
+            nearest: format!("{} {smallest}", nearest.max(1)),
+        }),
         Scaled::Overflow => Err(ParseError::TooLarge { read: read() }),
     }
 }
@@ -265,14 +266,20 @@ fn exponent_end(text: &str, end: usize) -> usize {
 struct Decimal {
     digits: u128,
     exponent: i32,
+    /// Significant ones, without zeros at the end.
+    significant: usize,
 }
 
 /// Digits that are read: as many as the largest number of 64 bits has. What is behind them is far below any rounding.
 const MOST_DIGITS: usize = 20;
 
+/// Significant digits from which on a number is one that a program writes: a double has 15 to 17.
+const DIGITS_OF_A_DOUBLE: usize = 15;
+
 enum Scaled {
     Whole(u64),
-    Fraction,
+    /// The nearest whole number.
+    Fraction(u128),
     Overflow,
 }
 
@@ -291,27 +298,31 @@ impl Decimal {
         let significant = digits.trim_start_matches('0');
         let (read, behind) = significant.split_at(significant.len().min(MOST_DIGITS));
         let exponent = exponent.checked_sub(places)?.checked_add(i32::try_from(behind.len()).ok()?)?;
-        Some(Self { digits: if read.is_empty() { 0 } else { read.parse().ok()? }, exponent })
+        let digits = if read.is_empty() { 0 } else { read.parse().ok()? };
+        Some(Self { digits, exponent, significant: significant.trim_end_matches('0').len() })
     }
 
-    /// The nearest whole number of base units, if rounding changes it by less than one part in so many.
+    /// The nearest whole number of base units, if rounding changes it by less than one part in so many, or if it has the
+    /// digits of a double and is not rounded away.
     fn times(&self, scale: u128, part_rounded: u128) -> Scaled {
         let Some(product) = self.digits.checked_mul(scale) else { return Scaled::Overflow };
         if product == 0 {
             return Scaled::Whole(0);
         }
         let Some(power) = 10u128.checked_pow(self.exponent.unsigned_abs()) else {
-            return if self.exponent < 0 { Scaled::Fraction } else { Scaled::Overflow };
+            return if self.exponent < 0 { Scaled::Fraction(0) } else { Scaled::Overflow };
         };
         let value = if self.exponent < 0 {
             let (below, rest) = (product / power, product % power);
             let rounds_up = rest >= power - rest;
             let change = if rounds_up { power - rest } else { rest };
+            let nearest = below + u128::from(rounds_up && rest > 0);
+            let is_written_by_a_program = self.significant >= DIGITS_OF_A_DOUBLE && nearest > 0;
             // Exact where there is no rest, however large the product is.
-            if change > 0 && change >= product / part_rounded {
-                return Scaled::Fraction;
+            if change > 0 && change >= product / part_rounded && !is_written_by_a_program {
+                return Scaled::Fraction(nearest);
             }
-            Some(below + u128::from(rounds_up && rest > 0))
+            Some(nearest)
         } else {
             product.checked_mul(power)
         };
@@ -345,11 +356,7 @@ mod tests {
             ("fast", "\"fast\" is not a rate"),
             ("-5 Mbps", "\"-5 Mbps\" is not a rate"),
             ("NaN Mbps", "\"NaN Mbps\" is not a rate"),
-            (
-                "1.5 bps",
-                "\"1.5 bps\" is finer than the smallest unit, bps; a value is rounded where that changes it by less \
-                 than a thousandth, and not here",
-            ),
+            ("1.5 bps", "\"1.5 bps\" is finer than the smallest unit, bps"),
             ("99999999999 Gbps", "\"99999999999 Gbps\" is too large"),
         ];
         for (text, start) in cases {
@@ -375,6 +382,11 @@ mod tests {
         assert_eq!(parse_bytes("33333.333333333336 B"), Ok(Bytes(33_333)));
         assert_eq!(parse_count("2.9999999999999996 packets"), Ok(3));
         assert_eq!(parse_segments("44.00000000000001 segments"), Ok(44));
+        // However small: 1000/3 bytes, 125/3 packets, 2/3 of a bit per second.
+        assert_eq!(parse_bytes("333.3333333333333 B"), Ok(Bytes(333)));
+        assert_eq!(parse_count("41.66666666666667 packets"), Ok(42));
+        assert_eq!(parse_rate("0.6666666666666666 bps"), Ok(Rate::from_bps(1)));
+        assert_eq!(parse_span("1.66666666666667e-12 s"), Ok(Span::from_ps(2)));
     }
 
     #[test]
@@ -382,6 +394,12 @@ mod tests {
         for text in ["0.1 ps", "1.5 ps", "0.4999 ps", "1e-40 s", "400.5 ps"] {
             assert!(matches!(parse_span(text), Err(ParseError::TooFine { .. })), "{text}");
         }
+        // Nothing is rounded away, whatever wrote it; zeros at the end are no digits.
+        for text in ["0.3333333333333333 B", "33.300000000000000 B"] {
+            assert!(matches!(parse_bytes(text), Err(ParseError::TooFine { .. })), "{text}");
+        }
+        let told = parse_count("41.5 packets").unwrap_err().to_string();
+        assert!(told.ends_with("by more than one part in 1000000000; write \"42 packets\""), "{told}");
         for text in ["1.5 packets", "1000000.5 packets", "0.9 packets"] {
             assert!(matches!(parse_count(text), Err(ParseError::TooFine { .. })), "{text}");
         }

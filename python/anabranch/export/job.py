@@ -18,6 +18,8 @@ from anabranch.switch_rules import OwnTraffic, Weighted
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
+_HASHES = ("hash", "weighted-hash", "resilient-hash")
+"""Load balancing by a hash of addresses and ports that is the same for both directions."""
 MOST_WAYS = 1024
 """Most ways of a pair by hop-by-hop forwarding that are listed."""
 
@@ -86,7 +88,17 @@ class ExportJob:
         """
         if self.balancing == "flow" or not any(one.plan.splits() for one in self.jobs()):
             return []
-        return [f"load balancing {quoted(self.balancing)}: {how} keeps a flow on one path by a hash"]
+        if self.balancing not in _HASHES:
+            return [f"load balancing {quoted(self.balancing)}: {how} keeps a flow on one path by a hash"]
+        lost = ["that both directions of a flow take the same path"]
+        if self.balancing == "resilient-hash" and not self.resilient:
+            lost.append(
+                "that a failure moves the flows of its path alone (--resilient, where the format has it)"
+            )
+        return [
+            f"load balancing {quoted(self.balancing)}: {how} keeps a flow on one path by a hash as well; not "
+            f"expressed is {' and '.join(lost)}"
+        ]
 
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""

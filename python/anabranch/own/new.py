@@ -13,6 +13,8 @@ from anabranch.scenario.quantity import quoted
 _TEMPLATES = Path(__file__).parent / "templates"
 _FILES = ("mine.py", "mine.toml", "mine_study.toml")
 """Named after the algorithm, as are their results: one algorithm's do not replace another's."""
+_STUDY = "_study"
+"""End of the name of an algorithm's study, and of the folder of its results."""
 KINDS = ("congestion-control", "routing-scheme", "load-balancer", "scheduler", "controller")
 """The kinds of algorithms that may be one's own."""
 
@@ -37,6 +39,12 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
         raise ScenarioError([Problem("", f"kind {unknown_choice(kind, KINDS)}")])
     if not module.isidentifier() or keyword.iskeyword(module) or not module.islower():
         message = f"{quoted(name)} is no name of a module; write lower-case letters, digits and underscores"
+        raise ScenarioError([Problem("", message)])
+    if module.endswith(_STUDY):
+        message = (
+            f"{quoted(name)} ends in {_STUDY}, as the study of {quoted(module.removesuffix(_STUDY))} does: "
+            "their results would take each other's folder; give another name"
+        )
         raise ScenarioError([Problem("", message)])
     class_name = "".join(part.capitalize() for part in module.split("_"))
     files = {}

@@ -160,7 +160,7 @@ def _draw_bounds(
         return
     if width:
         axes.bar(x, bounds, width, fill=False, edgecolor=look.color, linestyle="--", linewidth=0.8)
-    lengths = np.nan_to_num(_ARROW * bounds)
+    lengths = np.nan_to_num(_ARROW * np.abs(bounds))
     axes.errorbar(x, bounds, yerr=lengths, lolims=True, fmt="none", color=look.color, elinewidth=0.9)
 
 

@@ -125,6 +125,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
         planner=planner,
         demand=demand,
         own_routes=tuple(own_routes.routes),
+        never_begun=dict(flows.never_begun),
         provenance=tuple(network.provenance),
         own=own.makers,
         agreement=own.agreement if own.makers else None,
@@ -204,9 +205,10 @@ def _subflows(flows: FlowColumns, transports: list[TransportSetup], network: Res
         manager = transports[transport].config.get("path_manager")
         if manager is None:
             return 0
+        pairs = min(outward[origin] * inward[to], _MOST_SUBFLOWS)
         if manager["algorithm"] == "fullmesh":
-            return min(outward[origin] * inward[to], _MOST_SUBFLOWS)
-        return int(manager.get("subflows", 1))
+            return pairs
+        return max(int(manager.get("subflows", 1)), pairs if manager.get("by_interfaces") else 0)
 
     columns = (flows.origin.tolist(), flows.to.tolist(), flows.transport.tolist())
     return sum(map(most, *columns))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.controller import BY_SUBFLOW
 from anabranch.setup.model import Setup, Tagged
 
 _SURE_QUEUES = ("fifo", "threshold", "codel")
@@ -13,7 +14,11 @@ _DRAWING_CONTROLS = ("bbr", "bbr3", PYTHON)
 """Congestion controls that draw when they probe, or may do so."""
 _SURE_APPLICATIONS = ("forwarding", "sdn-paced", "window-clamp", "tcpbp")
 """Applications of a controller that draw nothing, and give a flow one path whatever its ports are."""
-_SURE_TRANSPORTS = ("tcp", "sdn-paced")
+_SURE_ALONG_ONE_PATH = (BY_SUBFLOW,)
+"""Those that draw nothing, and choose among several paths by ports and by a hash."""
+_SURE_BALANCERS = ("packet-round-robin",)
+"""Load balancing that draws nothing, and does not look at ports."""
+_SURE_TRANSPORTS = ("tcp", "sdn-paced", "sliding-window")
 """Protocols that draw nothing but ports."""
 
 
@@ -51,15 +56,27 @@ def may_differ(setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
     ):
         return True
     if setup.controller is not None:
-        delay = setup.controller.get("processing_delay")
-        is_drawn = delay is not None and delay["distribution"] != "constant"
-        return is_drawn or setup.controller["application"]["algorithm"] not in _SURE_APPLICATIONS
+        return _may_differ_under(setup.controller, setup, has_single_paths)
+    if setup.routing.load_balancing["algorithm"] in _SURE_BALANCERS:
+        return False
     schemes = [(scheme or {}).get("algorithm") for scheme in (setup.routing.scheme, *setup.routing.others)]
     if all(scheme == "shortest" for scheme in schemes):
         return False
     # After an event there may be other paths, and a planner may take minutes.
     is_planned = setup.planner is not None or any(own.planner for own in setup.own_routes)
     return bool(setup.events) or is_planned or not has_single_paths()
+
+
+def _may_differ_under(controller: Tagged, setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
+    """The same under a controller."""
+    delay = controller.get("processing_delay")
+    if delay is not None and delay["distribution"] != "constant":
+        return True
+    application = controller["application"]["algorithm"]
+    if application in _SURE_ALONG_ONE_PATH:
+        # After an event there may be other paths.
+        return bool(setup.events) or not has_single_paths()
+    return application not in _SURE_APPLICATIONS
 
 
 def _control(config: Tagged) -> str | None:

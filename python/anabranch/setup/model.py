@@ -5,6 +5,7 @@ Every name is resolved to an index and every number is in base units: picosecond
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -218,6 +219,9 @@ class Setup:
     """Bounds of the traffic, where the scenario gives some. The engine does not see them."""
     own_routes: tuple[OwnRoutes, ...] = ()
     """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
+    never_begun: Mapping[str, int] = field(default_factory=dict)
+    """By traffic entry: the flows that it asks for and that are not made, since they would begin when the run
+    is over. The engine does not see them."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
     own: tuple[Chosen | NotLoaded, ...] = ()
@@ -264,7 +268,10 @@ class Setup:
         return _text(self.data())
 
     def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
-        unseen = ("flows", "provenance", "planner", "demand", "own", "agreement", "own_routes", "_read")
+        unseen = (
+            *("flows", "never_begun", "provenance", "planner", "demand", "own", "agreement", "own_routes"),
+            "_read",
+        )
         data = {
             entry.name: _plain(getattr(self, entry.name))
             for entry in fields(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -64,6 +65,8 @@ class Flows:
         self._columns: list[FlowColumns] = []
         self._connections = 0
         self.datagrams: list[DatagramSetup] = []
+        self.never_begun: Counter[str] = Counter()
+        """By entry: the flows that are not made, since they would begin when the run is over."""
         named: dict[str, int] = {}
         for number, entry in enumerate(scenario.traffic):
             place = f"traffic[{number}]"
@@ -202,10 +205,36 @@ class Flows:
             arrivals = self._starts(entry, first, flows, offset, gap)
             # The first arrival of a Poisson process comes after a gap, too.
             found = list(islice(arrivals, 0 if gaps is None else 1, left))
+            if gaps is None and not isinstance(entry.flows, str):
+                self.never_begun[name] += self._late(
+                    entry, name, first, range(len(found), flows), gap, found[:1]
+                )
             pairs += [pair] * len(found)
             starts += found
         bounded = [min(start, _LARGEST_OFFSET) for start in starts]
         return np.array(pairs, dtype=np.intp), np.array(bounded, dtype=np.int64)
+
+    def _late(self, entry: Traffic, name: str, first: str, rest: range, gap: Tagged, begin: list[int]) -> int:
+        """How many flows of a pair would begin when the run is over, and before their stop.
+
+        Args:
+            entry: the traffic entry.
+            name: its name.
+            first: the stream of the arrivals.
+            rest: the numbers of the pair's flows of which none is made.
+            gap: the time from one flow's start to the next one's.
+            begin: when the pair's first flow starts.
+        """
+        if entry.stop is None or not rest or not begin:
+            return len(rest)
+        if isinstance(entry.stop, Quantity) and entry.stop <= self._duration:
+            return 0
+        gaps = np.minimum(
+            self._draws.many(gap, first, "inter_arrival", min(rest.stop, MAX_FLOWS) - 1), LARGEST_DRAW
+        )
+        starts = begin[0] + np.cumsum(np.rint(gaps))[rest.start - 1 :]
+        numbers = np.arange(rest.start, rest.start + len(starts), dtype=np.uint32)
+        return int((starts < self._draws.each(entry.stop, name, "stop", numbers)).sum())
 
     def _bytes(self, entry: Traffic, name: str, drawn: _Drawn) -> NDArray[np.uint64]:
         """What each flow sends, where the entry has a size."""

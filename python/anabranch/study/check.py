@@ -23,12 +23,13 @@ from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.chance import may_differ
 from anabranch.setup.model import NotLoaded
 from anabranch.setup.problems import refused
+from anabranch.study.counts import RUN_COUNTS
 from anabranch.study.design import HOSTS, Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.live_runs import check_live, simulated_hosts
-from anabranch.study.metrics import DEFAULTS, MetricError, is_censored, unmatched, values
+from anabranch.study.metrics import DEFAULTS, MetricError, unmatched, values
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
 from anabranch.study.sources import plain_data, scenario_of, study_agreement
@@ -37,7 +38,7 @@ from anabranch.study.up_time import Tables, with_measures
 MOST_RUNS = 1_000_000
 """Most runs of a study: each is a file."""
 
-_RUN_COLUMNS = ("run", "cell", "replication", "status", "reason", "runs", "failed")
+_RUN_COLUMNS = ("run", "cell", "replication", "status", "reason", "runs", "failed", *RUN_COUNTS)
 _REPLICATION = ["run", "replication"]
 
 
@@ -213,7 +214,8 @@ class _Check:
     def _metrics(self) -> tuple[Metric, ...]:
         metrics = tuple(self._study.metrics) or DEFAULTS
         for number, metric in enumerate(metrics):
-            ends = ("ci", "min", "max", *(ENDS_OF_CENSORED if is_censored(metric) else ()))
+            ends = ("ci", "min", "max", *(ENDS_OF_CENSORED if metric.is_censored else ()))
+            ends = (*ends, *(("rows",) if metric.where else ()))
             for name in (metric.name, *(f"{metric.name}_{end}" for end in ends)):
                 self._take(name, f"metric[{number}].name")
         return metrics

@@ -17,9 +17,9 @@ from anabranch.scenario.messages import place
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
+from anabranch.study.counts import count_columns
 from anabranch.study.fields import Steps
 from anabranch.study.levels import as_text, number_text
-from anabranch.study.metrics import is_censored
 from anabranch.study.model import Metric
 from anabranch.study.result import FactorInfo, MetricInfo
 
@@ -104,14 +104,15 @@ class Design:
     def metric_infos(self) -> tuple[MetricInfo, ...]:
         """The metrics, as tables show them."""
         return tuple(
-            MetricInfo(metric.name, metric.label or metric.name, is_censored(metric))
+            MetricInfo(metric.name, metric.label or metric.name, metric.is_censored)
             for metric in self.metrics
         )
 
     @property
     def value_names(self) -> tuple[str, ...]:
-        """The columns of the metrics in the table of runs, in the order of a run's values."""
-        return tuple(name for info in self.metric_infos for name in info.columns)
+        """The columns of counts and metrics in the table of runs, in the order of a run's values."""
+        names = (name for info in self.metric_infos for name in info.columns)
+        return (*count_columns(self.metrics), *names)
 
     def levels(self, cell: int) -> tuple[int, ...]:
         """The level of each factor in a cell."""

@@ -14,6 +14,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import Problem, StudyError
 from anabranch.study.check import design as check
+from anabranch.study.counts import check_chosen
 from anabranch.study.design import Design
 from anabranch.study.local import available_cores, run_locally
 from anabranch.study.model import Progress, Study
@@ -113,6 +114,9 @@ def _work(store: Store, design: Design, way: Execution, progress: Progress | Non
         failures += outcome.reason is not None
         if progress is not None:
             progress(done, failures, design.runs)
+    went_well = [run.values for run in store.finished.values() if run.reason is None]
+    counts = [dict(zip(design.value_names, values, strict=True)) for values in went_well]
+    check_chosen(design.metrics, counts, None)
 
 
 def _outcomes(design: Design, runs: list[int], way: Execution) -> Iterator[Outcome]:

@@ -82,11 +82,6 @@ class MetricError(AnabranchError):
         """Key of the metric that is wrong, such as ``column``."""
 
 
-def is_censored(metric: Metric) -> bool:
-    """Whether a metric is of completion times, of which some may be known only as more than a bound."""
-    return metric.table == "flows" and metric.column == COMPLETION and metric.statistic != "count"
-
-
 def values(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> tuple[float | None, ...]:
     """The columns of a metric in the table of runs (:attr:`MetricInfo.columns`), for one run.
 
@@ -96,23 +91,59 @@ def values(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> tuple[
     Raises:
         MetricError: if the tables have no such column.
     """
-    if not is_censored(metric):
+    if not metric.is_censored:
         found = statistic(metric.statistic, _numbers(metric, tables, summary))
         return (None if found is None else found * metric.scale,)
-    times = _times(metric, tables)
+    times = _times(metric, tables, summary)
     estimate = times.statistic(metric.statistic).scaled(metric.scale)
     return (estimate.value, estimate.more_than, float(times.done), float(times.count))
 
 
-def _times(metric: Metric, tables: Tables) -> Times:
-    """The completion times that a metric asks for."""
+def _times(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> Times:
+    """The times that a metric asks for, with bounds of those that flows have not come to."""
     columns = tables[metric.table]
-    found = [
-        np.asarray(_column(columns, name, "column"), dtype=np.float64) for name in (COMPLETION, MORE_THAN)
-    ]
+    times, more_than = _floats(columns, metric.column), _bounds(metric.column, columns, summary)
     chosen = _chosen(metric, columns)
-    times, more_than = found if chosen is None else (column[chosen] for column in found)
-    return Times.of_columns(times, more_than)
+    return Times.of_columns(*((times, more_than) if chosen is None else (times[chosen], more_than[chosen])))
+
+
+def _bounds(column: str, flows: Columns, summary: Mapping[str, Any]) -> NDArray[np.float64]:
+    """What the times of a column are more than, of flows that have not come to it; NaN for others.
+
+    Every flow that has begun may yet have a handshake and first data, and one that can complete a FIN.
+    """
+    completion_bounds = _floats(flows, MORE_THAN)
+    if column == COMPLETION:
+        return completion_bounds
+    had = float(summary["ended_s"]) - _floats(flows, "start_s")
+    awaited = np.isnan(_floats(flows, column)) & (had > 0)
+    if column == "fin_s":
+        awaited &= ~(np.isnan(_floats(flows, COMPLETION)) & np.isnan(completion_bounds))
+    else:
+        # Where data were sent, there was a handshake that nobody has seen.
+        awaited &= np.isnan(_floats(flows, "setup_s"))
+    return np.where(awaited, had, np.nan)
+
+
+def completions(tables: Tables) -> Times:
+    """The completion times of all flows."""
+    flows = tables["flows"]
+    return Times.of_columns(_floats(flows, COMPLETION), _floats(flows, MORE_THAN))
+
+
+def rows_chosen(metric: Metric, tables: Tables) -> float | None:
+    """How many rows ``where`` of a metric chooses; None where a column that it names is empty."""
+    columns = tables[metric.table]
+    for name in metric.where:
+        column = _column(columns, name, "where")
+        if not isinstance(column, np.ndarray) and not any(column):
+            return None
+    chosen = _chosen(metric, columns)
+    return None if chosen is None else float(chosen.sum())
+
+
+def _floats(columns: Columns, name: str) -> NDArray[np.float64]:
+    return np.asarray(_column(columns, name, "column"), dtype=np.float64)
 
 
 def _numbers(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from anabranch.censored import CENSORED
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.scenario.messages import problems
 from anabranch.scenario.provenance import Agreement, Provenance
@@ -172,9 +174,24 @@ class Metric(Table):
             values = wanted if isinstance(wanted, list) else [wanted]
             if not values or any(isinstance(v, bool) or not isinstance(v, str | int) for v in values):
                 refuse(f"where.{column}", f"{shown(wanted)} is no text or whole number, and no list of them")
+        if not math.isfinite(self.scale) or self.scale == 0:
+            refuse(
+                "scale", f"{self.scale} leaves nothing of the statistic; give a finite number that is not 0"
+            )
+        if self.is_censored and self.scale < 0:
+            refuse(
+                "scale",
+                f"{self.scale} would turn what an unfinished flow takes more than into less; times take a "
+                "scale above 0",
+            )
         if self.where and self.table == "summary":
             refuse("where", "the summary has no rows to choose from; leave it out")
         return self
+
+    @property
+    def is_censored(self) -> bool:
+        """Whether it is of times of flows, of which some may be known only as more than a bound."""
+        return self.table == "flows" and self.column in CENSORED and self.statistic != "count"
 
 
 class Output(Table):

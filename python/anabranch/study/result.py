@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
-from anabranch.censored import unfinished_note
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo, pandas_frame
+from anabranch.study.counts import warnings_of
 from anabranch.study.student import LEAST_VALUES, half_width
-from anabranch.units import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -36,11 +35,15 @@ class StudyResult:
         factors: the factors, slowest first.
         metrics: the metrics.
         runs: a row for each run: ``run``, ``cell``, ``replication``, a column for each factor, ``status``
-            (``ok`` or ``failed``), ``reason`` (null for what did not fail), a column for each metric.
+            (``ok`` or ``failed``), ``reason`` (null for what did not fail), what was counted, and a column
+            for each metric. Counted are the flows that the traffic asks for (``asked_in_run``), those of them
+            that begin when the run is over (``late_in_run``), those that can complete
+            (``completable_in_run``), those of them that have not (``unfinished_in_run``), and the rows that
+            ``where`` of a metric has chosen (``_rows``).
         cells: a row for each combination of levels: ``cell``, a column for each factor, ``runs``,
             ``failed``, and for each metric its mean over the replications, the half width of the mean's
             confidence interval (``_ci``; null for fewer than three values, and for equal ones),
-            ``_min`` and ``_max``. A metric of completion times is null where unfinished flows leave it open
+            ``_min`` and ``_max``. A metric of times of flows is null where unfinished flows leave it open
             in a run; ``_more_than`` is then what the mean is more than. It has ``_done`` and ``_flows``, too:
             how many flows are done, of how many, in all replications together.
         tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files. A
@@ -98,26 +101,8 @@ class StudyResult:
 
     @property
     def warnings(self) -> list[str]:
-        """What misleads whoever does not know it: cells with more than 1 % of their flows unfinished."""
-        censored = [metric.name for metric in self.metrics if metric.censored]
-        counts = [(self.cells[f"{name}_done"], self.cells[f"{name}_flows"]) for name in censored]
-        notes = [self._unfinished(done, flows) for done, flows in counts]
-        # Metrics over the same flows say the same.
-        return list(dict.fromkeys(note for note in notes if note is not None))
-
-    def _unfinished(self, done: pl.Series, flows: pl.Series) -> str | None:
-        left = flows - done
-        told = [cell for cell in range(len(left)) if unfinished_note(int(done[cell]), int(left[cell]))]
-        if not told:
-            return None
-        worst = max(told, key=lambda cell: left[cell] / flows[cell])
-        row = self.cells.row(worst, named=True)
-        levels = ", ".join(
-            f"{factor.label} = {_level_text(row[factor.name], factor)}" for factor in self.factors
-        )
-        note = unfinished_note(int(done[worst]), int(left[worst]))
-        most = f", most of all where {levels}" if levels else ""
-        return f"{len(told):,} of {len(left):,} cells{most}: {note}"
+        """What misleads whoever does not know it, and in which cells: see :mod:`anabranch.study.counts`."""
+        return warnings_of(self.runs, self.cells, self.factors, self.metrics)
 
     @property
     def plot(self) -> StudyPlots:
@@ -229,8 +214,3 @@ def _cell(
     # Exact sums: the mean of equal values is that value, in whatever order they came.
     mean = math.fsum(values) / len(values) if values else None
     return mean, half_width(list(values), confidence), smallest, max(values, default=None), None
-
-
-def _level_text(level: float | str | None, factor: FactorInfo) -> str:
-    text = plain(level, 10) if isinstance(level, float) else str(level)
-    return f"{text} {factor.unit}" if factor.unit else text

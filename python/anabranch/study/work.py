@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
+from anabranch.cautions import late_flows
 from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.own.running import guarded
@@ -26,6 +27,7 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
+from anabranch.study.counts import counted
 from anabranch.study.design import Design
 from anabranch.study.files import unpacked
 from anabranch.study.live_runs import SELF_CHECK, run_live, simulated_hosts
@@ -45,7 +47,7 @@ class Outcome:
     reason: str | None
     """Why it failed; None if it did not."""
     values: tuple[float | None, ...]
-    """The metrics, in the order of the design; all None if it failed."""
+    """Counts and metrics, in the order of the design; all None if it failed."""
     tables: dict[str, bytes]
     """Its tables, each as a Parquet file; empty where only metrics are kept."""
     version: str
@@ -153,7 +155,8 @@ class RunWorker:
     ) -> tuple[float | None, ...]:
         metrics = self._design.metrics
         measured = with_measures(metrics, tables, setup, planned.plan, float(summary["ended_s"]))
-        return tuple(each for metric in metrics for each in values(metric, measured, summary))
+        found = (each for metric in metrics for each in values(metric, measured, summary))
+        return (*counted(metrics, measured, late_flows(setup)), *found)
 
     def _plan(self, setup: Setup) -> Planned:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""

@@ -70,6 +70,8 @@ pub(super) struct FileReader<'a> {
     points: Points,
     job: &'a Job<'a>,
     file: u32,
+    /// What is added to its times.
+    later_ns: i64,
     packets_left: u64,
     reported: u64,
     batch: Batch,
@@ -90,6 +92,7 @@ impl<'a> FileReader<'a> {
             points: Points::default(),
             job,
             file: file as u32,
+            later_ns: job.later_ns[file],
             packets_left: job.packets[file],
             reported: 0,
             batch: Batch::new(job.batch),
@@ -153,9 +156,10 @@ impl<'a> FileReader<'a> {
             return None;
         }
         let known = known[usize::from(segment.direction)];
+        let time_ns = segment.time_ns.saturating_add_signed(self.later_ns);
         Some(Event {
-            time_ns: segment.time_ns,
-            bin: job.times.bin(segment.time_ns),
+            time_ns,
+            bin: job.times.bin(time_ns),
             flow: *flow,
             role: u8::from(segment.direction != *data_direction),
             flags: segment.flags,

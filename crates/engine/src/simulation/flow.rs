@@ -255,11 +255,17 @@ impl Maker<'_> {
         flow: &FlowSetup,
         config: &TransportConfig,
     ) -> Result<Option<Hosts>, SetupError> {
-        if !config.follows_addresses() {
+        if !config.looks_at_interfaces() {
             return Ok(None);
         }
         let route = self.plan.at(flow.routing).and_then(|plan| plan.route(flow.from, flow.to));
         let hosts = Hosts::new(self.network, &self.mirror, flow.from, flow.to, route);
+        if !config.follows_addresses() {
+            // Under a controller nobody knows beforehand what its paths will join.
+            let several = self.setup.controller.is_none()
+                && interfaces(&hosts, flow, self.plan, &self.mirror).have_several_joined();
+            return Ok(several.then_some(hosts));
+        }
         if !hosts.have_a_choice() {
             return Ok(Some(hosts));
         }

@@ -189,15 +189,19 @@ impl Simulation {
 
     fn schedule_first(&mut self) {
         let DataPlane { schedule, numbering, datagrams, .. } = &mut self.data;
+        // What happens at the end itself still counts; a flow that would begin there has no time left.
+        let end = self.end;
         if let Some(first) = self.setup.events.first() {
             schedule.set(Numbering::CHANGES, first.at);
         }
         for (index, flow) in self.flows.iter().enumerate() {
             let source = numbering.application(FlowId::from_index(index));
-            schedule.put(source, flow.next_application_event());
+            let begins = flow.application.start < end;
+            schedule.put(source, flow.next_application_event().filter(|_| begins));
         }
         for (number, flow) in (0..).zip(datagrams) {
-            schedule.put(numbering.datagrams(number), flow.next_event());
+            let begins = flow.setup.start < end;
+            schedule.put(numbering.datagrams(number), flow.next_event().filter(|_| begins));
         }
         if let Some(next) = self.control.as_ref().and_then(|control| control.next_timer()) {
             schedule.set(numbering.controller(), next);

@@ -331,6 +331,7 @@ pub fn ndiffports(subflows: u16) -> TransportConfig {
         config.path_manager =
             PathManagerConfig::Ndiffports(anabranch_engine::transport::mptcp::NdiffportsParameters {
                 subflows,
+                by_interfaces: false,
             })
     })
 }

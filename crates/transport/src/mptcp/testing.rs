@@ -17,7 +17,10 @@ pub(super) fn secs(at: f64) -> Instant {
 
 pub(super) fn mptcp(name: &str, subflows: u16) -> MptcpConfig {
     let Some(TransportConfig::Mptcp(config)) = preset(name) else { panic!("{name} is a preset of MPTCP") };
-    MptcpConfig { path_manager: PathManagerConfig::Ndiffports(NdiffportsParameters { subflows }), ..config }
+    MptcpConfig {
+        path_manager: PathManagerConfig::Ndiffports(NdiffportsParameters { subflows, by_interfaces: false }),
+        ..config
+    }
 }
 
 /// A path, the same in both directions.

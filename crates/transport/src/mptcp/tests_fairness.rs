@@ -109,7 +109,8 @@ impl Bottleneck {
 /// How much more than each of three single TCPs a connection of eight subflows takes over 300 s, after 60 s.
 fn share(congestion_control: CongestionConfig) -> f64 {
     let Some(TransportConfig::Mptcp(mut mptcp)) = preset("mptcp") else { panic!("a preset of MPTCP") };
-    mptcp.path_manager = PathManagerConfig::Ndiffports(NdiffportsParameters { subflows: 8 });
+    mptcp.path_manager =
+        PathManagerConfig::Ndiffports(NdiffportsParameters { subflows: 8, by_interfaces: false });
     mptcp.tcp.congestion_control = congestion_control;
     // Single TCPs that differ from a subflow in nothing but the coupling.
     let congestion_control = CongestionConfig::named("linux-reno").expect("registered");

@@ -22,6 +22,9 @@ class Ndiffports(Algorithm):
     subflows: Annotated[int, Field(ge=1, le=255)] = 2
     """How many; 2 are what ndiffports of the kernel of multipath-tcp.org opens unless told otherwise
     (num_subflows)."""
+    by_interfaces: bool = False
+    """Where paths of the routes join several pairs of interfaces, one subflow for each of these pairs in
+    their place: ports alone leave it to the hash of a router whether two of them share a path."""
 
 
 class Fullmesh(Algorithm):

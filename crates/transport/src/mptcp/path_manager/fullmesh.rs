@@ -19,6 +19,10 @@ impl PathManager for FullmeshParameters {
         Some(Limits { subflows: usize::from(self.limit), add_addr_accepted: self.add_addr_accepted })
     }
 
+    fn looks_at_interfaces(&self) -> bool {
+        true
+    }
+
     fn subflows(&self, interfaces: &Interfaces) -> Vec<SubflowAddresses> {
         interfaces.joined.iter().copied().take(usize::from(self.limit)).collect()
     }

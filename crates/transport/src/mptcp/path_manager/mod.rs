@@ -36,6 +36,12 @@ impl Interfaces {
     pub fn joined_by(local: u8, remote: u8, pairs: Vec<SubflowAddresses>) -> Self {
         Self { local: local.max(1), remote: remote.max(1), joined: in_turn(pairs) }
     }
+
+    /// Whether paths join more than one pair.
+    #[must_use]
+    pub fn have_several_joined(&self) -> bool {
+        self.joined.len() > 1
+    }
 }
 
 /// Pairs in the order in which Linux joins them: each interface of the end that opens reaches one of the other end
@@ -79,7 +85,12 @@ trait PathManager {
     /// The subflows of a connection, the first one first.
     fn subflows(&self, interfaces: &Interfaces) -> Vec<SubflowAddresses>;
 
-    /// How far it follows addresses; none if it does not look at them.
+    /// Whether the subflows that it opens hang on the interfaces of the ends.
+    fn looks_at_interfaces(&self) -> bool {
+        false
+    }
+
+    /// How far it follows addresses that come and go; none if it does not look at them.
     fn limits(&self) -> Option<Limits> {
         None
     }
@@ -114,7 +125,15 @@ macro_rules! path_managers {
                 }
             }
 
-            /// Whether it looks at the addresses of the hosts.
+            /// Whether the subflows that it opens hang on the interfaces of the ends.
+            #[must_use]
+            pub fn looks_at_interfaces(&self) -> bool {
+                match self {
+                    $( Self::$variant(manager) => manager.looks_at_interfaces(), )+
+                }
+            }
+
+            /// Whether it follows addresses of the hosts that come and go.
             #[must_use]
             pub fn follows_addresses(&self) -> bool {
                 self.limits().is_some()
@@ -144,7 +163,8 @@ mod tests {
     fn each_manager_opens_what_its_name_says() {
         assert_eq!(count(&PathManagerConfig::Default(Default::default()), 3, 2), 1);
         for subflows in [1, 2, 32, 255] {
-            let manager = PathManagerConfig::Ndiffports(NdiffportsParameters { subflows });
+            let ports = NdiffportsParameters { subflows, ..NdiffportsParameters::default() };
+            let manager = PathManagerConfig::Ndiffports(ports);
             assert_eq!((manager.check(), count(&manager, 3, 2)), (Ok(()), usize::from(subflows)));
         }
         assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 1, 1), 1);
@@ -177,11 +197,26 @@ mod tests {
         assert_eq!(mesh(3, &joined(&[])), [(0, 0)]);
     }
 
+    /// The default of the presets: every pair of interfaces that a path joins; two ports where there is one.
+    #[test]
+    fn ports_give_way_to_several_pairs_of_interfaces() {
+        let ports = NdiffportsParameters { by_interfaces: true, ..NdiffportsParameters::default() };
+        let opened = |pairs: &[(u8, u8)]| {
+            let pairs = pairs.iter().map(|&(local, remote)| SubflowAddresses { local, remote });
+            let interfaces = Interfaces::joined_by(4, 4, pairs.collect());
+            let all = subflows(&PathManagerConfig::Ndiffports(ports.clone()), &interfaces);
+            all.iter().map(|subflow| (subflow.local, subflow.remote)).collect::<Vec<_>>()
+        };
+        assert_eq!(opened(&[(0, 0), (1, 1), (2, 2)]), [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(opened(&[(0, 0)]), [(0, 0), (0, 0)]);
+        assert_eq!(opened(&[]), [(0, 0), (0, 0)]);
+    }
+
     #[test]
     fn no_subflow_and_more_than_255_are_refused() {
         for subflows in [0, 256, 1000] {
-            let message =
-                PathManagerConfig::Ndiffports(NdiffportsParameters { subflows }).check().unwrap_err();
+            let ports = NdiffportsParameters { subflows, ..NdiffportsParameters::default() };
+            let message = PathManagerConfig::Ndiffports(ports).check().unwrap_err();
             assert_eq!(
                 message.to_string(),
                 format!("subflows is {subflows}; it must be at least 1 and at most 255")

@@ -6,11 +6,21 @@ anabranch_units::parameters! {
     pub struct NdiffportsParameters {
         /// How many; 2 are what ndiffports of the kernel of multipath-tcp.org opens unless told otherwise (num_subflows).
         subflows: u16 = 2, at_least(1).at_most(255);
+        /// Where paths of the routes join several pairs of interfaces, one subflow for each of these pairs in their place:
+        /// ports alone leave it to the hash of a router whether two of them share a path.
+        by_interfaces: bool = false;
     }
 }
 
 impl PathManager for NdiffportsParameters {
-    fn subflows(&self, _: &Interfaces) -> Vec<SubflowAddresses> {
+    fn looks_at_interfaces(&self) -> bool {
+        self.by_interfaces
+    }
+
+    fn subflows(&self, interfaces: &Interfaces) -> Vec<SubflowAddresses> {
+        if self.by_interfaces && interfaces.have_several_joined() {
+            return interfaces.joined.clone();
+        }
         vec![SubflowAddresses::default(); usize::from(self.subflows.max(1))]
     }
 }
