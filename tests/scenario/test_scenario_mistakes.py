@@ -14,6 +14,7 @@ from .mistakes_of_choices import CHOICES
 SPAN_UNITS = "units: ps, ns, us, µs, ms, s, min, h"
 RATE_UNITS = "units: bps, kbps, Mbps, Gbps, Tbps, bit/s, kbit/s, Mbit/s, Gbit/s"
 
+ROUNDED = ", and rounding would change it by more than one part in 1000; write "
 # What is added to the scenario, or put in place of a line of it, and the only message.
 MISTAKES: list[tuple[str, str, str]] = [
     # Keys.
@@ -58,12 +59,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         '"1 h 30 min"',
         f'run.duration: "1 h 30 min": "h 30 min" is not a unit of a time ({SPAN_UNITS})',
     ),
-    (
-        '"1 s"',
-        '"0.1 ps"',
-        'run.duration: "0.1 ps" is finer than the smallest unit, ps, and rounding would change it by more than '
-        'one part in 1000; write "1 ps"',
-    ),
+    ('"1 s"', '"0.1 ps"', f'run.duration: "0.1 ps" is finer than the smallest unit, ps{ROUNDED}"1 ps"'),
     ('"1 s"', '"999999999999 h"', 'run.duration: "999999999999 h" is too large'),
     ('"1 s"', '"2000 h"', "run.duration: '2000 h' is above 30 days, the largest that is allowed"),
     (
