@@ -1,6 +1,7 @@
 """What a study's folder has is checked in its values as in its form."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -87,16 +88,20 @@ def test_a_run_whose_metric_cannot_be_is_done_again(name: str, write: Write, out
         {"fct_us": None, "fct_us_more_than": 2.0},
         {"fct_us": None},
         {"fct_us": -1.0},
+        {"late_in_run": -1.0},
+        {"late_in_run": 3.0},
+        {"unfinished_in_run": 2.5},
+        {"unfinished_in_run": None},
     ],
 )
 def test_counts_and_bounds_that_cannot_be_together(columns: dict[str, Any], write: Write, out: Path) -> None:
-    """Of two flows both are done, so that nothing is left open."""
+    """Two flows are asked for, and both are done, so that nothing is left open."""
     before = contents(out)
     entry = json.loads(lines(out)[3])
     with_line(out, 3, changed(lines(out)[3], metrics={**entry["metrics"], **columns}))
     result = Study.load(write()).run(jobs=1, out=out)
     (why,) = result.repeated
-    assert why.startswith("line 4: fct_us: ")
+    assert re.match(r"line 4: (fct_us|late_in_run|unfinished_in_run): ", why)
     assert contents(out) == before
 
 

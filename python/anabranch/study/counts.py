@@ -52,6 +52,27 @@ def counted(
     return (*map(float, flows), *(rows_chosen(metric, tables) for metric in metrics if metric.where))
 
 
+def check_counts(metrics: Iterable[Metric], values: Mapping[str, float | None]) -> None:
+    """Makes sure that what a journal says was counted in a run can be.
+
+    Args:
+        metrics: of the study.
+        values: of a run that went well, by column.
+
+    Raises:
+        ValueError: if a count is no whole number from 0, is missing, or is above that of which it is a part.
+    """
+    for name in count_columns(metrics):
+        value = values[name]
+        if value is None and name not in RUN_COUNTS:
+            continue
+        if value is None or value < 0 or not value.is_integer():
+            raise ValueError(f"{name}: {value} is no count")
+    for part, whole in ((LATE, ASKED), (UNFINISHED, COMPLETABLE)):
+        if (values[part] or 0.0) > (values[whole] or 0.0):
+            raise ValueError(f"{part}: {values[part]:g} is above {whole}, {values[whole]:g}")
+
+
 def check_chosen(
     metrics: Sequence[Metric], runs: Sequence[Mapping[str, float | None]], origin: str | None
 ) -> None:

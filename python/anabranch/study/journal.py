@@ -28,6 +28,7 @@ import polars as pl
 from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
 from anabranch.stored import check_censored, metric_value, read_json
+from anabranch.study.counts import check_counts
 from anabranch.study.design import Design
 from anabranch.study.model import Metric
 from anabranch.study.work import Outcome
@@ -151,6 +152,8 @@ class Journal:
                 raise ValueError(f"{name}: {error}") from None
         if reason is not None and any(value is not None for value in values.values()):
             raise ValueError("the run has failed, and has metrics")
+        if reason is None:
+            check_counts([metric for metric, _ in self._metrics], values)
         for metric, info in self._metrics if reason is None else ():
             try:
                 _check(metric, values[info.name])
