@@ -58,96 +58,103 @@ def changed(line: str, **values: Any) -> str:
     return json.dumps({**json.loads(line), **values})
 
 
-@pytest.mark.parametrize("name", list(WRONG_METRICS))
-def test_a_run_whose_metric_cannot_be_is_done_again(name: str, write: Write, out: Path) -> None:
+def test_runs_whose_metric_cannot_be_are_done_again(write: Write, out: Path) -> None:
+    """Each in a line of its own: there are as many runs as ways to be wrong, and more."""
     before = contents(out)
-    entry = json.loads(lines(out)[3])
-    metric = next(iter(entry["metrics"]))
-    entry["metrics"][metric] = "HERE"
-    with_line(out, 3, json.dumps(entry).replace('"HERE"', WRONG_METRICS[name]))
+    for number, value in enumerate(WRONG_METRICS.values()):
+        entry = json.loads(lines(out)[number])
+        entry["metrics"]["fct_us"] = "HERE"
+        with_line(out, number, json.dumps(entry).replace('"HERE"', value))
     calls: list[tuple[int, int, int]] = []
     result = Study.load(write()).run(jobs=1, out=out, progress=lambda *at: calls.append(at))
-    assert calls[0] == (11, 0, 12)
-    (why,) = result.repeated
-    assert why.startswith("line 4: ")
-    assert len(lines(out)) == 13
+    assert calls[0] == (12 - len(WRONG_METRICS), 0, 12)
+    assert [why.split(": ")[0] for why in result.repeated] == [
+        f"line {number}" for number in range(1, len(WRONG_METRICS) + 1)
+    ]
+    assert len(lines(out)) == 12 + len(WRONG_METRICS)
     assert contents(out) == before
-    # It is told once: the run has a line that holds now.
+    # It is told once: each run has a line that holds now.
     assert Study.load(write()).run(jobs=1, out=out).repeated == ()
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"fct_us_done": 9.2234e18},
-        {"fct_us_done": 1.5},
-        {"fct_us_done": 3.0},
-        {"fct_us_flows": -1.0},
-        {"fct_us_flows": None},
-        {"fct_us_more_than": 2.0},
-        {"fct_us": None, "fct_us_more_than": 2.0},
-        {"fct_us": None},
-        {"fct_us": -1.0},
-        {"late_in_run": -1.0},
-        {"late_in_run": 3.0},
-        {"unfinished_in_run": 2.5},
-        {"unfinished_in_run": None},
-    ],
-)
-def test_counts_and_bounds_that_cannot_be_together(columns: dict[str, Any], write: Write, out: Path) -> None:
-    """Two flows are asked for, and both are done, so that nothing is left open."""
+# Two flows are asked for, and both are done, so that nothing is left open.
+WRONG_TOGETHER: list[dict[str, float | None]] = [
+    {"fct_us_done": 9.2234e18},
+    {"fct_us_done": 1.5},
+    {"fct_us_done": 3.0},
+    {"fct_us_flows": -1.0},
+    {"fct_us_flows": None},
+    {"fct_us_more_than": 2.0},
+    {"fct_us": None, "fct_us_more_than": 2.0},
+    {"fct_us": None},
+    {"fct_us": -1.0},
+    {"late_in_run": -1.0},
+    {"late_in_run": 3.0},
+    {"unfinished_in_run": 2.5},
+    {"unfinished_in_run": None},
+]
+
+
+@pytest.mark.parametrize("chosen", [WRONG_TOGETHER[::2], WRONG_TOGETHER[1::2]])
+def test_counts_and_bounds_that_cannot_be_together(
+    chosen: list[dict[str, float | None]], write: Write, out: Path
+) -> None:
     before = contents(out)
-    entry = json.loads(lines(out)[3])
-    with_line(out, 3, changed(lines(out)[3], metrics={**entry["metrics"], **columns}))
+    for number, columns in enumerate(chosen):
+        entry = json.loads(lines(out)[number])
+        with_line(out, number, changed(lines(out)[number], metrics={**entry["metrics"], **columns}))
     result = Study.load(write()).run(jobs=1, out=out)
-    (why,) = result.repeated
-    assert re.match(r"line 4: (fct_us|late_in_run|unfinished_in_run): ", why)
+    assert len(result.repeated) == len(chosen)
+    for number, why in enumerate(result.repeated, 1):
+        assert re.match(rf"line {number}: (fct_us|late_in_run|unfinished_in_run): ", why)
     assert contents(out) == before
 
 
-@pytest.mark.parametrize(
-    ("metric", "value"),
-    [
-        ('table = "links"\ncolumn = "drops_queue"\nstatistic = "sum"', -3.0),
-        ('column = "goodput_mbps"\nstatistic = "jain"', 7.0),
-        ('column = "goodput_mbps"\nstatistic = "jain"', -0.1),
-        ('table = "summary"\ncolumn = "jain_index"', 1.5),
-    ],
-)
-def test_values_that_a_metric_cannot_have(metric: str, value: float, write: Write, tmp_path: Path) -> None:
+WRONG_VALUES = [
+    ('table = "links"\ncolumn = "drops_queue"\nstatistic = "sum"', -3.0),
+    ('column = "goodput_mbps"\nstatistic = "jain"', 7.0),
+    ('column = "goodput_mbps"\nstatistic = "jain"', -0.1),
+    ('table = "summary"\ncolumn = "jain_index"', 1.5),
+]
+
+
+def test_values_that_a_metric_cannot_have(write: Write, tmp_path: Path) -> None:
     study = STUDY[: STUDY.index("[[metric]]")].replace("replications = 2\n", "")
-    file = write(f'{study}[[metric]]\nname = "m"\n{metric}\n')
-    out = tmp_path / "made"
+    for number, (metric, _) in enumerate(WRONG_VALUES):
+        study += f'[[metric]]\nname = "m{number}"\n{metric}\n'
+    file, out = write(study), tmp_path / "made"
     Study.load(file).run(jobs=1, out=out)
-    metrics = json.loads(lines(out)[2])["metrics"] | {"m": value}
-    with_line(out, 2, changed(lines(out)[2], metrics=metrics))
-    (why,) = Study.load(file).run(jobs=1, out=out).repeated
-    assert why.startswith("line 3: m: ")
+    for number, (_, value) in enumerate(WRONG_VALUES):
+        metrics = json.loads(lines(out)[number])["metrics"] | {f"m{number}": value}
+        with_line(out, number, changed(lines(out)[number], metrics=metrics))
+    repeated = Study.load(file).run(jobs=1, out=out).repeated
+    assert [why.rpartition(": ")[0] for why in repeated] == [
+        f"line {number + 1}: m{number}" for number in range(len(WRONG_VALUES))
+    ]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"status": "failed"},
-        {"status": 3},
-        {"reason": "it broke"},
-        {"reason": 7},
-        {"status": "failed", "reason": "it broke"},
-        {"metrics": {}},
-        {"metrics": None},
-        {"metrics": []},
-    ],
-)
-def test_a_line_that_contradicts_itself_is_left_out(
-    values: dict[str, Any], write: Write, out: Path, anabranch: Anabranch
-) -> None:
+CONTRADICTIONS: list[dict[str, Any]] = [
+    {"status": "failed"},
+    {"status": 3},
+    {"reason": "it broke"},
+    {"reason": 7},
+    {"status": "failed", "reason": "it broke"},
+    {"metrics": {}},
+    {"metrics": None},
+    {"metrics": []},
+]
+
+
+def test_lines_that_contradict_themselves_are_left_out(write: Write, out: Path, anabranch: Anabranch) -> None:
     file = write()
     before = contents(out)
-    with_line(out, 5, changed(lines(out)[5], **values))
+    for number, values in enumerate(CONTRADICTIONS):
+        with_line(out, number, changed(lines(out)[number], **values))
     again = anabranch("study", file, "--out", out, "--jobs", "1")
     assert again.returncode == 0, again.stderr
-    assert "journal.jsonl, line 6: " in again.stderr
-    assert "the run was done again" in again.stderr
+    for number in range(len(CONTRADICTIONS)):
+        assert f"journal.jsonl, line {number + 1}: " in again.stderr
+    assert again.stderr.count("the run was done again") == len(CONTRADICTIONS)
     assert "Traceback" not in again.stderr
     assert contents(out) == before
 
