@@ -78,7 +78,7 @@ def check(seed: str, finding: Finding) -> None:
     finding.covered = _covered(data)
     note = finding.complaints.append
     finding.complaints += complaints(flows, links, data)
-    finding.complaints += orders.violations(orders.rows_of(result.tables))
+    finding.complaints += orders.violations(orders.rows_of(result.tables), trains=orders.has_trains(data))
     idle = Scenario.from_data(draws.with_idle_host(data)).run()
     if not idle.flows.equals(result.flows):
         different = [name for name in idle.flows.columns if not idle.flows[name].equals(result.flows[name])]

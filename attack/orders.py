@@ -414,9 +414,7 @@ def _checked(seed: str, number: int) -> list[str]:
             break
         except ScenarioError:
             continue
-    complaints = list(
-        violations(rows_of(result.tables), trains="offload" in data["network"].get("hosts", {}))
-    )
+    complaints = list(violations(rows_of(result.tables), trains=has_trains(data)))
     with tempfile.TemporaryDirectory() as folder:
         if number % _FILES_OF == 0:
             complaints += orders_files.differences(scenario, result, Path(folder))

@@ -60,10 +60,14 @@ def _again(lost: Any) -> None:
         sys.__unraisablehook__(lost)
 
 
-def _raise_soon(number: int, after_s: float = 0.05) -> threading.Timer:
+def _raise_soon(number: int, after_s: float = 0.05) -> threading.Timer | None:
+    """Has a signal come again; None where no thread can be started for that, as under a limit of memory."""
     timer = threading.Timer(after_s, _send, [number])
     timer.daemon = True
-    timer.start()
+    try:
+        timer.start()
+    except RuntimeError:
+        return None
     return timer
 
 
@@ -81,8 +85,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     _last = number
     if _is_fragile(frame):
         _raise_at = _raise_at or time.monotonic() + _FRAGILE_S
-        if time.monotonic() < _raise_at:
-            _raise_soon(number)
+        if time.monotonic() < _raise_at and _raise_soon(number) is not None:
             return
     _raise_at = None
     raise KeyboardInterrupt

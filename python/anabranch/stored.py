@@ -83,6 +83,15 @@ def metric_value(given: Any) -> float | None:
     return number
 
 
+_MOST_COUNTED = 1e12
+"""More flows than any run has, and few enough that those of a million runs are a 64-bit number."""
+
+
+def is_count(number: float | None) -> bool:
+    """Whether a number counts flows or rows of a run."""
+    return number is not None and 0 <= number <= _MOST_COUNTED and number.is_integer()
+
+
 def check_censored(
     value: float | None, more_than: float | None, done: float | None, flows: float | None
 ) -> None:
@@ -97,8 +106,7 @@ def check_censored(
     Raises:
         ValueError: if they cannot be together.
     """
-    counts = (done, flows)
-    if any(count is None or count < 0 or not count.is_integer() for count in counts):
+    if not (is_count(done) and is_count(flows)):
         raise ValueError(f"{done} of {flows} flows done cannot be")
     unfinished = (flows or 0.0) - (done or 0.0)
     if unfinished < 0:

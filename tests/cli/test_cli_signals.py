@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -143,6 +144,22 @@ def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
         assert (ended.value.code, time.monotonic() - begun_s < 2) == (130, True)
     assert over == ["soon", [2]]
     assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_where_no_thread_can_be_started_comes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under a limit of memory, which has no room for another stack."""
+    press = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "threadless.py").write_text(f"{press}while True:\n    time.sleep(0.01)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(KeyboardInterrupt), ending():
+        importlib.import_module("threadless")
 
 
 def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,6 +84,8 @@ WRONG_TOGETHER: list[dict[str, float | None]] = [
     {"fct_us_done": 3.0},
     {"fct_us_flows": -1.0},
     {"fct_us_flows": None},
+    {"fct_us_flows": 9.2234e18},
+    {"asked_in_run": 9.2234e18},
     {"fct_us_more_than": 2.0},
     {"fct_us": None, "fct_us_more_than": 2.0},
     {"fct_us": None},
@@ -106,7 +108,7 @@ def test_counts_and_bounds_that_cannot_be_together(
     result = Study.load(write()).run(jobs=1, out=out)
     assert len(result.repeated) == len(chosen)
     for number, why in enumerate(result.repeated, 1):
-        assert re.match(rf"line {number}: (fct_us|late_in_run|unfinished_in_run): ", why)
+        assert re.match(rf"line {number}: (fct_us|asked_in_run|late_in_run|unfinished_in_run): ", why)
     assert contents(out) == before
 
 

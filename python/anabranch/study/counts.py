@@ -16,6 +16,7 @@ from anabranch.censored import Times, late_note, unfinished_note, without_note
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo
 from anabranch.scenario.quantity import quoted, shown
+from anabranch.stored import is_count
 from anabranch.study.metrics import completions, rows_chosen
 from anabranch.study.model import Metric
 from anabranch.study.up_time import Tables
@@ -66,7 +67,7 @@ def check_counts(metrics: Iterable[Metric], values: Mapping[str, float | None]) 
         value = values[name]
         if value is None and name not in RUN_COUNTS:
             continue
-        if value is None or value < 0 or not value.is_integer():
+        if not is_count(value):
             raise ValueError(f"{name}: {value} is no count")
     for part, whole in ((LATE, ASKED), (UNFINISHED, COMPLETABLE)):
         if (values[part] or 0.0) > (values[whole] or 0.0):
