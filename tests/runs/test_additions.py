@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from lines import ENDLESS
 from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import ResultError, Scenario, run
@@ -183,19 +184,9 @@ def test_it_imports_and_runs_where_there_is_no_posix(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".anabranch-*"))
 
 
-LINE = """
-[network]
-topology = "line"
-[network.links]
-capacity = "10 Mbps"
-delay = "2 ms"
-[[traffic]]
-from = "source"
-to = "sink"
-transport = "cubic"
-[run]
-duration = "100 ms"
-[[capture]]
+LINE = (
+    ENDLESS
+    + """[[capture]]
 file = "sink.pcapng"
 host = "sink"
 [[capture]]
@@ -203,6 +194,7 @@ file = "source.pcapng"
 host = "source"
 snap_length = "1 B"
 """
+)
 """Two captures, of which the first is ten times as large."""
 
 

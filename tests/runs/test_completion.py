@@ -105,13 +105,16 @@ transport = "newreno"
     assert others["completion_s"].null_count() == others["completion_more_than_s"].null_count() == 2
 
 
-def late(entry: str, duration: str = "2 s") -> list[str]:
-    """The warnings about flows that begin too late, of one entry beside another that is in time."""
-    text = f"""
+DUMBBELL = """
 [network]
 topology = "dumbbell"
-links = {{ capacity = "10 Mbps", delay = "1 ms" }}
-[[traffic]]
+links = { capacity = "10 Mbps", delay = "1 ms" }
+"""
+
+
+def late(entry: str, duration: str = "2 s") -> list[str]:
+    """The warnings about flows that begin too late, of one entry beside another that is in time."""
+    text = f"""{DUMBBELL}[[traffic]]
 name = "in-time"
 from = "left1"
 to = "right1"
@@ -151,11 +154,7 @@ def test_flows_that_never_begin_are_counted_though_none_is_made(what: str) -> No
     "what", ['size = "1 kB"', f"application = {UDP_PACKETS}", 'application = { kind = "ping" }']
 )
 def test_a_flow_that_starts_at_the_end_sends_nothing_as_its_warning_says(what: str) -> None:
-    text = f"""
-[network]
-topology = "dumbbell"
-links = {{ capacity = "10 Mbps", delay = "1 ms" }}
-[[traffic]]
+    text = f"""{DUMBBELL}[[traffic]]
 name = "last"
 from = "left1"
 to = "right1"

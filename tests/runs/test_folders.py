@@ -8,24 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from lines import ENDLESS
 from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import Result, ResultError, Scenario, run
 from anabranch.folders import replacement, replacing
 
-LINE = """
-[network]
-topology = "line"
-[network.links]
-capacity = "10 Mbps"
-delay = "2 ms"
-[[traffic]]
-from = "source"
-to = "sink"
-transport = "cubic"
-[run]
-duration = "100 ms"
-"""
 GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
 <node id="source"/><node id="sink"/><edge source="source" target="sink"/></graph></graphml>"""
 
@@ -59,7 +47,7 @@ def test_what_is_not_ours_refuses_before_anything_runs(mixed: Path, monkeypatch:
     before = contents(mixed)
     monkeypatch.setattr("anabranch.runner.plan", lambda *_: pytest.fail("it runs"))
     with pytest.raises(ResultError, match=r"did not write there: link, nested/, notes\.txt; .* --replace"):
-        run(Scenario.loads(LINE), out=mixed)
+        run(Scenario.loads(ENDLESS), out=mixed)
     assert contents(mixed) == before
 
 
@@ -125,7 +113,7 @@ def test_the_second_writer_is_refused_before_it_runs(tmp_path: Path, monkeypatch
         with monkeypatch.context() as patch:
             patch.setattr("anabranch.runner.plan", lambda *_: pytest.fail("it runs"))
             with pytest.raises(ResultError, match="out: another process is writing to it"):
-                run(Scenario.loads(LINE), out=tmp_path / "out")
+                run(Scenario.loads(ENDLESS), out=tmp_path / "out")
         (first.partial / "mine").write_text("whole")
         first.put()
         with pytest.raises(ResultError, match="another process is writing to it"):
@@ -165,7 +153,7 @@ def test_a_mistake_in_the_page_does_not_lose_the_run(tmp_path: Path, monkeypatch
     monkeypatch.setattr("anabranch.runner.page_writer", lambda _, **__: lambda _: 1 / 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ZeroDivisionError) as caught:
-        run(Scenario.loads(LINE), out=tmp_path / "out")
+        run(Scenario.loads(ENDLESS), out=tmp_path / "out")
     (note,) = caught.value.__notes__
     assert note.startswith("what was measured is kept in ")
     assert Result.load(note.rpartition(" ")[2]).flows.height == 1
@@ -174,7 +162,7 @@ def test_a_mistake_in_the_page_does_not_lose_the_run(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("name", ["flows.parquet", "summary.json", "report.html", "scenario.toml"])
 def test_a_topology_file_with_a_name_of_ours_takes_nothing(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(GRAPH)
-    text = LINE.replace('"line"', f'"file:{name}"')
+    text = ENDLESS.replace('"line"', f'"file:{name}"')
     run(Scenario.loads(text, base=tmp_path), out=tmp_path / "out")
     assert Result.load(tmp_path / "out").flows["delivered_bytes"][0] > 0
     kept = Scenario.load(tmp_path / "out" / "scenario.toml")
@@ -191,13 +179,13 @@ ORIGIN = {"version", "versions", "seed", "replication", "scenario_sha256", "topo
 
 
 def test_the_summary_says_where_a_run_comes_from(tmp_path: Path) -> None:
-    result = run(Scenario.loads(LINE), out=tmp_path / "out", page=False)
+    result = run(Scenario.loads(ENDLESS), out=tmp_path / "out", page=False)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary.keys() >= {"seed", "replication", "scenario_sha256", "host", "started", "wall_s"}
     assert summary["versions"].keys() == {"core", "polars", "python"}
-    other = run(Scenario.loads(LINE, {"run.seed": "2"}))
+    other = run(Scenario.loads(ENDLESS, {"run.seed": "2"}))
     assert other.summary["topology_sha256"] == result.summary["topology_sha256"]
-    slow = run(Scenario.loads(LINE, {"network.links.capacity": "1 Mbps"}))
+    slow = run(Scenario.loads(ENDLESS, {"network.links.capacity": "1 Mbps"}))
     assert slow.summary["topology_sha256"] != result.summary["topology_sha256"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["origin"] == {key: summary[key] for key in summary if key in ORIGIN}

@@ -5,24 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lines import SIZED
 
 from anabranch import Result, ResultError, Scenario, Study, StudyError
 from anabranch.export import export
 from anabranch.folders import adding
 
-SCENARIO = """
-[network]
-topology = "line"
-[network.links]
-capacity = "10 Mbps"
-delay = "2 ms"
-[[traffic]]
-from = "source"
-to = "sink"
-size = "20 kB"
-[run]
-duration = "100 ms"
-"""
 STUDY = """
 replications = 1
 keep = "tables"
@@ -37,7 +25,7 @@ FIRST = "tables/flows/000000.parquet"
 
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
-    (tmp_path / "line.toml").write_text(SCENARIO)
+    (tmp_path / "line.toml").write_text(SIZED)
     (tmp_path / "study.toml").write_text(STUDY)
     return Study.load(tmp_path / "study.toml")
 
@@ -66,7 +54,7 @@ def mine(folder: Path) -> list[str]:
 @pytest.mark.parametrize("command", ["run", "export"])
 def test_a_received_result_that_says_it_grows_takes_nothing(command: str, tmp_path: Path) -> None:
     got = tmp_path / "got"
-    scenario = Scenario.loads(SCENARIO)
+    scenario = Scenario.loads(SIZED)
     scenario.run(out=got, page=False)
     claim(got, "thesis.tex", "notes/", "flows.csv", "flows.parquet", "summary.json")
     users = ["notes/mine.txt", "thesis.tex"]
@@ -116,7 +104,7 @@ def test_what_is_put_over_a_study_keeps_its_journal_and_tables(
     study.run(jobs=1, out=out)
     plant(out, "tables/mine.txt")
     kept = {name: (out / name).read_bytes() for name in ("journal.jsonl", FIRST)}
-    scenario = Scenario.loads(SCENARIO)
+    scenario = Scenario.loads(SIZED)
     if command == "run":
         with pytest.raises(ResultError, match="has a result of another kind"):
             scenario.run(out=out, page=False)

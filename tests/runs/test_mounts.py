@@ -6,25 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from lines import SIZED
 
 from anabranch.errors import ResultError
 from anabranch.folders import adding, mounts, replacing
 from anabranch.folders.directory import Directory, opened
 from anabranch.folders.mounts import mounts_below
 
-LINE = """
-[network]
-topology = "line"
-[network.links]
-capacity = "10 Mbps"
-delay = "2 ms"
-[[traffic]]
-from = "source"
-to = "sink"
-size = "20 kB"
-[run]
-duration = "100 ms"
-"""
 PROGRAM = [sys.executable, "-m", "anabranch"]
 MOUNTS = {
     "another file system": ("got/disk", "mount -t tmpfs none"),
@@ -60,7 +48,7 @@ def work(tmp_path: Path) -> Path:
     (folder / "got").mkdir(parents=True)
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.tex").write_text("six years of work")
-    (folder / "line.toml").write_text(LINE)
+    (folder / "line.toml").write_text(SIZED)
     return folder
 
 
