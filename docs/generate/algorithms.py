@@ -53,10 +53,9 @@ def loaded(name: str, file: Path) -> ModuleType:
 
 @cache
 def registries() -> list[Declaration]:
-    """What the core and the planners declare."""
+    """What the core declares."""
     (library,) = PACKAGE.glob("_core*.so")
-    core = json.loads(loaded("_core", library).declarations())
-    found: list[Declaration] = loaded("declared", PACKAGE / "scenario" / "declared.py").merged(core)
+    found: list[Declaration] = json.loads(loaded("_core", library).declarations())
     return found
 
 

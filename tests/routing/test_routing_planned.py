@@ -8,7 +8,8 @@ import pytest
 
 from anabranch import Scenario, routes
 from anabranch.routes import plan
-from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of
+from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
+from anabranch.scenario.algorithm import declarations
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import Tagged
 
@@ -58,3 +59,15 @@ def test_shares_add_up_to_one_without_what_is_rounding() -> None:
     assert [(route["from"], route["to"]) for route in routes] == [(0, 1), (3, 4)]
     assert [path["links"] for path in routes[1]["paths"]] == [[0], [2]]
     assert [path["weight"] for path in routes[1]["paths"]] == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_every_planner_that_the_core_names_is_there() -> None:
+    schemes = declarations()["scheme"]
+    planned = {name: scheme["planner"] for name, scheme in schemes.items() if "planner" in scheme}
+    assert len(planned) == 7
+    assert set(planned.values()) == {"given", "robust_planner", "tcpbp_exact"}
+    for name, module in planned.items():
+        planner = planner_of(name)
+        assert (planner.__module__, planner.__name__) == (f"anabranch.routing.{module}", "plan")
+    balancing = {scheme["load_balancing"] for scheme in schemes.values() if "load_balancing" in scheme}
+    assert balancing == {"packet"} <= declarations()["load_balancing"].keys()

@@ -12,10 +12,18 @@ import pytest
 from anabranch import Scenario, ScenarioError, models
 from anabranch.models import PathConditions, model_named
 from anabranch.routing import tcpbp_exact
+from anabranch.scenario.algorithm import declarations
 from anabranch_publications.papers.tcpbp.network import LINKS, NODES, scenario
 
 DATA_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 40, 1460
 """Packets of the thesis: no timestamps."""
+
+
+def test_the_models_that_a_scenario_can_name_are_there() -> None:
+    (model,) = (p for p in declarations()["scheme"]["tcpbp-exact"]["parameters"] if p["name"] == "model")
+    names = {choice["name"] for choice in model["choices"]}
+    assert len(names) == 5
+    assert names - {"transport"} <= models.MODELS.keys()
 
 
 def ten_nodes(routing: dict[str, Any], pairs: list[tuple[str, str]], flows: int = 10) -> Scenario:

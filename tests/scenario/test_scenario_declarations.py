@@ -106,19 +106,6 @@ def written(kind: str, name: str, values: dict[str, Any]) -> dict[str, Any]:
     return {key: f"{value} {units[key]}" if units[key] else value for key, value in values.items()}
 
 
-def core_algorithms(kind: str) -> list[dict[str, Any]]:
-    """The algorithms of a kind that the core has; the others are planners'."""
-    (found,) = (registry for registry in json.loads(_core.declarations()) if registry["name"] == kind)
-    algorithms: list[dict[str, Any]] = found["algorithms"]
-    return algorithms
-
-
-def in_the_core(kind: str, name: str, parameter: str) -> bool:
-    """Whether the core has the algorithm and the parameter."""
-    having = [entry for entry in core_algorithms(kind) if entry["name"] == name]
-    return parameter in [entry["name"] for algorithm in having for entry in algorithm["parameters"]]
-
-
 UNITS = {"span": "ps", "bytes": "B", "packets": "packets", "rate": "bps"}
 BOUNDED = list(parameters())
 
@@ -133,8 +120,7 @@ def test_python_and_the_core_agree_at_every_bound(kind: str, name: str, paramete
     seen = 0
     for number, right in edges(parameter):
         values = {**needed(kind, name), **GO_WITH.get(parameter["name"], {}), parameter["name"]: number}
-        if in_the_core(kind, name, parameter["name"]):
-            assert taken_by_the_core(kind, {"algorithm": name, **values}) == right, (number, "core")
+        assert taken_by_the_core(kind, {"algorithm": name, **values}) == right, (number, "core")
         table = {"algorithm": name, **written(kind, name, values)}
         assert taken_by_python(kind, table) == right, number
         seen += 1
@@ -158,11 +144,9 @@ def test_what_is_left_out_is_what_the_core_takes(kind: str) -> None:
     for name in declarations()[kind]:
         values = needed(kind, name)
         table = model_of(kind).validate_python({"algorithm": name, **written(kind, name, values)})
-        if name not in {entry["name"] for entry in core_algorithms(kind)}:
-            continue
         core = resolved_by_the_core(kind, {"algorithm": name, **values})
         ours = resolved(kind, table)
-        # Flows to be measured are the setup's, and what a planner takes the core does not know.
+        # Flows to be measured are the setup's.
         core.pop("measuring", None)
         assert core == {key: ours[key] for key in core}
         seen += 1

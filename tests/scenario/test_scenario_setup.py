@@ -197,7 +197,7 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
 @pytest.mark.parametrize(
     ("routing", "scheme", "load_balancing"),
     [
-        ("", {"algorithm": "shortest", "metric": "hops"}, {"algorithm": "flow"}),
+        ("", {"algorithm": "shortest", "metric": "hops", "limits": None}, {"algorithm": "flow"}),
         (
             'scheme = "ecmp"\nmetric = "delay"',
             {"algorithm": "ecmp", "metric": "delay"},
@@ -205,7 +205,7 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
         ),
         (
             'scheme = { algorithm = "k-shortest", k = 3 }',
-            {"algorithm": "k-shortest", "metric": "hops", "k": 3},
+            {"algorithm": "k-shortest", "metric": "hops", "k": 3, "limits": None},
             {"algorithm": "flow"},
         ),
         (
@@ -238,11 +238,15 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
         ('scheme = "tcpbp"', {"algorithm": "tcpbp", "metric": "tcpbp", "k": 1}, {"algorithm": "flow"}),
         (
             'scheme = { algorithm = "tcpbp-exact", k = 3 }\nmetric = "tcpbp"',
-            {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3},
+            {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3, "limits": None},
             {"algorithm": "flow"},
         ),
         *(
-            (f'metric = "{metric}"', {"algorithm": "shortest", "metric": metric}, {"algorithm": "flow"})
+            (
+                f'metric = "{metric}"',
+                {"algorithm": "shortest", "metric": metric, "limits": None},
+                {"algorithm": "flow"},
+            )
             for metric in get_args(Metric)
         ),
     ],
@@ -267,7 +271,7 @@ def test_a_model_makes_a_planner_of_a_scheme() -> None:
     routing = '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "pftk" }\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
     assert setup.routing.scheme is None
-    left_out = {"k": 1, "metric": "tcpbp", "sharing": None, "objective": None}
+    left_out = {"k": 1, "metric": "tcpbp", "limits": None, "sharing": None, "objective": None}
     assert setup.planner == {"algorithm": "tcpbp-exact", "model": "pftk", **left_out}
 
 

@@ -44,7 +44,7 @@ pub use simulation::{
 #[must_use]
 pub fn described() -> Vec<anabranch_units::declaration::Registry> {
     vec![
-        routing::Scheme::described(),
+        routing::described_schemes(),
         balancer::LoadBalancing::described(),
         loss::LossSetup::described(),
         queues::Discipline::described_with_room(),

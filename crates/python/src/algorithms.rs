@@ -5,6 +5,7 @@ use anabranch_engine::balancer::LoadBalancing;
 use anabranch_engine::control::applications::ApplicationSetup;
 use anabranch_engine::loss::{self, LossSetup};
 use anabranch_engine::queues::Discipline;
+use anabranch_engine::routing::planned::PlannedScheme;
 use anabranch_engine::routing::{EstimatorSetup, Scheme};
 use anabranch_engine::transport;
 use pyo3::exceptions::PyValueError;
@@ -34,6 +35,7 @@ pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
         }};
     }
     match kind {
+        "scheme" if is_planned(config_json)? => resolved!(PlannedScheme, verify),
         "scheme" => resolved!(Scheme),
         "load_balancing" => resolved!(LoadBalancing),
         "loss" => resolved!(LossSetup),
@@ -42,6 +44,29 @@ pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
         "estimator" => resolved!(EstimatorSetup),
         _ => Err(PyValueError::new_err(format!("no kind of algorithm {kind:?}"))),
     }
+}
+
+/// A scheme as the core takes it, as JSON with every default filled in; None where a planner makes its plans.
+///
+/// `config_json` is a scheme with any of its parameters, whoever plans. Raises SetupError as `resolve_algorithm`.
+#[pyfunction]
+pub fn core_scheme(config_json: &str) -> PyResult<Option<String>> {
+    let scheme = if is_planned(config_json)? {
+        parse::<PlannedScheme>("scheme", config_json)?.core()
+    } else {
+        Some(parse("scheme", config_json)?)
+    };
+    scheme.map(|scheme: Scheme| serde_json::to_string(&scheme).map_err(value_error)).transpose()
+}
+
+/// Whether a scheme is one that a planner declares.
+fn is_planned(config_json: &str) -> PyResult<bool> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        algorithm: String,
+    }
+    let named: Named = parse("scheme", config_json)?;
+    Ok(PlannedScheme::NAMES.contains(&named.algorithm.as_str()))
 }
 
 /// The share of packets that a loss model, given as JSON, takes in the long run.

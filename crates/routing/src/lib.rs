@@ -70,7 +70,7 @@ pub use prune::prune;
 pub use quality::{LinkQuality, PathQuality};
 pub use scheme::{
     DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, PathShares, Scheme,
-    SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme,
+    SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme, described_schemes, planned,
 };
 pub use tcpbp::{TcpbpTree, tcpbp_path};
 pub use watch::Watch;

@@ -1,9 +1,9 @@
 """Routing schemes that are programs rather than searches: plans made in Python, by name.
 
 Searches live in the core (crates/routing). What takes a solver, or a throughput model, is a planner: a module
-with a function ``plan``, and a TOML file of the same name that declares its schemes. After a failure the
-core leaves the dead paths of such a plan out. The solvers are imported by the first plan that asks for one:
-they take longer than a small run.
+with a function ``plan``. The core declares the parameters of its schemes, too (crates/routing/src/scheme/planned),
+and leaves the dead paths of its plan out after a failure. The solvers are imported by the first plan that asks
+for one: they take longer than a small run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from anabranch.scenario.routing import declared_scheme
 
 
 def planner_of(scheme: str) -> Planner:
-    """The planner of a scheme: ``plan`` of the module beside whose code the scheme is declared."""
+    """The planner of a scheme: ``plan`` of the module that the scheme's declaration names."""
     module = "own_scheme" if scheme == PYTHON else declared_scheme(scheme)["planner"]
     found: Planner = import_module(f"anabranch.routing.{module}").plan
     return found

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from anabranch import _core
-from anabranch.scenario.declared import merged
 from anabranch.scenario.quantity import Quantity, quoted
 from anabranch.scenario.table import Table, alternative
 
@@ -134,19 +133,10 @@ def by_algorithm(value: object) -> str:
 
 @cache
 def declarations() -> dict[str, dict[str, dict[str, Any]]]:
-    """For each kind of algorithm and each name its declaration: ``text`` and ``parameters``."""
-    return _by_name(merged(json.loads(_core.declarations())))
-
-
-@cache
-def _core_declarations() -> dict[str, dict[str, dict[str, Any]]]:
-    return _by_name(json.loads(_core.declarations()))
-
-
-def _by_name(registries: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """For each kind of algorithm and each name its declaration: ``text``, ``parameters``, properties."""
     return {
         registry["name"]: {algorithm["name"]: algorithm for algorithm in registry["algorithms"]}
-        for registry in registries
+        for registry in json.loads(_core.declarations())
     }
 
 
@@ -154,11 +144,6 @@ def parameters_of(kind: str, name: str) -> list[str]:
     """The names of the parameters that an algorithm's table may have."""
     declared = declarations()[kind][name]["parameters"]
     return [parameter["name"] for parameter in declared if parameter["kind"] not in ("ids", "table")]
-
-
-def core_parameters(kind: str, name: str) -> list[str]:
-    """The names of the parameters that the core takes."""
-    return [entry["name"] for entry in _core_declarations()[kind][name]["parameters"]]
 
 
 def owners(parameter: str, kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:

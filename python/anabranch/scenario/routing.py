@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag, model_validator
 
+from anabranch import _core
 from anabranch.scenario.algorithm import Own, declarations, name_of, parameters
 from anabranch.scenario.algorithms.load_balancing import LoadBalancing
 from anabranch.scenario.algorithms.scheme import Metric, Scheme
@@ -18,10 +20,6 @@ from anabranch.scenario.table import Table, either, refuse
 
 GIVEN = "given"
 """The scheme whose paths the scenario gives."""
-CANDIDATE_METHODS = ("single-lp", "exchange")
-"""Solvers of ``robust`` over k paths; the others are over all paths."""
-
-
 _LIMITS = "limits"
 """The parameter of the schemes that take ``max_delay`` and ``max_loss``."""
 _WITHOUT_LIMITS = {
@@ -80,7 +78,6 @@ class RouteChoice(Table):
         if isinstance(self.scheme, Own):
             return {"metric": self.metric}
         found = parameters("scheme", self.scheme) | {"metric": self.metric}
-        found.pop(_LIMITS, None)
         return found if self.limits is None else found | {_LIMITS: self.limits}
 
     @property
@@ -99,13 +96,15 @@ class RouteChoice(Table):
         }
 
     @property
-    def planned(self) -> bool:
-        """Whether a planner in Python makes the plan rather than the core."""
-        if isinstance(self.scheme, Own):
-            return True
-        scheme = declared_scheme(self.scheme_name)
-        chosen = scheme.get("planner_with")
-        return "planner" in scheme and (chosen is None or self.parameters[chosen] is not None)
+    def core_scheme(self) -> dict[str, Any] | None:
+        """The scheme as the core takes it, with all its parameters; None where a planner makes the plan."""
+        scheme = None if isinstance(self.scheme, Own) else _core.core_scheme(self._configuration)
+        return None if scheme is None else dict(json.loads(scheme))
+
+    @property
+    def _configuration(self) -> str:
+        """The scheme with its parameters as JSON for the core."""
+        return json.dumps({"algorithm": self.scheme_name, **self.parameters})
 
     @property
     def plans_for_bounds(self) -> bool:
@@ -155,18 +154,17 @@ class RouteChoice(Table):
         self._check_limits()
         if isinstance(self.scheme, Own):
             return
-        found = self.parameters
         self._check_metric()
-        if "failures" in found:
-            self._check_robust(found)
-        if "model" in found:
-            self._check_model(found)
+        self._check_parameters()
+
+    @property
+    def _given_limits(self) -> list[str]:
+        return [name for name in ("max_delay", "max_loss") if getattr(self, name) is not None]
 
     def _check_limits(self) -> None:
-        given = [name for name in ("max_delay", "max_loss") if getattr(self, name) is not None]
-        if not given:
+        if self.limits is None:
             return
-        place = given[0]
+        place = self._given_limits[0]
         if isinstance(self.scheme, Own):
             refuse(place, "your class chooses the paths; leave this out, and let the class keep to it")
         taking = [
@@ -179,11 +177,6 @@ class RouteChoice(Table):
             why = _WITHOUT_LIMITS.get(self.scheme_name, "searches no paths within limits")
             others = ", ".join(map(quoted, taking))
             refuse(place, f"scheme {here} {why}; leave this out, or choose among {others}")
-        found = self.parameters
-        if found.get("model") is not None:
-            refuse(place, "paths by a model have no limits; leave this out, or the model")
-        if "failures" in found and found["k"] is None:
-            refuse(place, f"takes candidate paths; give {self.scheme_name} a k")
 
     def _check_metric(self) -> None:
         choices = _choices_of(declared_scheme(self.scheme_name), "metric")
@@ -202,41 +195,13 @@ class RouteChoice(Table):
             f'among {", ".join(map(quoted, choices))}, or write scheme = "shortest" or "k-shortest"',
         )
 
-    def _check_robust(self, found: Mapping[str, Any]) -> None:
-        method, k = found["method"], found["k"]
-        if found["failures"] != "none":
-            if k is None:
-                refuse("scheme.failures", f"takes candidate paths; give {self.scheme_name} a k")
-            if method is not None:
-                refuse("scheme.method", "with failures there is one method only; leave method out")
-            if found["splits"] == "fewest":
-                refuse(
-                    "scheme.splits",
-                    "a pair on one path has none when a link of it fails; leave splits out, or failures",
-                )
-        if method is not None and (k is not None) != (method in CANDIDATE_METHODS):
-            methods = _choices_of(declared_scheme(self.scheme_name), "method")
-            fitting = ", ".join(
-                quoted(name) for name in methods if (name in CANDIDATE_METHODS) == (k is not None)
-            )
-            kind = "all paths" if k is None else f"{k} paths of each pair"
-            refuse("scheme.method", f"is {quoted(method)}, but {kind} are to be used: choose among {fitting}")
-
-    def _check_model(self, found: Mapping[str, Any]) -> None:
-        if found["model"] is None:
-            for name in (name for name in ("sharing", "objective") if found[name] is not None):
-                refuse(
-                    f"scheme.{name}",
-                    'belongs to a model; add one, such as model = "transport", or leave this out',
-                )
-            return
-        if found["k"] != 1:
-            refuse("scheme.k", "with a model each pair has one path, the best; leave k out, or the model")
-        if found["objective"] is not None and found["sharing"] != "all-pairs":
-            refuse(
-                "scheme.objective",
-                'belongs to sharing = "all-pairs"; without it each pair has its own best path',
-            )
+    def _check_parameters(self) -> None:
+        """Refuses parameters that do not go with each other; the core knows."""
+        try:
+            _core.resolve_algorithm("scheme", self._configuration)
+        except _core.SetupError as error:
+            parameter, problem = error.args
+            refuse(self._given_limits[0] if parameter == _LIMITS else f"scheme.{parameter}", problem)
 
 
 class TrafficRouting(RouteChoice):

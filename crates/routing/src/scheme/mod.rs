@@ -1,13 +1,15 @@
 //! Routing schemes: each a file with its parameters and its plan, and a line in the list below.
 //!
 //! The metric is a parameter of each scheme, whose type says which metrics it takes: schemes that add costs up,
-//! or forward hop by hop, take only metrics that are sums over links.
+//! or forward hop by hop, take only metrics that are sums over links. Schemes that take a solver or a throughput model
+//! have their parameters here, too ([`planned`]); their plans are made in Python.
 
 mod disjoint;
 mod ecmp;
 mod k_shortest;
 mod max_flow;
 mod near_shortest;
+pub mod planned;
 mod semper;
 mod shortest;
 mod tcpbp;
@@ -28,9 +30,62 @@ use crate::watch::unwatched;
 use crate::{AdditiveMetric, LinkMask, Metric, PathLimits, PathMetric, Plan, Route, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::NodeId;
+use anabranch_units::declaration::Registry;
+use planned::PlannedScheme;
 
 /// Most paths of a pair that a scenario can ask for.
 const MOST_PATHS: u32 = 64;
+
+/// Makes a type of the metrics that a scheme takes: some of [`Metric`], with the names and texts that they have there.
+macro_rules! metrics {
+    ($(#[doc = $doc:literal])+ pub enum $name:ident { $($metric:ident),+ $(,)? }) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+        #[serde(into = "crate::Metric", try_from = "crate::Metric")]
+        pub enum $name {
+            $( #[doc = concat!("[`Metric::", stringify!($metric), "`](crate::Metric::", stringify!($metric), ").")]
+            $metric, )+
+        }
+
+        impl From<$name> for crate::Metric {
+            fn from(metric: $name) -> Self {
+                match metric { $( $name::$metric => Self::$metric, )+ }
+            }
+        }
+
+        impl TryFrom<crate::Metric> for $name {
+            type Error = String;
+
+            fn try_from(metric: crate::Metric) -> Result<Self, String> {
+                match metric {
+                    $( crate::Metric::$metric => Ok(Self::$metric), )+
+                    _ => {
+                        let names = <Self as anabranch_units::declaration::Value>::choices();
+                        let names: Vec<_> = names.iter().map(|choice| format!("`{}`", choice.name)).collect();
+                        let read = anabranch_units::declaration::Value::plain(&metric);
+                        Err(format!("unknown variant `{read}`, expected {}", names.join(" or ")))
+                    }
+                }
+            }
+        }
+
+        impl anabranch_units::declaration::Value for $name {
+            const KIND: anabranch_units::declaration::Kind = anabranch_units::declaration::Kind::Choice;
+
+            fn plain(&self) -> anabranch_units::declaration::Plain {
+                crate::Metric::from(*self).plain()
+            }
+
+            fn choices() -> Vec<anabranch_units::declaration::Choice> {
+                let names = [$( Self::$metric.plain().to_string() ),+];
+                let mut choices = crate::Metric::choices();
+                choices.retain(|choice| names.iter().any(|name| name == choice.name));
+                choices
+            }
+        }
+    };
+}
+use metrics;
 
 /// Makes the enumeration of schemes, which passes each call on.
 macro_rules! schemes {
@@ -91,6 +146,22 @@ schemes! {
     "tcpbp" => Tcpbp(TcpbpScheme),
     "tcpbp-exact" => TcpbpExact(TcpbpExactScheme),
     "semper" => Semper(SemperScheme),
+}
+
+/// All schemes that a scenario can name: those of the core, and behind them those of planners.
+#[must_use]
+pub fn described_schemes() -> Registry {
+    let mut registry = Scheme::described();
+    // A class of the user's own is a planner, too.
+    registry.external = true;
+    for planned in PlannedScheme::described_with_planners().algorithms {
+        match registry.algorithms.iter_mut().find(|scheme| scheme.name == planned.name) {
+            // It has what the core takes of it, and more.
+            Some(scheme) => *scheme = planned,
+            None => registry.algorithms.push(planned),
+        }
+    }
+    registry
 }
 
 /// What there is to plan.

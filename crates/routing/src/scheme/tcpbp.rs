@@ -1,22 +1,11 @@
-use super::{MOST_PATHS, Wanted, best_paths};
+use super::{MOST_PATHS, Wanted, best_paths, metrics};
 use crate::hop_by_hop::Search;
-use crate::{Metric, PathLimits, PathMetric, Plan, Watch};
+use crate::{PathMetric, Plan, Watch};
 use anabranch_units::declaration::at_least;
 
-anabranch_units::choice! {
+metrics! {
     /// The one metric of the schemes that are called by it.
-    pub enum TcpbpMetric {
-        /// Predicted TCP throughput.
-        "tcpbp" => Tcpbp,
-    }
-}
-
-impl From<TcpbpMetric> for Metric {
-    fn from(metric: TcpbpMetric) -> Self {
-        match metric {
-            TcpbpMetric::Tcpbp => Self::Tcpbp,
-        }
-    }
+    pub enum TcpbpMetric { Tcpbp }
 }
 
 anabranch_units::parameters! {
@@ -37,17 +26,28 @@ impl TcpbpScheme {
     }
 }
 
-anabranch_units::parameters! {
-    /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares.
-    #[derive(Copy)]
-    pub struct TcpbpExactScheme {
-        /// Number of paths, or as many as there are.
-        k: u32 = 1, at_least(1).at_most(MOST_PATHS);
-        /// What is predicted.
-        metric: TcpbpMetric = TcpbpMetric::Tcpbp;
-        /// Paths beyond these are left out.
-        limits: Option<PathLimits> = None;
-    }
+/// The exact search: the parameters that it knows, and behind them what else there is to say of its scheme.
+macro_rules! exact_scheme {
+    (pub struct $name:ident { $($more:tt)* }) => {
+        anabranch_units::parameters! {
+            /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares.
+            #[derive(Copy)]
+            pub struct $name {
+                /// Number of paths, or as many as there are.
+                k: u32 = 1, anabranch_units::declaration::at_least(1).at_most($crate::scheme::MOST_PATHS);
+                /// What is predicted.
+                metric: $crate::TcpbpMetric = $crate::TcpbpMetric::Tcpbp;
+                /// Paths beyond these are left out.
+                limits: Option<$crate::PathLimits> = None;
+                $($more)*
+            }
+        }
+    };
+}
+pub(super) use exact_scheme;
+
+exact_scheme! {
+    pub struct TcpbpExactScheme {}
 }
 
 impl TcpbpExactScheme {

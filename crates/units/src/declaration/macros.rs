@@ -177,6 +177,7 @@ macro_rules! registry {
                                 <$parameters as $crate::declaration::Parameters>::TEXT,
                             ),
                             parameters: <$parameters as $crate::declaration::Parameters>::declared(),
+                            properties: ::std::collections::BTreeMap::new(),
                         },
                     )+ ],
                 }

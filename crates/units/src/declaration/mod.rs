@@ -10,6 +10,7 @@ mod tests;
 
 use crate::{Bytes, FlowId, Rate, Span};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// What a value of a parameter is, and its unit.
@@ -530,6 +531,9 @@ pub struct Algorithm {
     pub text: String,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
+    /// What else is to be known of it, by name.
+    #[serde(flatten)]
+    pub properties: BTreeMap<&'static str, Plain>,
 }
 
 /// All algorithms of one kind, described.

@@ -126,7 +126,7 @@ class Robust(Algorithm):
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
+    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
@@ -139,7 +139,7 @@ class HybridHop(Algorithm):
     ``exchange``: Matrices are added one by one."""
     k: Annotated[int, Field(ge=1, le=64)] = 2
     """Candidates of each pair."""
-    single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
+    single_percent: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
     splits: Literal["fewest", "solver"] | None = None
@@ -154,7 +154,7 @@ class HybridHop(Algorithm):
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
+    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
@@ -167,7 +167,7 @@ class HybridDelay(Algorithm):
     ``exchange``: Matrices are added one by one."""
     k: Annotated[int, Field(ge=1, le=64)] = 2
     """Candidates of each pair."""
-    single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
+    single_percent: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
     splits: Literal["fewest", "solver"] | None = None
@@ -182,7 +182,7 @@ class HybridDelay(Algorithm):
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
+    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
@@ -192,12 +192,12 @@ class RobustOptimal(Algorithm):
     algorithm: Literal["robust-optimal"] = "robust-optimal"
     k: Annotated[int, Field(ge=1, le=64)] = 4
     """Candidates of each pair."""
-    level: Annotated[float, Field(gt=0)] = 1.0
+    level: Annotated[float, Field(gt=0.0)] = 1.0
     """Worst-case load that may not be exceeded, 1 for full links."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
+    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
@@ -210,7 +210,7 @@ class RobustSingle(Algorithm):
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
+    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
