@@ -237,6 +237,51 @@ impl ToyScheme {
 }
 """
 
+PLANNED_SCHEME = """use super::{Planned, Planner};
+use crate::Metric;
+use crate::scheme::MOST_PATHS;
+use anabranch_units::declaration::{OutOfRange, at_least};
+
+anabranch_units::parameters! {
+    /// The last of the k shortest paths.
+    #[derive(Copy, Eq)]
+    pub struct ToyPlannedScheme {
+        /// Number of paths, of which the last is taken.
+        k: u32 = 2, at_least(1).at_most(MOST_PATHS);
+        /// Take the first instead.
+        first: bool = false;
+        /// What a short path is short in.
+        metric: Metric = Metric::Hops;
+    }
+}
+
+impl Planned for ToyPlannedScheme {
+    const PLANNER: Planner = Planner::of("toy");
+
+    fn check_together(&self) -> Result<(), OutOfRange> {
+        if self.first && self.k > 1 {
+            return Err(OutOfRange::new("k", "is of no use to the first path; leave it at 1, or first out"));
+        }
+        Ok(())
+    }
+}
+"""
+
+PLANNER = '''"""The last of the k shortest paths of each pair."""
+
+from __future__ import annotations
+
+from anabranch.routing.planned import Planned, WeightedPath, pairs_of, plan_of
+from anabranch.setup.model import Setup, Tagged
+
+
+def plan(setup: Setup, parameters: Tagged) -> Planned:
+    """One path for each pair."""
+    place = 0 if parameters["first"] else -1
+    paths = setup.core().candidate_paths(parameters["k"], parameters["metric"], pairs_of(setup))
+    return Planned(plan_of({(origin, to): [WeightedPath(some[place], 1.0)] for origin, to, some in paths}))
+'''
+
 ESTIMATOR = """//! The last sample.
 
 use super::{Estimate, Sample};
@@ -300,7 +345,8 @@ impl QueueDiscipline for Toy {
 
     fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
         let going = if buffer.has_room(arrival.bytes) { 0 } else { self.at_once };
-        for oldest in (0..going).map_while(|_| buffer.pop(packets.pool())) {
+        for _ in 0..going {
+            let Some(oldest) = buffer.pop(packets.pool()) else { break };
             packets.drop(oldest.packet, DropCause::Toy);
         }
         buffer.push_or_drop(arrival, packets);
@@ -378,16 +424,43 @@ TOYS: dict[str, Toy] = {
             ]
         },
     ),
+    "a routing scheme over a solver, with two parameters": Toy(
+        most_files=3,
+        files={
+            f"{ROUTING}/scheme/planned/toy.rs": PLANNED_SCHEME,
+            "python/anabranch/routing/toy.py": PLANNER,
+        },
+        insertions={
+            f"{ROUTING}/scheme/planned/mod.rs": [
+                ("mod tcpbp_exact;\n", "mod toy;\n"),
+                ("pub use given::GivenScheme;\n", "pub use toy::ToyPlannedScheme;\n"),
+                (
+                    '    "robust-single" => RobustSingle(RobustSingleScheme),\n',
+                    '    "toy-planned" => ToyPlanned(ToyPlannedScheme),\n',
+                ),
+            ]
+        },
+        tests=(("anabranch-routing", "scheme::planned"),),
+        run="""
+result = scenario({"routing.scheme": '{ algorithm = "toy-planned", k = 3 }'}).run()
+assert result.flows["goodput_mbps"].min() > 0.9, result.flows
+refused = {"k = 65": "65 must be at most 64", "first = true": "scheme.k: is of no use to the first path"}
+for parameters, said in refused.items():
+    try:
+        scenario({"routing.scheme": f'{{ algorithm = "toy-planned", {parameters} }}'})
+    except anabranch.errors.ScenarioError as error:
+        assert said in str(error), error
+    else:
+        raise AssertionError(f"{parameters}: a bound that nobody checks")
+""",
+    ),
     "an estimator": Toy(
         most_files=3,
         files={f"{ROUTING}/estimate/toy.rs": ESTIMATOR},
         insertions={
             f"{ROUTING}/estimate/mod.rs": [
                 ("mod sma;\n", "mod toy;\n"),
-                (
-                    "pub use sma::{MovingAverage, MovingAverageParameters};\n",
-                    "pub use toy::{Toy, ToyParameters};\n",
-                ),
+                ("pub use sma::{MovingAverage, MovingAverageParameters};\n", "use toy::Toy;\n"),
                 ('    "hte" => Hte(HypothesisTest),\n', '    "toy" => Toy(Toy),\n'),
             ]
         },
