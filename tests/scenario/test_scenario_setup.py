@@ -194,19 +194,18 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
     assert [(one.at / 1e12, one.change["up"]) for one in events] == [(1, False), (1, True), (3, True)]
 
 
+FLOW = {"algorithm": "flow"}
+
+
 @pytest.mark.parametrize(
     ("routing", "scheme", "load_balancing"),
     [
-        ("", {"algorithm": "shortest", "metric": "hops", "limits": None}, {"algorithm": "flow"}),
-        (
-            'scheme = "ecmp"\nmetric = "delay"',
-            {"algorithm": "ecmp", "metric": "delay"},
-            {"algorithm": "flow"},
-        ),
+        ("", {"algorithm": "shortest", "metric": "hops", "limits": None}, FLOW),
+        ('scheme = "ecmp"\nmetric = "delay"', {"algorithm": "ecmp", "metric": "delay"}, FLOW),
         (
             'scheme = { algorithm = "k-shortest", k = 3 }',
             {"algorithm": "k-shortest", "metric": "hops", "k": 3, "limits": None},
-            {"algorithm": "flow"},
+            FLOW,
         ),
         (
             'scheme = "disjoint"\nload_balancing = "packet"',
@@ -235,18 +234,14 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
             {"algorithm": "semper", "metric": "hops", "k": None, "shares": "equal"},
             {"algorithm": "subflow-round-robin", "idle_timeout": 60_000_000_000_000},
         ),
-        ('scheme = "tcpbp"', {"algorithm": "tcpbp", "metric": "tcpbp", "k": 1}, {"algorithm": "flow"}),
+        ('scheme = "tcpbp"', {"algorithm": "tcpbp", "metric": "tcpbp", "k": 1}, FLOW),
         (
             'scheme = { algorithm = "tcpbp-exact", k = 3 }\nmetric = "tcpbp"',
             {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3, "limits": None},
-            {"algorithm": "flow"},
+            FLOW,
         ),
         *(
-            (
-                f'metric = "{metric}"',
-                {"algorithm": "shortest", "metric": metric, "limits": None},
-                {"algorithm": "flow"},
-            )
+            (f'metric = "{metric}"', {"algorithm": "shortest", "metric": metric, "limits": None}, FLOW)
             for metric in get_args(Metric)
         ),
     ],
