@@ -24,7 +24,7 @@ def scheme_setup(
     try:
         scheme = routing.core_scheme
     except _core.SetupError as error:
-        # A copy of a table with other values has not been checked.
+        # A table that was made without checks (`model_construct`) may hold anything.
         problems.add(f"{place}.scheme", error.args[1])
         return None, None
     return scheme, None if scheme is not None else {"algorithm": routing.scheme_name, **routing.parameters}
