@@ -44,7 +44,7 @@ pub use simulation::{
 #[must_use]
 pub fn described() -> Vec<anabranch_units::declaration::Registry> {
     vec![
-        routing::described_schemes(),
+        routing::ChosenScheme::described(),
         balancer::LoadBalancing::described(),
         loss::LossSetup::described(),
         queues::Discipline::described_with_room(),

@@ -5,13 +5,17 @@ use anabranch_engine::balancer::LoadBalancing;
 use anabranch_engine::control::applications::ApplicationSetup;
 use anabranch_engine::loss::{self, LossSetup};
 use anabranch_engine::queues::Discipline;
-use anabranch_engine::routing::planned::PlannedScheme;
-use anabranch_engine::routing::{EstimatorSetup, Scheme};
+use anabranch_engine::routing::{ChosenScheme, EstimatorSetup};
 use anabranch_engine::transport;
+use anabranch_units::declaration::OutOfRange;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Every algorithm that a scenario can name, with its parameters, as JSON: a list of registries.
+///
+/// A scheme of a planner in Python has its module as `planner`, `demand` if it plans for bounds of the traffic, and
+/// `load_balancing` if it takes another one than the other schemes where none is given.
 #[pyfunction]
 pub fn declarations() -> PyResult<String> {
     let every: Vec<_> = transport::described().into_iter().chain(anabranch_engine::described()).collect();
@@ -20,30 +24,25 @@ pub fn declarations() -> PyResult<String> {
 
 /// An algorithm outside the transport as JSON, every default filled in.
 ///
-/// `kind` is the name of its registry. Raises SetupError with the first parameter that does not hold, and why, or if
-/// the JSON is no such algorithm, ValueError for an unknown kind.
+/// `kind` is the name of its registry; schemes of planners are taken, too. Raises SetupError with the first parameter
+/// that does not hold, and why, or if the JSON is no such algorithm, ValueError for an unknown kind.
 #[pyfunction]
 pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
-    macro_rules! resolved {
-        ($registry:ty) => {
-            resolved!($registry, check)
-        };
-        ($registry:ty, $check:ident) => {{
-            let config: $registry = parse(kind, config_json)?;
-            config.$check().map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
-            serde_json::to_string(&config).map_err(value_error)
-        }};
-    }
     match kind {
-        "scheme" if is_planned(config_json)? => resolved!(PlannedScheme, verify),
-        "scheme" => resolved!(Scheme),
-        "load_balancing" => resolved!(LoadBalancing),
-        "loss" => resolved!(LossSetup),
-        "queue" => resolved!(Discipline, verify),
-        "application" => resolved!(ApplicationSetup),
-        "estimator" => resolved!(EstimatorSetup),
+        "scheme" => verified(&chosen_scheme(config_json)?, ChosenScheme::verify),
+        "load_balancing" => verified(&parse(kind, config_json)?, LoadBalancing::check),
+        "loss" => verified(&parse(kind, config_json)?, LossSetup::check),
+        "queue" => verified(&parse(kind, config_json)?, Discipline::verify),
+        "application" => verified(&parse(kind, config_json)?, ApplicationSetup::check),
+        "estimator" => verified(&parse(kind, config_json)?, EstimatorSetup::check),
         _ => Err(PyValueError::new_err(format!("no kind of algorithm {kind:?}"))),
     }
+}
+
+/// An algorithm as JSON, if its parameters hold.
+fn verified<T: Serialize>(config: &T, verify: fn(&T) -> Result<(), OutOfRange>) -> PyResult<String> {
+    verify(config).map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
+    serde_json::to_string(config).map_err(value_error)
 }
 
 /// A scheme as the core takes it, as JSON with every default filled in; None where a planner makes its plans.
@@ -51,22 +50,18 @@ pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
 /// `config_json` is a scheme with any of its parameters, whoever plans. Raises SetupError as `resolve_algorithm`.
 #[pyfunction]
 pub fn core_scheme(config_json: &str) -> PyResult<Option<String>> {
-    let scheme = if is_planned(config_json)? {
-        parse::<PlannedScheme>("scheme", config_json)?.core()
-    } else {
-        Some(parse("scheme", config_json)?)
-    };
-    scheme.map(|scheme: Scheme| serde_json::to_string(&scheme).map_err(value_error)).transpose()
+    let scheme = chosen_scheme(config_json)?.core();
+    scheme.map(|scheme| serde_json::to_string(&scheme).map_err(value_error)).transpose()
 }
 
-/// Whether a scheme is one that a planner declares.
-fn is_planned(config_json: &str) -> PyResult<bool> {
-    #[derive(serde::Deserialize)]
+fn chosen_scheme(config_json: &str) -> PyResult<ChosenScheme> {
+    #[derive(Deserialize)]
     struct Named {
         algorithm: String,
     }
     let named: Named = parse("scheme", config_json)?;
-    Ok(PlannedScheme::NAMES.contains(&named.algorithm.as_str()))
+    let data = &mut serde_json::Deserializer::from_str(config_json);
+    ChosenScheme::read(&named.algorithm, data).map_err(|error| setup_error("scheme", error))
 }
 
 /// The share of packets that a loss model, given as JSON, takes in the long run.

@@ -69,8 +69,8 @@ pub use plan_error::PlanError;
 pub use prune::prune;
 pub use quality::{LinkQuality, PathQuality};
 pub use scheme::{
-    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, PathShares, Scheme,
-    SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme, described_schemes, planned,
+    ChosenScheme, DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, PathShares,
+    Scheme, SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme, planned,
 };
 pub use tcpbp::{TcpbpTree, tcpbp_path};
 pub use watch::Watch;

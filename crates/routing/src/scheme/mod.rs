@@ -30,8 +30,9 @@ use crate::watch::unwatched;
 use crate::{AdditiveMetric, LinkMask, Metric, PathLimits, PathMetric, Plan, Route, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::NodeId;
-use anabranch_units::declaration::Registry;
+use anabranch_units::declaration::{OutOfRange, Registry};
 use planned::PlannedScheme;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Most paths of a pair that a scenario can ask for.
 const MOST_PATHS: u32 = 64;
@@ -148,20 +149,64 @@ schemes! {
     "semper" => Semper(SemperScheme),
 }
 
-/// All schemes that a scenario can name: those of the core, and behind them those of planners.
-#[must_use]
-pub fn described_schemes() -> Registry {
-    let mut registry = Scheme::described();
-    // A class of the user's own is a planner, too.
-    registry.external = true;
-    for planned in PlannedScheme::described_with_planners().algorithms {
-        match registry.algorithms.iter_mut().find(|scheme| scheme.name == planned.name) {
-            // It has what the core takes of it, and more.
-            Some(scheme) => *scheme = planned,
-            None => registry.algorithms.push(planned),
+/// A scheme as a scenario names it, whoever makes its plans.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum ChosenScheme {
+    /// One of the core.
+    Core(Scheme),
+    /// One that a planner declares, with all its parameters.
+    Planned(PlannedScheme),
+}
+
+impl ChosenScheme {
+    /// Reads the scheme of a name from the data that names it, too, as `algorithm`.
+    ///
+    /// # Errors
+    /// That of the data: an unknown name or parameter, or a value of another type.
+    pub fn read<'de, D: Deserializer<'de>>(name: &str, data: D) -> Result<Self, D::Error> {
+        if PlannedScheme::NAMES.contains(&name) {
+            PlannedScheme::deserialize(data).map(Self::Planned)
+        } else {
+            Scheme::deserialize(data).map(Self::Core)
         }
     }
-    registry
+
+    /// Checks the parameters against their bounds and against each other.
+    ///
+    /// # Errors
+    /// The first that does not hold.
+    pub fn verify(&self) -> Result<(), OutOfRange> {
+        match self {
+            Self::Core(scheme) => scheme.check(),
+            Self::Planned(scheme) => scheme.verify(),
+        }
+    }
+
+    /// The scheme of the core that it is; `None` where a planner makes the plans.
+    #[must_use]
+    pub fn core(self) -> Option<Scheme> {
+        match self {
+            Self::Core(scheme) => Some(scheme),
+            Self::Planned(scheme) => scheme.core(),
+        }
+    }
+
+    /// All schemes with their parameters: those of the core, and behind them those of planners.
+    #[must_use]
+    pub fn described() -> Registry {
+        let mut registry = Scheme::described();
+        // A class of the user's own is a planner, too.
+        registry.external = true;
+        for planned in PlannedScheme::described_with_planners().algorithms {
+            match registry.algorithms.iter_mut().find(|scheme| scheme.name == planned.name) {
+                // It has what the core takes of it, and more.
+                Some(scheme) => *scheme = planned,
+                None => registry.algorithms.push(planned),
+            }
+        }
+        registry
+    }
 }
 
 /// What there is to plan.

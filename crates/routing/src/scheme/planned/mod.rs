@@ -118,16 +118,16 @@ planned_schemes! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{TcpbpExactScheme, described_schemes};
+    use crate::scheme::{ChosenScheme, TcpbpExactScheme};
     use anabranch_units::declaration::Algorithm;
 
     fn described(name: &str) -> Algorithm {
-        described_schemes().algorithms.into_iter().find(|scheme| scheme.name == name).expect("named")
+        ChosenScheme::described().algorithms.into_iter().find(|scheme| scheme.name == name).expect("named")
     }
 
     #[test]
     fn planners_stand_behind_the_core_and_each_name_stands_once() {
-        let registry = described_schemes();
+        let registry = ChosenScheme::described();
         assert!(registry.external, "a class of the user's own is a planner");
         let names: Vec<_> = registry.algorithms.iter().map(|scheme| scheme.name).collect();
         assert_eq!(names[..Scheme::NAMES.len()], *Scheme::NAMES);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn only_schemes_of_planners_have_properties() {
-        for scheme in described_schemes().algorithms {
+        for scheme in ChosenScheme::described().algorithms {
             let planned = PlannedScheme::NAMES.contains(&scheme.name);
             assert_eq!(scheme.properties.contains_key("planner"), planned, "{}", scheme.name);
             assert!(planned || scheme.properties.is_empty());
@@ -155,6 +155,19 @@ mod tests {
         assert_eq!((&robust["demand"], &robust["load_balancing"]), (&true.into(), &"packet".into()));
         let given = described("given").properties;
         assert_eq!(given.keys().copied().collect::<Vec<_>>(), ["planner"]);
+    }
+
+    #[test]
+    fn the_name_says_who_plans() {
+        let read = |name: &str, json: &str| {
+            ChosenScheme::read(name, &mut serde_json::Deserializer::from_str(json)).expect("a scheme")
+        };
+        let core = read("k-shortest", r#"{"algorithm": "k-shortest", "k": 65}"#);
+        assert_eq!(core.verify().unwrap_err().parameter, "k");
+        assert_eq!(core.core().map(|scheme| scheme.name()), Some("k-shortest"));
+        let planned = read("robust-single", r#"{"algorithm": "robust-single", "k": 65}"#);
+        assert_eq!(planned.verify().unwrap_err().parameter, "k");
+        assert_eq!(planned.core(), None);
     }
 
     #[test]
