@@ -10,12 +10,8 @@ from anabranch import Scenario, ScenarioError, routes
 from anabranch.routes import plan
 from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
 from anabranch.scenario.algorithm import declarations
-from anabranch.scenario.routing import RouteChoice
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import Tagged
-from anabranch.setup.own import Needed, OwnCode
-from anabranch.setup.problems import Problems
-from anabranch.setup.scheme import scheme_setup
 
 
 def triangle() -> Setup:
@@ -77,37 +73,9 @@ def test_every_planner_that_the_core_names_is_there() -> None:
     assert balancing == {"packet"} <= declarations()["load_balancing"].keys()
 
 
-@pytest.mark.parametrize(
-    ("scheme", "by_core"),
-    [
-        ("shortest", True),
-        ("tcpbp-exact", True),
-        ({"algorithm": "tcpbp-exact", "model": "bbr"}, False),
-        ("robust", False),
-        ("given", False),
-    ],
-)
-def test_the_core_or_a_planner_has_the_scheme(scheme: object, by_core: bool) -> None:
-    problems = Problems("x.toml")
-    own = OwnCode(None, problems, Needed.NOTHING, None)
-    core, planner = scheme_setup(RouteChoice.model_validate({"scheme": scheme}), own, problems)
-    assert (core is not None, planner is None) == (by_core, by_core)
-    name = scheme["algorithm"] if isinstance(scheme, dict) else scheme
-    declared = {entry["name"] for entry in declarations()["scheme"][name]["parameters"]}
-    if planner is not None:
-        assert planner.keys() == declared | {"algorithm"}
-    else:
-        assert core is not None
-        assert core.keys() <= declared | {"algorithm"}
-    problems.raise_if_any()
-
-
-def test_a_scheme_that_nobody_has_checked_is_told_at_its_place() -> None:
-    problems = Problems("x.toml")
-    own = OwnCode(None, problems, Needed.NOTHING, None)
-    routing = RouteChoice.model_construct(scheme="ecmp", metric="capacity")
-    assert scheme_setup(routing, own, problems, "traffic[0].routing") == (None, None)
-    with pytest.raises(
-        ScenarioError, match=r"^x\.toml: traffic\[0\]\.routing\.scheme: .*`capacity`"
-    ):
-        problems.raise_if_any()
+def test_the_core_refuses_a_scheme_that_is_a_planners() -> None:
+    setup = triangle()
+    scheme = {"algorithm": "tcpbp-exact", "model": "bbr"}
+    setup = replace(setup, routing=replace(setup.routing, scheme=scheme))
+    with pytest.raises(ScenarioError, match=r"routing\.scheme\.model: is for a planner"):
+        plan(setup, None)

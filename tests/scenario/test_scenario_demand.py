@@ -30,7 +30,7 @@ def test_defaults_reach_the_planner() -> None:
     setup = resolved(ROBUST)
     assert setup.planner == {
         "algorithm": "robust", "k": None, "metric": "hops", "failures": "none", "method": None,
-        "splits": None, "time_limit": 60 * 10**12, "gap": 1e-6, "limits": None,
+        "splits": None, "time_limit": 60 * 10**12, "gap": 1e-6,
     }  # fmt: skip
     assert setup.demand is not None
     assert setup.demand.pair_bps == 50_000_000

@@ -195,16 +195,17 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
 
 
 FLOW = {"algorithm": "flow"}
+OF_A_MODEL = ("model", "sharing", "objective")
 
 
 @pytest.mark.parametrize(
     ("routing", "scheme", "load_balancing"),
     [
-        ("", {"algorithm": "shortest", "metric": "hops", "limits": None}, FLOW),
+        ("", {"algorithm": "shortest", "metric": "hops"}, FLOW),
         ('scheme = "ecmp"\nmetric = "delay"', {"algorithm": "ecmp", "metric": "delay"}, FLOW),
         (
             'scheme = { algorithm = "k-shortest", k = 3 }',
-            {"algorithm": "k-shortest", "metric": "hops", "k": 3, "limits": None},
+            {"algorithm": "k-shortest", "metric": "hops", "k": 3},
             FLOW,
         ),
         (
@@ -237,11 +238,11 @@ FLOW = {"algorithm": "flow"}
         ('scheme = "tcpbp"', {"algorithm": "tcpbp", "metric": "tcpbp", "k": 1}, FLOW),
         (
             'scheme = { algorithm = "tcpbp-exact", k = 3 }\nmetric = "tcpbp"',
-            {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3, "limits": None},
+            {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3, **dict.fromkeys(OF_A_MODEL)},
             FLOW,
         ),
         *(
-            (f'metric = "{metric}"', {"algorithm": "shortest", "metric": metric, "limits": None}, FLOW)
+            (f'metric = "{metric}"', {"algorithm": "shortest", "metric": metric}, FLOW)
             for metric in get_args(Metric)
         ),
     ],
@@ -266,7 +267,7 @@ def test_a_model_makes_a_planner_of_a_scheme() -> None:
     routing = '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "pftk" }\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
     assert setup.routing.scheme is None
-    left_out = {"k": 1, "metric": "tcpbp", "limits": None, "sharing": None, "objective": None}
+    left_out = {"k": 1, "metric": "tcpbp", "sharing": None, "objective": None}
     assert setup.planner == {"algorithm": "tcpbp-exact", "model": "pftk", **left_out}
 
 

@@ -273,7 +273,8 @@ impl Setup {
                 }
             };
             if let Some(scheme) = scheme {
-                scheme.check().map_err(|problem| below(&name(), problem))?;
+                let checked = scheme.check().and_then(|()| scheme.check_planned_here());
+                checked.map_err(|problem| below(&name(), problem))?;
             }
         }
         if let Some(ends) = self.ends().find(|ends| ends.routing > self.routing.others.len()) {

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 
 /// Every algorithm that a scenario can name, with its parameters, as JSON: a list of registries.
 ///
-/// A scheme of a planner in Python has its module as `planner`, `demand` if it plans for bounds of the traffic, and
-/// `load_balancing` if it takes another one than the other schemes where none is given.
+/// A scheme of a planner in Python has its module as `planner`, the parameter with which it plans in place of the core, if
+/// there is one, as `planner_with`, `demand` if it plans for bounds of the traffic, and `load_balancing` if it takes another
+/// one than the other schemes where none is given.
 #[pyfunction]
 pub fn declarations() -> PyResult<String> {
     let every: Vec<_> = transport::described().into_iter().chain(anabranch_engine::described()).collect();
@@ -43,15 +44,6 @@ pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
 fn verified<T: Serialize>(config: &T, verify: fn(&T) -> Result<(), OutOfRange>) -> PyResult<String> {
     verify(config).map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
     serde_json::to_string(config).map_err(value_error)
-}
-
-/// A scheme as the core takes it, as JSON with every default filled in; None where a planner makes its plans.
-///
-/// `config_json` is a scheme with any of its parameters, whoever plans. Raises SetupError as `resolve_algorithm`.
-#[pyfunction]
-pub fn core_scheme(config_json: &str) -> PyResult<Option<String>> {
-    let scheme = chosen_scheme(config_json)?.core();
-    scheme.map(|scheme| serde_json::to_string(&scheme).map_err(value_error)).transpose()
 }
 
 fn chosen_scheme(config_json: &str) -> PyResult<ChosenScheme> {

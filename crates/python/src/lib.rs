@@ -42,7 +42,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::declarations, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::resolve_algorithm, module)?)?;
-    module.add_function(wrap_pyfunction!(algorithms::core_scheme, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::mean_loss, module)?)?;
     module.add_function(wrap_pyfunction!(transport::resolve_transport, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;

@@ -112,7 +112,7 @@ fn time(name: &str, (network, hosts): (Network, Vec<NodeId>)) {
         Scheme::MaxFlow(MaxFlowScheme { metric }),
         Scheme::Shortest(ShortestScheme { metric: Metric::Capacity, limits: None }),
         Scheme::Tcpbp(TcpbpScheme { k: 1, metric: TcpbpMetric::Tcpbp }),
-        Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric: TcpbpMetric::Tcpbp, limits: None }),
+        Scheme::TcpbpExact(TcpbpExactScheme::default()),
     ] {
         let start = Instant::now();
         let plan = scheme.plan(&network, &mask, &pairs);

@@ -4,7 +4,7 @@ use crate::common::{Sample, at, lossy_samples, numbered, two_way, with_hosts};
 use anabranch_network::Path;
 use anabranch_routing::{
     KShortestScheme, LinkMask, LinkQuality, Metric, MetricKind, NearShortestScheme, PathLimits, PathQuality,
-    Scheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric,
+    Scheme, ShortestScheme, TcpbpExactScheme,
 };
 use anabranch_units::{LinkId, NodeId, Span};
 use proptest::prelude::*;
@@ -50,7 +50,7 @@ fn schemes(metric: Metric, limits: Option<PathLimits>) -> Vec<(Scheme, usize)> {
     let mut schemes =
         vec![(Scheme::Shortest(ShortestScheme { metric, limits }), 1), k_shortest(1), k_shortest(4)];
     if metric == Metric::Tcpbp {
-        let exact = |k| TcpbpExactScheme { k, metric: TcpbpMetric::Tcpbp, limits };
+        let exact = |k| TcpbpExactScheme { k, limits, ..TcpbpExactScheme::default() };
         schemes.extend([1, 3].map(|k| (Scheme::TcpbpExact(exact(k)), k as usize)));
     }
     schemes

@@ -194,8 +194,8 @@ proptest! {
         let by_name = [
             (Scheme::Tcpbp(TcpbpScheme { k: 1, metric }), path, Search::Published, 1),
             (Scheme::Tcpbp(TcpbpScheme { k: 3, metric }), path, Search::Published, 3),
-            (Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric, limits: None }), path, Search::Exact, 1),
-            (Scheme::TcpbpExact(TcpbpExactScheme { k: 3, metric, limits: None }), path, Search::Exact, 3),
+            (Scheme::TcpbpExact(TcpbpExactScheme::default()), path, Search::Exact, 1),
+            (Scheme::TcpbpExact(TcpbpExactScheme { k: 3, ..TcpbpExactScheme::default() }), path, Search::Exact, 3),
         ];
         let pairs = sample.pairs();
         for (scheme, metric, search, k) in schemes.chain(by_name) {

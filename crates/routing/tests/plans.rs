@@ -38,7 +38,7 @@ fn every_scheme() -> Vec<Scheme> {
     let of_one = [1, 3].into_iter().flat_map(|k| {
         [
             Scheme::Tcpbp(TcpbpScheme { k, metric }),
-            Scheme::TcpbpExact(TcpbpExactScheme { k, metric, limits: None }),
+            Scheme::TcpbpExact(TcpbpExactScheme { k, ..TcpbpExactScheme::default() }),
         ]
     });
     let any = Metric::NAMES.into_iter().flat_map(|(_, metric)| of_any(metric));
@@ -74,8 +74,8 @@ fn schemes_read_as_they_are_written() {
             Scheme::Tcpbp(TcpbpScheme { k: 1, metric: tcpbp }),
         ),
         (
-            r#"{"algorithm":"tcpbp-exact","k":2,"metric":"tcpbp","limits":null}"#,
-            Scheme::TcpbpExact(TcpbpExactScheme { k, metric: tcpbp, limits: None }),
+            r#"{"algorithm":"tcpbp-exact","k":2,"metric":"tcpbp","limits":null,"model":null,"sharing":null,"objective":null}"#,
+            Scheme::TcpbpExact(TcpbpExactScheme { k, ..TcpbpExactScheme::default() }),
         ),
         (
             r#"{"algorithm":"disjoint","k":null,"metric":"hops"}"#,

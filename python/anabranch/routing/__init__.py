@@ -1,9 +1,9 @@
 """Routing schemes that are programs rather than searches: plans made in Python, by name.
 
-Searches live in the core (crates/routing). What takes a solver, or a throughput model, is a planner: a module
-with a function ``plan``. The core declares the parameters of its schemes, too (crates/routing/src/scheme/planned),
-and leaves the dead paths of its plan out after a failure. The solvers are imported by the first plan that asks
-for one: they take longer than a small run.
+Searches live in the core (crates/routing). What takes a solver, or a throughput model, is a planner: a
+module with a function ``plan``. The core declares its schemes (crates/routing/src/scheme/planned), gets its
+plan, and leaves the dead paths of that out after a failure. The solvers are imported by the first plan that
+asks for one: they take longer than a small run.
 """
 
 from __future__ import annotations

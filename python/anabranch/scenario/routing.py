@@ -78,6 +78,7 @@ class RouteChoice(Table):
         if isinstance(self.scheme, Own):
             return {"metric": self.metric}
         found = parameters("scheme", self.scheme) | {"metric": self.metric}
+        found.pop(_LIMITS, None)
         return found if self.limits is None else found | {_LIMITS: self.limits}
 
     @property
@@ -96,15 +97,13 @@ class RouteChoice(Table):
         }
 
     @property
-    def core_scheme(self) -> dict[str, Any] | None:
-        """The scheme as the core takes it, with all its parameters; None where a planner makes the plan."""
-        scheme = None if isinstance(self.scheme, Own) else _core.core_scheme(self._configuration)
-        return None if scheme is None else dict(json.loads(scheme))
-
-    @property
-    def _configuration(self) -> str:
-        """The scheme with its parameters as JSON for the core."""
-        return json.dumps({"algorithm": self.scheme_name, **self.parameters})
+    def planned(self) -> bool:
+        """Whether a planner in Python makes the plan rather than the core."""
+        if isinstance(self.scheme, Own):
+            return True
+        scheme = declared_scheme(self.scheme_name)
+        chosen = scheme.get("planner_with")
+        return "planner" in scheme and (chosen is None or self.parameters[chosen] is not None)
 
     @property
     def plans_for_bounds(self) -> bool:
@@ -198,7 +197,8 @@ class RouteChoice(Table):
     def _check_parameters(self) -> None:
         """Refuses parameters that do not go with each other; the core knows."""
         try:
-            _core.resolve_algorithm("scheme", self._configuration)
+            scheme = {"algorithm": self.scheme_name, **self.parameters}
+            _core.resolve_algorithm("scheme", json.dumps(scheme))
         except _core.SetupError as error:
             parameter, problem = error.args
             refuse(self._given_limits[0] if parameter == _LIMITS else f"scheme.{parameter}", problem)

@@ -13,12 +13,12 @@ from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import RouteChoice
+from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.addresses import Addresses, address_changes
 from anabranch.setup.controller import ResolvedController
-from anabranch.setup.demand import demand_setup
+from anabranch.setup.demand import demand_setup, planner_setup
 from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.given import given_routes
 from anabranch.setup.model import (
@@ -32,11 +32,10 @@ from anabranch.setup.model import (
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup, router_setups
 from anabranch.setup.own import Needed, OwnCode
-from anabranch.setup.own_routes import TrafficRoutes
+from anabranch.setup.own_routes import TrafficRoutes, core_scheme
 from anabranch.setup.problems import Problems
 from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
-from anabranch.setup.scheme import scheme_setup
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
 from anabranch.setup.watched import LOG, SEQUENCES, WatchedFlows
@@ -99,7 +98,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
     sequences, log = (watched.chosen(scenario.run_settings, field) for field in (SEQUENCES, LOG))
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
-    scheme, planner = scheme_setup(scenario.routing, own, problems)
+    planner = planner_setup(scenario.routing, own)
     if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
         planner["given"] = given
     spread = _spread(scenario, own, network)
@@ -119,7 +118,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
         datagrams=flows.datagrams,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
-        routing=replace(_routing(scenario, scheme, spread), others=own_routes.schemes),
+        routing=replace(_routing(scenario, spread), others=own_routes.schemes),
         probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
@@ -165,17 +164,18 @@ def _spread(scenario: Scenario, own: OwnCode, network: ResolvedNetwork) -> Tagge
     return resolved("load_balancing", "flow" if scenario.controller is not None else chosen)
 
 
-def _routing(scenario: Scenario, scheme: Tagged | None, spread: Tagged) -> RoutingSetup:
+def _routing(scenario: Scenario, spread: Tagged) -> RoutingSetup:
+    routing = scenario.routing
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
-        found: dict[str, Any] = {"algorithm": "shortest"}
+        scheme: dict[str, Any] = {"algorithm": "shortest"}
         application = scenario.controller.application
         if not isinstance(application, Own) and scenario.controller.application_name == BY_SUBFLOW:
-            found = {**resolved("application", application), "algorithm": "semper"}
+            scheme = {**resolved("application", application), "algorithm": "semper"}
         metric = scenario.controller.path_metric()
-        scheme = RouteChoice.model_validate({"scheme": found, "metric": metric}).core_scheme
-    reaction = scenario.routing.reaction
-    return RoutingSetup(scheme, spread, None if isinstance(reaction, str) else int(reaction))
+        routing = Routing.model_validate({"scheme": scheme, "metric": metric, "reaction": routing.reaction})
+    reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
+    return RoutingSetup(None if routing.planned else core_scheme(routing), spread, reaction)
 
 
 def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:

@@ -1,20 +1,30 @@
-"""Bounds of the traffic between routers, as plain numbers."""
+"""Bounds of the traffic between routers, and the parameters of planners, as plain numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from anabranch.scenario.algorithm import Own
 from anabranch.scenario.demand import PairRates
 from anabranch.scenario.quantity import Rate, quoted
+from anabranch.scenario.routing import RouteChoice
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.model import DemandSetup
+from anabranch.setup.model import DemandSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.own import OwnCode
 from anabranch.setup.pair_rates import PairRateReader
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 
 _PLACE = "routing.demand"
 _MOST_ROUTERS = 2000
+
+
+def planner_setup(routing: RouteChoice, own: OwnCode, place: str = "routing") -> Tagged | None:
+    """The planner of a scheme with its parameters in base units; None where the core plans."""
+    if isinstance(routing.scheme, Own):
+        return own.scheme(routing.scheme, f"{place}.scheme")
+    return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
 
 
 def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> DemandSetup | None:

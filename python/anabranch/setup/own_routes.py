@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from anabranch.scenario.algorithm import Own
 from anabranch.scenario.routing import RouteChoice, TrafficRouting
 from anabranch.scenario.scenario import Scenario
+from anabranch.setup.demand import planner_setup
 from anabranch.setup.model import OwnRoutes, Tagged
 from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
-from anabranch.setup.scheme import scheme_setup
 
 
 class TrafficRoutes:
@@ -60,10 +61,16 @@ class TrafficRoutes:
                 there = self.routes[number]
                 self.routes[number] = replace(there, traffic=(*there.traffic, name))
                 return number + 1
-        scheme, planner = scheme_setup(routing, self._own, self._problems, f"{place}.routing")
+        planner = planner_setup(routing, self._own, f"{place}.routing")
+        scheme = None if isinstance(routing.scheme, Own) or planner is not None else core_scheme(routing)
         self._choices.append(routing)
         self.schemes.append(scheme)
         self.routes.append(
             OwnRoutes(f"{place}.routing", (name,), routing.scheme_name, routing.metric, planner)
         )
         return len(self.routes)
+
+
+def core_scheme(routing: RouteChoice) -> Tagged:
+    """A scheme with its parameters, the metric among them."""
+    return {"algorithm": routing.scheme_name, **routing.parameters}

@@ -149,6 +149,22 @@ schemes! {
     "semper" => Semper(SemperScheme),
 }
 
+impl Scheme {
+    /// Checks that the core makes its plans.
+    ///
+    /// # Errors
+    /// The parameter with which a planner does.
+    pub fn check_planned_here(&self) -> Result<(), OutOfRange> {
+        if let Self::TcpbpExact(TcpbpExactScheme { model: Some(_), .. }) = self {
+            return Err(OutOfRange::new(
+                "model",
+                "is for a planner; give the plan that it makes, and no scheme",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// A scheme as a scenario names it, whoever makes its plans.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
@@ -183,15 +199,6 @@ impl ChosenScheme {
         }
     }
 
-    /// The scheme of the core that it is; `None` where a planner makes the plans.
-    #[must_use]
-    pub fn core(self) -> Option<Scheme> {
-        match self {
-            Self::Core(scheme) => Some(scheme),
-            Self::Planned(scheme) => scheme.core(),
-        }
-    }
-
     /// All schemes with their parameters: those of the core, and behind them those of planners.
     #[must_use]
     pub fn described() -> Registry {
@@ -200,7 +207,7 @@ impl ChosenScheme {
         registry.external = true;
         for planned in PlannedScheme::described_with_planners().algorithms {
             match registry.algorithms.iter_mut().find(|scheme| scheme.name == planned.name) {
-                // It has what the core takes of it, and more.
+                // The core makes some of its plans.
                 Some(scheme) => *scheme = planned,
                 None => registry.algorithms.push(planned),
             }

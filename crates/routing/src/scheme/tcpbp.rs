@@ -1,6 +1,7 @@
+use super::planned::{Objective, Sharing, ThroughputModel};
 use super::{MOST_PATHS, Wanted, best_paths, metrics};
 use crate::hop_by_hop::Search;
-use crate::{PathMetric, Plan, Watch};
+use crate::{PathLimits, PathMetric, Plan, Watch};
 use anabranch_units::declaration::at_least;
 
 metrics! {
@@ -26,28 +27,23 @@ impl TcpbpScheme {
     }
 }
 
-/// The exact search: the parameters that it knows, and behind them what else there is to say of its scheme.
-macro_rules! exact_scheme {
-    (pub struct $name:ident { $($more:tt)* }) => {
-        anabranch_units::parameters! {
-            /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares.
-            #[derive(Copy)]
-            pub struct $name {
-                /// Number of paths, or as many as there are.
-                k: u32 = 1, anabranch_units::declaration::at_least(1).at_most($crate::scheme::MOST_PATHS);
-                /// What is predicted.
-                metric: $crate::TcpbpMetric = $crate::TcpbpMetric::Tcpbp;
-                /// Paths beyond these are left out.
-                limits: Option<$crate::PathLimits> = None;
-                $($more)*
-            }
-        }
-    };
-}
-pub(super) use exact_scheme;
-
-exact_scheme! {
-    pub struct TcpbpExactScheme {}
+anabranch_units::parameters! {
+    /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares.
+    #[derive(Copy)]
+    pub struct TcpbpExactScheme {
+        /// Number of paths, or as many as there are.
+        k: u32 = 1, at_least(1).at_most(MOST_PATHS);
+        /// What is predicted.
+        metric: TcpbpMetric = TcpbpMetric::Tcpbp;
+        /// Paths beyond these are left out.
+        limits: Option<PathLimits> = None;
+        /// The throughput model by whose prediction paths are chosen, in place of d sqrt(p).
+        model: Option<ThroughputModel> = None;
+        /// With a `model`: with whom a flow shares its path; left out, `pair`.
+        sharing: Option<Sharing> = None;
+        /// With `sharing = "all-pairs"`: what the routes make large; left out, `total`.
+        objective: Option<Objective> = None;
+    }
 }
 
 impl TcpbpExactScheme {

@@ -13,9 +13,9 @@ pub use robust_planner::{
     CandidateMethod, Failures, HybridDelayScheme, HybridHopScheme, RobustMethod, RobustOptimalScheme,
     RobustScheme, RobustSingleScheme, Splits,
 };
-pub use tcpbp_exact::{Objective, Sharing, TcpbpExactParameters, ThroughputModel};
+pub use tcpbp_exact::{Objective, Sharing, ThroughputModel};
 
-use super::Scheme;
+use super::TcpbpExactScheme;
 use anabranch_units::declaration::{OutOfRange, Parameters, Plain, Registry};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ use std::collections::BTreeMap;
 pub struct Planner {
     /// Its module in `python/anabranch/routing`.
     pub module: &'static str,
+    /// The parameter with which it makes the plans; without it the core does. `None`: it makes all of them.
+    pub with: Option<&'static str>,
     /// Whether it plans for bounds of the traffic, `[routing.demand]`, and needs some.
     pub for_bounds: bool,
     /// The load balancing that its schemes take where the scenario says none; `None`: that of all other schemes.
@@ -34,15 +36,20 @@ impl Planner {
     /// One that plans for the traffic as it is.
     #[must_use]
     pub const fn of(module: &'static str) -> Self {
-        Self { module, for_bounds: false, load_balancing: None }
+        Self { module, with: None, for_bounds: false, load_balancing: None }
     }
 
-    /// It as properties of a scheme: `planner`, `demand` if it plans for bounds, `load_balancing` if it says one.
+    /// It as properties of a scheme: `planner`, and where there is something to say `planner_with`, `demand` for bounds
+    /// and `load_balancing`.
     fn properties(self) -> BTreeMap<&'static str, Plain> {
-        let planner = ("planner", Plain::Text(self.module.to_owned()));
-        let bounds = self.for_bounds.then_some(("demand", Plain::Switch(true)));
-        let balancing = self.load_balancing.map(|name| ("load_balancing", Plain::Text(name.to_owned())));
-        [Some(planner), bounds, balancing].into_iter().flatten().collect()
+        let text = |text: &str| Plain::Text(text.to_owned());
+        let properties = [
+            Some(("planner", text(self.module))),
+            self.with.map(|parameter| ("planner_with", text(parameter))),
+            self.for_bounds.then_some(("demand", Plain::Switch(true))),
+            self.load_balancing.map(|name| ("load_balancing", text(name))),
+        ];
+        properties.into_iter().flatten().collect()
     }
 }
 
@@ -50,11 +57,6 @@ impl Planner {
 pub trait Planned: Parameters {
     /// The planner.
     const PLANNER: Planner;
-
-    /// The scheme of the core that it is with these parameters; `None` where the planner makes the plan.
-    fn core(&self) -> Option<Scheme> {
-        None
-    }
 
     /// Checks parameters against each other; each is within its bounds.
     ///
@@ -76,12 +78,6 @@ macro_rules! planned_schemes {
         }
 
         impl PlannedScheme {
-            /// The scheme of the core that it is with its parameters; `None` where its planner makes the plan.
-            #[must_use]
-            pub fn core(&self) -> Option<Scheme> {
-                match self { $( Self::$variant(parameters) => Planned::core(parameters), )+ }
-            }
-
             /// Checks the parameters against their bounds and against each other.
             ///
             /// # Errors
@@ -106,7 +102,7 @@ macro_rules! planned_schemes {
 }
 
 planned_schemes! {
-    "tcpbp-exact" => TcpbpExact(TcpbpExactParameters),
+    "tcpbp-exact" => TcpbpExact(TcpbpExactScheme),
     "given" => Given(GivenScheme),
     "robust" => Robust(RobustScheme),
     "hybrid-hop" => HybridHop(HybridHopScheme),
@@ -118,7 +114,7 @@ planned_schemes! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheme::{ChosenScheme, TcpbpExactScheme};
+    use crate::scheme::{ChosenScheme, Scheme};
     use anabranch_units::declaration::Algorithm;
 
     fn described(name: &str) -> Algorithm {
@@ -136,11 +132,15 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_of_both_has_what_the_core_takes_and_more() {
-        let (of_core, all) = (TcpbpExactScheme::declared(), described("tcpbp-exact").parameters);
-        assert_eq!(all[..of_core.len()], of_core);
-        let more: Vec<_> = all[of_core.len()..].iter().map(|parameter| parameter.name).collect();
-        assert_eq!(more, ["model", "sharing", "objective"]);
+    fn a_scheme_of_both_is_the_planners_with_one_parameter() {
+        let scheme = described("tcpbp-exact");
+        assert_eq!(scheme.properties["planner_with"], Plain::Text("model".to_owned()));
+        assert!(scheme.parameters.iter().any(|parameter| parameter.name == "model" && parameter.optional));
+        let by_model = TcpbpExactScheme { model: Some(ThroughputModel::Bbr), ..TcpbpExactScheme::default() };
+        assert_eq!(Scheme::TcpbpExact(by_model).check_planned_here().unwrap_err().parameter, "model");
+        for name in Scheme::NAMES {
+            assert_eq!(Scheme::named(name).expect("listed").check_planned_here(), Ok(()), "{name}");
+        }
     }
 
     #[test]
@@ -164,10 +164,10 @@ mod tests {
         };
         let core = read("k-shortest", r#"{"algorithm": "k-shortest", "k": 65}"#);
         assert_eq!(core.verify().unwrap_err().parameter, "k");
-        assert_eq!(core.core().map(|scheme| scheme.name()), Some("k-shortest"));
+        assert!(matches!(core, ChosenScheme::Core(_)));
         let planned = read("robust-single", r#"{"algorithm": "robust-single", "k": 65}"#);
         assert_eq!(planned.verify().unwrap_err().parameter, "k");
-        assert_eq!(planned.core(), None);
+        assert!(matches!(planned, ChosenScheme::Planned(_)));
     }
 
     #[test]
@@ -175,7 +175,6 @@ mod tests {
         for name in PlannedScheme::NAMES {
             let scheme = PlannedScheme::named(name).expect("listed");
             assert_eq!(scheme.verify(), Ok(()), "{name}");
-            assert_eq!(scheme.core().is_some(), *name == "tcpbp-exact", "{name}");
         }
     }
 

@@ -8,7 +8,7 @@ use anabranch_units::declaration::{OutOfRange, Value, above, at_least};
 
 /// Of all of them. A packet takes path p with probability x_p (Fukushima et al. 2016, section 6).
 const ROBUST: Planner =
-    Planner { module: "robust_planner", for_bounds: true, load_balancing: Some("packet") };
+    Planner { for_bounds: true, load_balancing: Some("packet"), ..Planner::of("robust_planner") };
 
 metrics! {
     /// The metric of the candidates of `hybrid-hop`.

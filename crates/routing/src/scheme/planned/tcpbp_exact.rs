@@ -1,8 +1,7 @@
-//! `tcpbp-exact` as a scenario has it: a search of the core, and with a throughput model a planner.
+//! `tcpbp-exact` with a throughput model; without one it is a search of the core (`scheme/tcpbp.rs`).
 
 use super::{Planned, Planner};
-use crate::scheme::Scheme;
-use crate::scheme::tcpbp::{TcpbpExactScheme, exact_scheme};
+use crate::scheme::TcpbpExactScheme;
 use anabranch_units::declaration::OutOfRange;
 
 anabranch_units::choice! {
@@ -43,24 +42,8 @@ anabranch_units::choice! {
     }
 }
 
-exact_scheme! {
-    pub struct TcpbpExactParameters {
-        /// The throughput model by whose prediction paths are chosen, in place of d sqrt(p).
-        model: Option<ThroughputModel> = None;
-        /// With a `model`: with whom a flow shares its path; left out, `pair`.
-        sharing: Option<Sharing> = None;
-        /// With `sharing = "all-pairs"`: what the routes make large; left out, `total`.
-        objective: Option<Objective> = None;
-    }
-}
-
-impl Planned for TcpbpExactParameters {
-    const PLANNER: Planner = Planner::of("tcpbp_exact");
-
-    fn core(&self) -> Option<Scheme> {
-        let Self { k, metric, limits, .. } = *self;
-        self.model.is_none().then_some(Scheme::TcpbpExact(TcpbpExactScheme { k, metric, limits }))
-    }
+impl Planned for TcpbpExactScheme {
+    const PLANNER: Planner = Planner { with: Some("model"), ..Planner::of("tcpbp_exact") };
 
     fn check_together(&self) -> Result<(), OutOfRange> {
         if self.model.is_none() {
@@ -92,46 +75,37 @@ mod tests {
     use super::*;
     use crate::PathLimits;
 
-    fn by_model() -> TcpbpExactParameters {
-        TcpbpExactParameters { model: Some(ThroughputModel::Mathis), ..TcpbpExactParameters::default() }
+    fn by_model() -> TcpbpExactScheme {
+        TcpbpExactScheme { model: Some(ThroughputModel::Mathis), ..TcpbpExactScheme::default() }
     }
 
-    fn refused(parameters: &TcpbpExactParameters) -> Option<String> {
+    fn refused(parameters: &TcpbpExactScheme) -> Option<String> {
         parameters.check_together().err().map(|problem| problem.parameter)
     }
 
     #[test]
-    fn the_core_plans_without_a_model_and_takes_what_its_search_knows() {
-        let limits = Some(PathLimits { max_loss: Some(0.01), ..PathLimits::default() });
-        let parameters = TcpbpExactParameters { k: 3, limits, ..TcpbpExactParameters::default() };
-        let metric = parameters.metric;
-        assert_eq!(parameters.core(), Some(Scheme::TcpbpExact(TcpbpExactScheme { k: 3, metric, limits })));
-        assert_eq!(by_model().core(), None);
-    }
-
-    #[test]
     fn what_belongs_to_a_model_needs_one() {
-        let none = TcpbpExactParameters::default();
+        let none = TcpbpExactScheme::default();
         assert_eq!(refused(&none), None);
         let sharing = Some(Sharing::Pair);
-        assert_eq!(refused(&TcpbpExactParameters { sharing, ..none }).as_deref(), Some("sharing"));
+        assert_eq!(refused(&TcpbpExactScheme { sharing, ..none }).as_deref(), Some("sharing"));
         let objective = Some(Objective::Total);
-        assert_eq!(refused(&TcpbpExactParameters { objective, ..none }).as_deref(), Some("objective"));
-        assert_eq!(refused(&TcpbpExactParameters { sharing, ..by_model() }), None);
+        assert_eq!(refused(&TcpbpExactScheme { objective, ..none }).as_deref(), Some("objective"));
+        assert_eq!(refused(&TcpbpExactScheme { sharing, ..by_model() }), None);
     }
 
     #[test]
     fn a_model_gives_each_pair_one_path_without_limits() {
         assert_eq!(refused(&by_model()), None);
-        assert_eq!(refused(&TcpbpExactParameters { k: 2, ..by_model() }).as_deref(), Some("k"));
+        assert_eq!(refused(&TcpbpExactScheme { k: 2, ..by_model() }).as_deref(), Some("k"));
         let limits = Some(PathLimits::default());
-        assert_eq!(refused(&TcpbpExactParameters { limits, ..by_model() }).as_deref(), Some("limits"));
+        assert_eq!(refused(&TcpbpExactScheme { limits, ..by_model() }).as_deref(), Some("limits"));
     }
 
     #[test]
     fn an_objective_is_of_all_pairs() {
         let objective = Some(Objective::Proportional);
-        let parameters = |sharing| TcpbpExactParameters { objective, sharing, ..by_model() };
+        let parameters = |sharing| TcpbpExactScheme { objective, sharing, ..by_model() };
         assert_eq!(refused(&parameters(None)).as_deref(), Some("objective"));
         assert_eq!(refused(&parameters(Some(Sharing::Pair))).as_deref(), Some("objective"));
         assert_eq!(refused(&parameters(Some(Sharing::AllPairs))), None);
