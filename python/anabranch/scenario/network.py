@@ -23,11 +23,14 @@ from anabranch.scenario.algorithms.loss import Loss as LossModel
 from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
+    HALF_CHARACTER,
     PositiveRate,
     PositiveSpeed,
+    Quantity,
     SegmentCount,
     Span,
     Speed,
+    is_unicode,
     quoted,
     shown,
 )
@@ -41,25 +44,43 @@ NodeName = Annotated[str, Field(min_length=1)]
 NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
 
 
-def _finite(value: JsonValue) -> JsonValue:
-    """Refuses NaN, infinities and numbers of more than 64 bits, at any depth."""
+_MOST_LEVELS = 64
+"""Tables and lists inside of each other, in a parameter of a generator."""
+
+
+def _parameter(value: object, steps: tuple[str | int, ...] = ()) -> JsonValue:
+    """A parameter as a file has it; quantities become text.
+
+    Raises:
+        PydanticCustomError: for what no file can have, at any depth; and NaN, infinities and numbers of more
+            than 64 bits.
+    """
+    if len(steps) > _MOST_LEVELS:
+        refuse((), f"has more than {_MOST_LEVELS} tables and lists inside of each other")
+    if not (value is None or isinstance(value, str | int | float | list | dict)):
+        refuse(steps, f"{shown(value)} is neither text, a number, true or false, a list nor a table")
     match value:
+        case Quantity():
+            return value.plain
         case int() if abs(value) >= 2**64:
-            raise ValueError(f"{shown(value)} is too large")
+            refuse(steps, f"{shown(value)} is too large")
         case float() if not math.isfinite(value):
-            raise ValueError(f"{value} is not a number that can be used; write a finite one")
+            refuse(steps, f"{value} is not a number that can be used; write a finite one")
+        case str() if not is_unicode(value):
+            refuse(steps, f"{quoted(value)} {HALF_CHARACTER}")
         case list():
-            for entry in value:
-                _finite(entry)
+            return [_parameter(entry, (*steps, index)) for index, entry in enumerate(value)]
         case dict():
-            for entry in value.values():
-                _finite(entry)
+            for key in value:
+                if not isinstance(key, str) or not is_unicode(key):
+                    refuse(steps, f"the key {shown(key)} is not text")
+            return {key: _parameter(entry, (*steps, key)) for key, entry in value.items()}
         case _:
             pass
     return value
 
 
-ParameterValue = Annotated[JsonValue, AfterValidator(_finite)]
+ParameterValue = Annotated[JsonValue, BeforeValidator(_parameter)]
 
 
 class DistanceDelay(Table):
