@@ -145,6 +145,8 @@ def _unknown_field(key: str, location: Location, model: type[Table], called: boo
     if called and table is not None:
         # What is called has the names of attributes; in a dictionary both are right.
         names = {field.alias or name: name for name, field in table.model_fields.items()}
+        if twin := names.get(key, next((alias for alias, name in names.items() if name == key), None)):
+            return f"is another name of {quoted(twin)}, which is there, too; leave out one of the two"
         spellings = {name: name for name in names.values()} if location else names
         known = known if location else list(names.values())
     if table is None or not issubclass(table, Algorithm):

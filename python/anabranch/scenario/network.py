@@ -35,8 +35,8 @@ from anabranch.scenario.quantity import (
     shown,
 )
 from anabranch.scenario.queue import Queue, refuse_former
-from anabranch.scenario.table import Table, alternative, refuse, untouched
-from anabranch.scenario.variate import FIXED, Constant, SpanDistribution, SpanVariate, distribution_of
+from anabranch.scenario.table import Table, alternative, is_word, refuse, untouched
+from anabranch.scenario.variate import FIXED, AnyDistribution, Constant, Drawn, SpanVariate, distribution_of
 
 MOST_WEIGHT = 2**32 - 1
 """Largest weight of a link; OSPF takes 16 bits, IS-IS 24."""
@@ -133,7 +133,7 @@ def long_run_loss(loss: float | str | Algorithm) -> float:
 
 def _no_word(value: object) -> object:
     """Refuses the word for a delay from the length of a link, with the table to write."""
-    if value == "distance":
+    if is_word(value, "distance"):
         raise ValueError('"distance" is a table; write { from = "distance" }, and speed or plus if you like')
     return value
 
@@ -141,8 +141,9 @@ def _no_word(value: object) -> object:
 Delay = Annotated[
     Annotated[Span, BeforeValidator(_no_word), Tag(FIXED)]
     | Annotated[DistanceDelay, Tag("<distance>")]
-    | SpanDistribution,
+    | AnyDistribution,
     Discriminator(_delay_kind),
+    Drawn(Span),
 ]
 Loss = Annotated[
     Annotated[float, Field(ge=0, lt=1), Tag("<number>")]

@@ -113,13 +113,14 @@ class Table(BaseModel):
         kept = {name: getattr(copied, name) for name in copied.model_fields_set & own.keys()}
         changes = {names.get(key, key): value for key, value in update.items()}
         try:
-            # What is private stays as it was copied.
-            self.__pydantic_validator__.validate_python(
-                {**kept, **(copied.model_extra or {}), **changes}, self_instance=copied
+            changed = self.__pydantic_validator__.validate_python(
+                {**kept, **(copied.model_extra or {}), **changes}
             )
         except ValidationError as error:
             raise _refused(type(self), error, called=True) from None
-        return copied
+        # Where it comes from, and whether its code may run.
+        object.__setattr__(changed, "__pydantic_private__", copied.__pydantic_private__)
+        return cast("Self", changed)
 
     if not TYPE_CHECKING:
         # A type checker would take every assignment for right.
@@ -237,6 +238,11 @@ def refuse(field: str | Sequence[str | int], message: str) -> NoReturn:
     raise PydanticCustomError(FIELD_ERROR, "{message}", {"message": message, "steps": steps})
 
 
+def is_word(value: object, word: str) -> bool:
+    """Whether a value that may be anything is this word; an array of numpy compares its entries."""
+    return isinstance(value, str) and value == word
+
+
 def alternative(name: str) -> str:
     """The tag of one alternative of a field; marked, so that messages can leave it out of a place."""
     return f"<{name}>"
@@ -252,7 +258,7 @@ def either(told_by: str | type | tuple[type, ...], one: str, other: str) -> Disc
     """
 
     def chosen(value: object) -> str:
-        is_one = value == told_by if isinstance(told_by, str) else isinstance(value, told_by)
+        is_one = is_word(value, told_by) if isinstance(told_by, str) else isinstance(value, told_by)
         return alternative(one if is_one else other)
 
     return Discriminator(chosen)
