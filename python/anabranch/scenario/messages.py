@@ -41,6 +41,15 @@ def problems(error: ValidationError, model: type[Table], *, called: bool = False
     return found
 
 
+def value_message(error: ValidationError) -> str:
+    """What is wrong with a value that a type of the user's own refuses; of several mistakes the first."""
+    detail = error.errors(include_url=False)[0]
+    if detail["type"] in _MESSAGES:
+        return _message(detail, detail["loc"], Table, called=False)
+    # Types may refuse what no table does.
+    return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
+
+
 def place(location: Location) -> str:
     """``("traffic", 0, "from")`` as ``traffic[0].from``; tags of alternatives are left out."""
     text = ""
