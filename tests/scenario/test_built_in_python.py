@@ -142,6 +142,16 @@ MISTAKES: dict[str, list[str]] = {
     "LinkSettings(capacity='\\ud800')": [
         'LinkSettings.capacity: "\\\\ud800" holds half a character, which no file can'
     ],
+    "whole(title='\\ud800', transport={'\\ud800': {}})": [
+        'title: "\\\\ud800" holds half a character, which no file can',
+        'transport."\\\\ud800": "\\\\ud800" holds half a character, which no file can',
+    ],
+    "whole().replace({3: 4})": ["3 is not a field; write one like network.links.capacity"],
+    "whole().replace({'\\ud800': 4})": ['"\\\\ud800" is not a field; write one like network.links.capacity'],
+    "whole().replace({'run.seed': np.int64(2)})": ["run.seed: 2 of type int64 is not a whole number"],
+    "whole().replace({'network.links': LinkSettings})": [
+        "network.links: the class LinkSettings is not a table"
+    ],
     "whole(transport={3: Transport()})": ["transport: the key 3 is not text"],
     "whole(network={1: 2})": ["network: the key 1 is not text"],
     "Network(parameters={'a': {'b': [1, float('nan')]}, 'c': {3: 4}, 'd': {'e': object()}})": [

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from anabranch.errors import Problem
 from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, declarations, owners
 from anabranch.scenario.docstrings import field_docstring
-from anabranch.scenario.quantity import HALF_CHARACTER, ZERO_ERROR, number_hint, quoted, shown
+from anabranch.scenario.quantity import HALF_CHARACTER, ZERO_ERROR, is_unicode, number_hint, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, Table, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.suggest import suggest
@@ -78,7 +78,7 @@ def _problem(detail: ErrorDetails, model: type[Table], called: bool) -> Problem:
         around = location[: -1 if kind == "invalid_key" else -2]
         return Problem(place(around), f"the key {shown(read)} is not text")
     if _is_key(location, read):
-        del location[-1]
+        location[-2:] = [str(read)]
     # A key that is missing nobody has written, in whichever way.
     at = _as_called(location, model) if called and kind == "missing" and len(location) == 1 else location
     return Problem(place(at), _message(detail, location, model, called))
@@ -92,7 +92,10 @@ def _as_called(location: Location, model: type[Table]) -> Location:
 
 def _is_key(location: Location, read: object) -> bool:
     """Whether an error is about a key, as pydantic marks it, and no key of this name."""
-    return len(location) > 1 and location[-1] == "[key]" and str(location[-2]) == str(read)
+    if len(location) < 2 or location[-1] != "[key]":
+        return False
+    # Half a character comes back as something else.
+    return str(location[-2]) == str(read) or (isinstance(read, str) and not is_unicode(read))
 
 
 def _message(detail: ErrorDetails, location: Location, model: type[Table], called: bool) -> str:

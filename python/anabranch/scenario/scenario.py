@@ -26,7 +26,7 @@ from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
-from anabranch.scenario.table import read, untouched
+from anabranch.scenario.table import Text, read, untouched
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
 
@@ -50,7 +50,7 @@ def _unknown_transports(data: object) -> list[Problem]:
 class Scenario(Document):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
 
-    title: str = ""
+    title: Text = ""
     """One line for people."""
     network: Network
     """The network that carries the traffic."""
@@ -60,7 +60,7 @@ class Scenario(Document):
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
     traffic: Annotated[list[Traffic], Field(min_length=1)]
     """Who sends what to whom."""
-    transport: dict[str, Transport] = {}
+    transport: dict[Text, Transport] = {}
     """Transports by name: presets with changes."""
     event: list[Event] = []
     """Changes of the network at given times."""

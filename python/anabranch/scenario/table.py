@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar, cast
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -17,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from anabranch.errors import Problem, ProblemsError, ScenarioError
 from anabranch.scenario.docstrings import field_docstring
-from anabranch.scenario.quantity import quoted
+from anabranch.scenario.quantity import HALF_CHARACTER, is_unicode, quoted
 
 FIELD_ERROR = "anabranch_field"
 """Type of an error that a table raises about one of its own fields."""
@@ -236,6 +237,16 @@ def refuse(field: str | Sequence[str | int], message: str) -> NoReturn:
     """
     steps = tuple(field.split(".")) if isinstance(field, str) else tuple(field)
     raise PydanticCustomError(FIELD_ERROR, "{message}", {"message": message, "steps": steps})
+
+
+def _unicode(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError(f"{quoted(text)} {HALF_CHARACTER}")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_unicode)]
+"""Any text that a file can have; pydantic looks at text only where its length is bounded."""
 
 
 def is_word(value: object, word: str) -> bool:

@@ -23,7 +23,7 @@ from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.table import Table, read, refuse, untouched
+from anabranch.scenario.table import Table, Text, read, refuse, untouched
 from anabranch.study.levels import spread
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class Study(Document):
         """What its mistakes are raised as."""
         return StudyError
 
-    title: str = ""
+    title: Text = ""
     """One line for people."""
     scenario: Annotated[Any, AfterValidator(_scenario), _ScenarioSchema()]
     """The scenario: a file, relative to the study's own, or a whole scenario in a table."""
