@@ -11,11 +11,13 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     JsonValue,
     Tag,
     field_validator,
     model_validator,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from anabranch import _core
 from anabranch.scenario.algorithm import Algorithm, configuration, declarations
@@ -55,6 +57,8 @@ def _parameter(value: object, steps: tuple[str | int, ...] = ()) -> JsonValue:
         PydanticCustomError: for what no file can have, at any depth; and NaN, infinities and numbers of more
             than 64 bits.
     """
+    if isinstance(value, str) and value.isascii():
+        return value
     if len(steps) > _MOST_LEVELS:
         refuse((), f"has more than {_MOST_LEVELS} tables and lists inside of each other")
     if not (value is None or isinstance(value, str | int | float | list | dict)):
@@ -80,7 +84,16 @@ def _parameter(value: object, steps: tuple[str | int, ...] = ()) -> JsonValue:
     return value
 
 
-ParameterValue = Annotated[JsonValue, BeforeValidator(_parameter)]
+class _AsInFiles:
+    """Validates by :func:`_parameter` alone, and writes a value as it is."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _parameter, json_schema_input_schema=handler(source)
+        )
+
+
+ParameterValue = Annotated[JsonValue, _AsInFiles()]
 
 
 class DistanceDelay(Table):

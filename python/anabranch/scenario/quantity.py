@@ -57,9 +57,10 @@ class Quantity(int):
             raise ValueError(
                 f"{quoted(value)} is below zero; {cls.noun} is written like {quoted(cls.example)}"
             )
-        if isinstance(value, str) and not is_unicode(value):
-            raise ValueError(f"{quoted(value)} {HALF_CHARACTER}")
-        number = cls._parse(value) if isinstance(value, str) else value
+        try:
+            number = cls._parse(value) if isinstance(value, str) else value
+        except UnicodeEncodeError:
+            raise ValueError(f"{quoted(str(value))} {HALF_CHARACTER}") from None
         if not 0 <= number <= cls.largest:
             shown = repr(value) if isinstance(value, str) else f"{value} {cls.base_unit}"
             bound = "below zero" if number < 0 else f"above {cls._limit()}, the largest that is allowed"

@@ -263,22 +263,13 @@ class _Of:
         del own["ref"]
         return cast("CoreSchema", own)
 
-    def check(self, made: Distribution) -> None:
-        """Refuses a distribution that was made by itself, of another quantity."""
-        for name, given in made:
-            for each in given if isinstance(given, list) else [given]:
-                if isinstance(each, Quantity) and not isinstance(each, self.quantity):
-                    try:
-                        self.quantity.validate(each)
-                    except ValueError as error:
-                        refuse(name, str(error))
-
 
 @dataclass(frozen=True, slots=True)
 class _WhenNeeded:
     """In the type of a field: a distribution whose validator is made when it is first needed; few are."""
 
-    of: _Of | None = None
+    quantity: type[Quantity] | None = None
+    """Of its parameters; None where the field does not say."""
 
     def __get_pydantic_core_schema__(
         self, table: type[Distribution], handler: GetCoreSchemaHandler, /
@@ -290,21 +281,33 @@ class _WhenNeeded:
     ) -> dict[str, Any]:
         (table,) = cast("Any", schema)["function"]["function"].args
         # A definition of its own, by this name.
-        name = f"{table.__name__}[{self.of.quantity.__name__ if self.of else ''}]"
-        own: Any = _adapter(table, self.of).core_schema
+        name = f"{table.__name__}[{self.quantity.__name__ if self.quantity else ''}]"
+        own: Any = _adapter(table, self.quantity).core_schema  # type: ignore[arg-type]
         reference = core_schema.definition_reference_schema(name)
         return handler(core_schema.definitions_schema(reference, [{**own, "ref": name}]))
 
     def _validate(self, table: type[Distribution], value: object) -> Distribution:
-        if isinstance(value, table) and self.of is not None:
-            self.of.check(value)
-        return cast("Distribution", _adapter(table, self.of).validator.validate_python(value))
+        if isinstance(value, table) and self.quantity is not None:
+            _refuse_others(value, self.quantity)
+        adapter = _adapter(table, self.quantity)  # type: ignore[arg-type]
+        return cast("Distribution", adapter.validator.validate_python(value))
 
 
 @cache
-def _adapter(table: type[Distribution], of: _Of | None) -> TypeAdapter[Any]:
-    kind: Any = table if of is None else Annotated[table, of]
+def _adapter(table: type[Distribution], quantity: type[Quantity] | None) -> TypeAdapter[Any]:
+    kind: Any = table if quantity is None else Annotated[table, _Of(quantity)]
     return TypeAdapter(kind)
+
+
+def _refuse_others(made: Distribution, quantity: type[Quantity]) -> None:
+    """Refuses a distribution that was made by itself, of another quantity."""
+    for name, given in made:
+        for each in given if isinstance(given, list) else [given]:
+            if isinstance(each, Quantity) and not isinstance(each, quantity):
+                try:
+                    quantity.validate(each)
+                except ValueError as error:
+                    refuse(name, str(error))
 
 
 def _with_quantity(schema: Any, quantity: CoreSchema) -> Any:
@@ -343,7 +346,7 @@ class Drawn:
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
         schema: Any = handler(source)
         typed = {
-            tag: handler.generate_schema(Annotated[table, _WhenNeeded(_Of(self.quantity))])
+            tag: handler.generate_schema(Annotated[table, _WhenNeeded(self.quantity)])
             for tag, table in _TABLES.items()
         }
         return cast("CoreSchema", {**schema, "choices": schema["choices"] | typed})
