@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import polars as pl
-from pydantic import ValidationError
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
@@ -22,9 +21,9 @@ from anabranch.result import Result, frame
 from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
 from anabranch.scenario.event import Event
-from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.table import read
 from anabranch.setup import Needed, changes_of, resolve_names
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
@@ -267,8 +266,4 @@ def _event(change: Mapping[str, Any], now: int) -> Event:
     """
     if "at" in change:
         raise ScenarioError([Problem("set.at", "a change is made now; leave at out, or write an [[event]]")])
-    try:
-        return Event.model_validate({**change, "at": Span(now)})
-    except ValidationError as error:
-        found = problems(error, Event)
-        raise ScenarioError([Problem(f"set.{entry.place}", entry.message) for entry in found]) from None
+    return read(Event, {**change, "at": Span(now)}, "set")

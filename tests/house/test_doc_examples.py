@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -350,6 +351,16 @@ def test_the_python_of_the_readme_prints_what_it_says(
     monkeypatch.chdir(results)
     exec(compile(block.text, "README.md", "exec"), {})  # noqa: S102 - our own example
     assert capsys.readouterr().out.count("Mbps") == 2
+
+
+def test_the_mistake_in_python_is_told_as_the_guide_shows(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    guide = [block for block in blocks("python", "text") if block.document == "guide.md"]
+    ((code, shown),) = [pair for pair in pairwise(guide) if "except ScenarioError" in pair[0].text]
+    monkeypatch.chdir(results)
+    exec(compile(code.text, "guide.md", "exec"), {})  # noqa: S102 - our own example
+    assert shown.text.splitlines() == capsys.readouterr().out.splitlines()[-2:]
 
 
 def test_the_written_pages_are_what_the_program_says(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ REFUSED = {
     "text for a number": (
         SIMPLE,
         '{ python = "mine:Simple", gain = "2" }',
-        "Simple.gain = '2': input should be a valid number (float)",
+        'Simple.gain: "2" is not a number; write it without quotes (float)',
     ),
     "a bound": (
         SIMPLE.replace("gain: float", "gain: Annotated[float, Field(gt=0)]").replace(
@@ -64,7 +64,7 @@ REFUSED = {
             "from typing import Annotated\n    from pydantic import Field\n    from dataclasses",
         ),
         '{ python = "mine:Simple", gain = -1.0 }',
-        "Simple.gain = -1.0: input should be greater than 0",
+        "Simple.gain: -1.0 must be above 0",
     ),
     "a name that is no type": (
         SIMPLE.replace("gain: float", 'gain: "flaot"'),

@@ -67,7 +67,7 @@ def test_a_fixed_window_is_refused() -> None:
 
 
 def test_datagrams_have_no_window() -> None:
-    with pytest.raises(ValueError, match="has no connection, and so no receive window"):
+    with pytest.raises(ScenarioError, match="has no connection, and so no receive window"):
         Scenario.model_validate(
             {
                 "network": {"topology": "dumbbell"},

@@ -308,10 +308,7 @@ def _fields(system: System, subject: Subject, routing: Mapping[str, Any]) -> dic
 
 
 def _copied(study: Study, **fields: Any) -> Study:
-    copy = study.model_copy(update={**fields, "output": Output(spreadsheet=False, figures=[])})
-    # model_copy leaves private fields out.
-    copy._origin, copy._base = study.origin, study.base
-    return copy
+    return study.model_copy(update={**fields, "output": Output(spreadsheet=False, figures=[])})
 
 
 def _tables(folder: Path, run: int) -> dict[str, pl.DataFrame]:

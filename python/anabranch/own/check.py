@@ -19,6 +19,7 @@ from anabranch.own.failure import place_of_mistake, words_of
 from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
+from anabranch.scenario.messages import value_message
 from anabranch.scenario.quantity import quoted
 from anabranch.suggest import nearest_remedy
 
@@ -314,8 +315,7 @@ def _checked(cls: type, name: str, kind: Any, value: Any) -> Any:
         return TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
         wanted = getattr(kind, "__name__", str(kind))
-        why = error.errors()[0]["msg"]
-        raise LoadError(f"{cls.__name__}.{name} = {value!r}: {why[:1].lower()}{why[1:]} ({wanted})") from None
+        raise LoadError(f"{cls.__name__}.{name}: {value_message(error)} ({wanted})") from None
     except PydanticUserError as error:
         why = error.message.splitlines()[0]
         wanted = f"its type {kind!r} is none that can be checked"

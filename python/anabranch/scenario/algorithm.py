@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from anabranch import _core
-from anabranch.scenario.quantity import Quantity, quoted
+from anabranch.scenario.quantity import HALF_CHARACTER, Quantity, is_unicode, quoted, shown
 from anabranch.scenario.table import Table, alternative
 
 NAME_ONLY = "name"
@@ -43,11 +44,20 @@ class Algorithm(Table):
         return declarations()[kind][cls.model_fields["algorithm"].default]
 
 
+def _single(value: object) -> object:
+    """Refuses what is no parameter of a class of the user's own."""
+    if isinstance(value, str) and not is_unicode(value):
+        raise ValueError(f"{quoted(value)} {HALF_CHARACTER}")
+    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"{shown(value)} is neither text, a number that can be used, true nor false")
+
+
 class Own(Table):
     """An algorithm of your own, by its class in Python; all other keys are parameters of that class."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, bool | int | float | str]
+    __pydantic_extra__: dict[str, Annotated[bool | int | float | str, BeforeValidator(_single)]]
 
     python: Annotated[str, Field(min_length=1)]
     """Module and class: ``my_module:Vegas``."""

@@ -8,7 +8,7 @@ from pydantic import Field, Tag
 
 from anabranch.scenario.files import names_file
 from anabranch.scenario.quantity import PositiveRate, Rate, quoted
-from anabranch.scenario.table import Table, either, refuse
+from anabranch.scenario.table import Table, Text, either, refuse
 
 
 class PairRates(Table):
@@ -79,7 +79,7 @@ class Matrix(PairRates):
 
 
 Hose = Annotated[
-    Annotated[Rate, Tag("<rate>")] | Annotated[dict[str, Rate], Field(min_length=1), Tag("<by-router>")],
+    Annotated[Rate, Tag("<rate>")] | Annotated[dict[Text, Rate], Field(min_length=1), Tag("<by-router>")],
     either(dict, "by-router", "rate"),
 ]
 Pair = Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from anabranch.scenario.quantity import ByteCount, PacketCount, PositiveSpan, Quantity, Span, quoted, shown
-from anabranch.scenario.table import Table, alternative, either
+from anabranch.scenario.table import Table, alternative, either, is_word
 
 _BDP = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*BDP\s*")
 
@@ -52,7 +52,7 @@ def _bound_kind(value: object) -> str:
         return alternative("products-of-rtt")
     if isinstance(value, str) and value.rstrip().endswith("BDP"):
         return alternative("products")
-    if value == "unlimited":
+    if is_word(value, "unlimited"):
         return alternative("unlimited")
     if _has_unit(value, Span):
         return alternative("time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, Tag, ValidationError
@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails
 from anabranch.errors import Problem
 from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, declarations, owners
 from anabranch.scenario.docstrings import field_docstring
-from anabranch.scenario.quantity import ZERO_ERROR, number_hint, quoted, shown
-from anabranch.scenario.table import FIELD_ERROR, is_alternative
+from anabranch.scenario.quantity import HALF_CHARACTER, ZERO_ERROR, is_unicode, number_hint, quoted, shown
+from anabranch.scenario.table import FIELD_ERROR, Table, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.suggest import suggest
 
@@ -26,13 +26,28 @@ _LISTED_KEYS = 40
 _MOST_PROBLEMS = 100
 
 
-def problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
-    """Every error of a validation, once, with its place as a path of keys."""
+def problems(error: ValidationError, model: type[Table], *, called: bool = False) -> list[Problem]:
+    """Every error of a validation, once, with its place as a path of keys.
+
+    Args:
+        error: the errors.
+        model: the table that was validated.
+        called: whether it was called in Python: its fields go by their names as attributes then.
+    """
     details = error.errors(include_url=False)
-    found = list(dict.fromkeys(_problem(detail, model) for detail in details[:_MOST_PROBLEMS]))
+    found = list(dict.fromkeys(_problem(detail, model, called) for detail in details[:_MOST_PROBLEMS]))
     if len(details) > _MOST_PROBLEMS:
         found.append(Problem("", f"and {len(details) - _MOST_PROBLEMS:,} more problems"))
     return found
+
+
+def value_message(error: ValidationError) -> str:
+    """What is wrong with a value that a type of the user's own refuses; of several mistakes the first."""
+    detail = error.errors(include_url=False)[0]
+    if detail["type"] in _MESSAGES:
+        return _message(detail, detail["loc"], Table, called=False)
+    # Types may refuse what no table does.
+    return f"{shown(detail['input'])}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
 
 
 def place(location: Location) -> str:
@@ -51,28 +66,49 @@ def key_in_place(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else quoted(key)
 
 
-def _problem(detail: ErrorDetails, model: type[BaseModel]) -> Problem:
+def _problem(detail: ErrorDetails, model: type[Table], called: bool) -> Problem:
     location = list(detail["loc"])
     context = detail.get("ctx", {})
-    if detail["type"] == FIELD_ERROR:
-        return Problem(place([*location, *context["field"].split(".")]), context["message"])
-    return Problem(place(location), _message(detail, location, context, model))
-
-
-def _message(
-    detail: ErrorDetails, location: Location, context: dict[str, Any], model: type[BaseModel]
-) -> str:
-    """What to say about an error; its kind decides."""
     kind, read = detail["type"], detail["input"]
+    if kind == FIELD_ERROR:
+        steps = [*location, *context["steps"]]
+        at = _as_called(steps, model) if called and not location else steps
+        return Problem(place(at), context["message"])
+    if kind == "invalid_key" or (kind == "string_type" and _is_key(location, read)):
+        around = location[: -1 if kind == "invalid_key" else -2]
+        return Problem(place(around), f"the key {shown(read)} is not text")
+    if _is_key(location, read):
+        location[-2:] = [str(read)]
+    # A key that is missing nobody has written, in whichever way.
+    at = _as_called(location, model) if called and kind == "missing" and len(location) == 1 else location
+    return Problem(place(at), _message(detail, location, model, called))
+
+
+def _as_called(location: Location, model: type[Table]) -> Location:
+    """The place of a field in a table that is called in Python."""
+    names = {field.alias: name for name, field in model.model_fields.items()}
+    return [names.get(str(location[0]), location[0]), *location[1:]]
+
+
+def _is_key(location: Location, read: object) -> bool:
+    """Whether an error is about a key, as pydantic marks it, and no key of this name."""
+    if len(location) < 2 or location[-1] != "[key]":
+        return False
+    # Half a character comes back as something else.
+    return str(location[-2]) == str(read) or (isinstance(read, str) and not is_unicode(read))
+
+
+def _message(detail: ErrorDetails, location: Location, model: type[Table], called: bool) -> str:
+    """What to say about an error; its kind decides."""
+    kind, read, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_field(str(location[-1]), location[:-1], model)
+        return _unknown_field(str(location[-1]), location[:-1], model, called)
     if kind == "missing":
         return "is missing" + _purpose(model, location)
     if kind == "list_type":
-        return f"{shown(read)} is not a list; {_list_hint(location)}"
-    said = _MESSAGES.get(kind)
-    if said is None:
-        return f"{shown(read)}: {detail['msg']}"
+        hint = _IN_BRACKETS if called else _list_hint(location)
+        return f"{shown(read)} is not a list; {hint}"
+    said = _MESSAGES.get(kind, "{read} does not belong here")
     return said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
 
 
@@ -113,12 +149,20 @@ def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
     return f"{shown(read)} is {article} {noun}, for {field}; here there are {', '.join(map(quoted, choices))}"
 
 
-def _unknown_field(key: str, location: Location, model: type[BaseModel]) -> str:
+def _unknown_field(key: str, location: Location, model: type[Table], called: bool) -> str:
     """A key that its table does not have; a parameter of another algorithm says whose it is."""
     known = known_keys(model, location)
     table = _table_at(model, location)
+    spellings: dict[str, str] = {}
+    if called and table is not None:
+        # What is called has the names of attributes; in a dictionary both are right.
+        names = {field.alias or name: name for name, field in table.model_fields.items()}
+        if twin := names.get(key, next((alias for alias, name in names.items() if name == key), None)):
+            return f"is another name of {quoted(twin)}, which is there, too; leave out one of the two"
+        spellings = {name: name for name in names.values()} if location else names
+        known = known if location else list(names.values())
     if table is None or not issubclass(table, Algorithm):
-        return unknown_key(key, known)
+        return unknown_key(key, known, spellings)
     kind, name = table.__module__.rpartition(".")[2], table.model_fields["algorithm"].default
     found = owners(key, [kind]) or owners(key)
     if not found:
@@ -149,18 +193,29 @@ def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
 
 def _no_alternative(read: object, context: dict[str, Any]) -> str:
     """A table that is no alternative of its field."""
+    chosen_by = context.get("discriminator", "")
+    if isinstance(read, Algorithm) and "by_algorithm" in chosen_by:
+        return _no_algorithm({"algorithm": read.algorithm}, context)
+    key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
+    if isinstance(read, Table):
+        return f"{shown(read)} does not belong here; a table here has a {key}: {', '.join(choices)}"
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
-    chosen_by = context.get("discriminator", "")
     if "by_algorithm" in chosen_by:
         return _no_algorithm(read, context)
-    key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
     if key in read:
         return f"{key} {unknown_choice(read[key], list(choices))}"
     return f"a table here needs the key {quoted(key)}: one of {', '.join(map(quoted, choices))}"
 
 
-_NOT_A_TABLE = "{read} is not a table"
+def _no_table(read: object, context: dict[str, Any]) -> str:
+    """What stands in place of a table: perhaps another one."""
+    if isinstance(read, Table):
+        wanted = context.get("class_name", "a dictionary")
+        return f"{shown(read)} does not belong here; give {wanted}, or a dictionary of its keys"
+    return f"{shown(read)} is not a table"
+
+
 _MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
     ZERO_ERROR: "{read} must be above zero, for example {example}",
     "value_error": "{error}",
@@ -174,9 +229,11 @@ _MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
     "float_type": _wrong_number,
     "string_type": "{read} is not text; write it in double quotes",
     "string_too_short": "is empty",
-    "dict_type": _NOT_A_TABLE,
-    "model_type": _NOT_A_TABLE,
-    "model_attributes_type": _NOT_A_TABLE,
+    "string_unicode": f"{{read}} {HALF_CHARACTER}",
+    "dict_type": _no_table,
+    "model_type": _no_table,
+    "model_attributes_type": _no_table,
+    "json_invalid": "is not JSON: {error}",
     "too_short": _wrong_length,
     "too_long": _wrong_length,
     "greater_than": "{read} must be above {gt}",
@@ -187,12 +244,19 @@ _MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
 """What to say about each kind of pydantic's errors."""
 
 
-def unknown_key(key: str, known: Iterable[str]) -> str:
-    """What to say about a key that a table does not have."""
+def unknown_key(key: str, known: Iterable[str], spellings: Mapping[str, str] | None = None) -> str:
+    """What to say about a key that a table does not have.
+
+    Args:
+        key: the key.
+        known: the keys that it has.
+        spellings: further ones that may be meant, each with the key to write.
+    """
     names = list(known)
-    hint = suggest(key, names)
+    others = spellings or {}
+    hint = suggest(key, list(dict.fromkeys([*names, *others])))
     if hint:
-        return f"no such key; nearest: {quoted(hint)}"
+        return f"no such key; nearest: {quoted(others.get(hint, hint))}"
     return f"no such key; there are {', '.join(names[:_LISTED_KEYS])}" if names else "no such key"
 
 
@@ -206,13 +270,16 @@ def unknown_choice(read: object, choices: Sequence[str]) -> str:
     return f"{shown(read)} is not known; {near}there are {listed}"
 
 
+_IN_BRACKETS = "write it in square brackets"
+
+
 def _list_hint(location: Location) -> str:
     keys = [part for part in location if isinstance(part, str) and not is_alternative(part)]
     if keys and keys[-1] in ("traffic", "event", "capture"):
         return f"write [[{keys[-1]}]], in double brackets"
     if keys[-2:] in (["network", "link"], ["network", "node"], ["controller", "link"]):
         return f"write [[{'.'.join(keys[-2:])}]], in double brackets"
-    return "write it in square brackets"
+    return _IN_BRACKETS
 
 
 def _purpose(model: type[BaseModel], location: Location) -> str:
@@ -231,6 +298,11 @@ def known_keys(model: type[BaseModel], location: Location) -> list[str]:
     return [field.alias or name for name, field in table.model_fields.items()] if table else []
 
 
+def called_names(model: type[Table]) -> list[str]:
+    """Names of the fields of a table as keywords in Python."""
+    return list(model.model_fields)
+
+
 def _table_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
     """The table that an error's location leads to, None where that is not a table."""
     annotation: Any = model
@@ -242,21 +314,24 @@ def _table_at(model: type[BaseModel], location: Location) -> type[BaseModel] | N
         elif is_alternative(part):
             annotation = next(iter(_tagged(annotation, part)), None)
         else:
-            annotation = field_of(annotation, part)
+            annotation = field_of(annotation, part, by_name=True)
         if annotation is None:
             return None
     tables = (a for a in alternatives(annotation) if isinstance(a, type) and issubclass(a, BaseModel))
     return next(tables, None)
 
 
-def field_of(annotation: Any, key: str) -> Any:
-    """The type of a key of a table, in whichever alternative has it first; None where none has."""
+def field_of(annotation: Any, key: str, *, by_name: bool = False) -> Any:
+    """The type of a key of a table, in whichever alternative has it first; None where none has.
+
+    With ``by_name``, the key may be the name of its attribute, too.
+    """
     for choice in alternatives(annotation):
         if get_origin(choice) is dict:
             return get_args(choice)[1]
         if isinstance(choice, type) and issubclass(choice, BaseModel):
             for name, field in choice.model_fields.items():
-                if (field.alias or name) == key:
+                if (field.alias or name) == key or (by_name and name == key):
                     # pydantic keeps the metadata of an Annotated apart from its type.
                     return (
                         Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation

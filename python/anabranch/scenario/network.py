@@ -11,11 +11,13 @@ from pydantic import (
     BeforeValidator,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     JsonValue,
     Tag,
     field_validator,
     model_validator,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from anabranch import _core
 from anabranch.scenario.algorithm import Algorithm, configuration, declarations
@@ -23,17 +25,20 @@ from anabranch.scenario.algorithms.loss import Loss as LossModel
 from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
+    HALF_CHARACTER,
     PositiveRate,
     PositiveSpeed,
+    Quantity,
     SegmentCount,
     Span,
     Speed,
+    is_unicode,
     quoted,
     shown,
 )
 from anabranch.scenario.queue import Queue, refuse_former
-from anabranch.scenario.table import Table, alternative, refuse, untouched
-from anabranch.scenario.variate import FIXED, Constant, SpanDistribution, SpanVariate, distribution_of
+from anabranch.scenario.table import Table, alternative, is_word, refuse, untouched
+from anabranch.scenario.variate import FIXED, AnyDistribution, Constant, Drawn, SpanVariate, distribution_of
 
 MOST_WEIGHT = 2**32 - 1
 """Largest weight of a link; OSPF takes 16 bits, IS-IS 24."""
@@ -41,25 +46,54 @@ NodeName = Annotated[str, Field(min_length=1)]
 NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
 
 
-def _finite(value: JsonValue) -> JsonValue:
-    """Refuses NaN, infinities and numbers of more than 64 bits, at any depth."""
+_MOST_LEVELS = 64
+"""Tables and lists inside of each other, in a parameter of a generator."""
+
+
+def _parameter(value: object, steps: tuple[str | int, ...] = ()) -> JsonValue:
+    """A parameter as a file has it; quantities become text.
+
+    Raises:
+        PydanticCustomError: for what no file can have, at any depth; and NaN, infinities and numbers of more
+            than 64 bits.
+    """
+    if isinstance(value, str) and value.isascii():
+        return value
+    if len(steps) > _MOST_LEVELS:
+        refuse((), f"has more than {_MOST_LEVELS} tables and lists inside of each other")
+    if not (value is None or isinstance(value, str | int | float | list | dict)):
+        refuse(steps, f"{shown(value)} is neither text, a number, true or false, a list nor a table")
     match value:
+        case Quantity():
+            return value.plain
         case int() if abs(value) >= 2**64:
-            raise ValueError(f"{shown(value)} is too large")
+            refuse(steps, f"{shown(value)} is too large")
         case float() if not math.isfinite(value):
-            raise ValueError(f"{value} is not a number that can be used; write a finite one")
+            refuse(steps, f"{value} is not a number that can be used; write a finite one")
+        case str() if not is_unicode(value):
+            refuse(steps, f"{quoted(value)} {HALF_CHARACTER}")
         case list():
-            for entry in value:
-                _finite(entry)
+            return [_parameter(entry, (*steps, index)) for index, entry in enumerate(value)]
         case dict():
-            for entry in value.values():
-                _finite(entry)
+            for key in value:
+                if not isinstance(key, str) or not is_unicode(key):
+                    refuse(steps, f"the key {shown(key)} is not text")
+            return {key: _parameter(entry, (*steps, key)) for key, entry in value.items()}
         case _:
             pass
     return value
 
 
-ParameterValue = Annotated[JsonValue, AfterValidator(_finite)]
+class _AsInFiles:
+    """Validates by :func:`_parameter` alone, and writes a value as it is."""
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _parameter, json_schema_input_schema=handler(source)
+        )
+
+
+ParameterValue = Annotated[JsonValue, _AsInFiles()]
 
 
 class DistanceDelay(Table):
@@ -112,7 +146,7 @@ def long_run_loss(loss: float | str | Algorithm) -> float:
 
 def _no_word(value: object) -> object:
     """Refuses the word for a delay from the length of a link, with the table to write."""
-    if value == "distance":
+    if is_word(value, "distance"):
         raise ValueError('"distance" is a table; write { from = "distance" }, and speed or plus if you like')
     return value
 
@@ -120,8 +154,9 @@ def _no_word(value: object) -> object:
 Delay = Annotated[
     Annotated[Span, BeforeValidator(_no_word), Tag(FIXED)]
     | Annotated[DistanceDelay, Tag("<distance>")]
-    | SpanDistribution,
+    | AnyDistribution,
     Discriminator(_delay_kind),
+    Drawn(Span),
 ]
 Loss = Annotated[
     Annotated[float, Field(ge=0, lt=1), Tag("<number>")]

@@ -7,14 +7,17 @@ in the largest unit that shows it exactly.
 from __future__ import annotations
 
 import re
+from datetime import date, time
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from anabranch import _core
 
+HALF_CHARACTER = "holds half a character, which no file can"
+"""What is wrong with text that UTF-8 cannot have: one surrogate without the other."""
 ZERO_ERROR = "anabranch_zero"
 """Type of the error for a quantity of zero where only something makes sense."""
 
@@ -54,7 +57,10 @@ class Quantity(int):
             raise ValueError(
                 f"{quoted(value)} is below zero; {cls.noun} is written like {quoted(cls.example)}"
             )
-        number = cls._parse(value) if isinstance(value, str) else value
+        try:
+            number = cls._parse(value) if isinstance(value, str) else value
+        except UnicodeEncodeError:
+            raise ValueError(f"{quoted(str(value))} {HALF_CHARACTER}") from None
         if not 0 <= number <= cls.largest:
             shown = repr(value) if isinstance(value, str) else f"{value} {cls.base_unit}"
             bound = "below zero" if number < 0 else f"above {cls._limit()}, the largest that is allowed"
@@ -274,6 +280,7 @@ PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
 
 def quoted(text: str) -> str:
     """Text in double quotes, as TOML writes it, cut to a readable length."""
+    text = text.encode("utf-8", "backslashreplace").decode()
     return '"' + _cut(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -291,6 +298,11 @@ def number_hint(read: object) -> str:
     return "; write it without quotes"
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a file in UTF-8 can have this text."""
+    return text.isascii() or text == text.encode("utf-8", "ignore").decode()
+
+
 def shown(value: object) -> str:
     """A value that was read, as a message shows it."""
     match value:
@@ -298,15 +310,28 @@ def shown(value: object) -> str:
             return quoted(str(value))
         case bool():
             return "true" if value else "false"
-        case dict():
-            return "a table"
-        case list() | tuple():
-            return "a list"
         case int() if abs(value) > _LARGEST_SHOWN:
             # Python itself refuses to write out thousands of digits.
             return f"a number of {value.bit_length()} bits"
-        case _:
+        case None | int() | float() | date() | time():
             return _cut(str(value))
+        case _:
+            return _named(value)
+
+
+def _named(value: object) -> str:
+    """What is no single value, or no value that a file can have."""
+    kind = type(value)
+    known: dict[type, str] = {dict: "a table", list: "a list", tuple: "a tuple"}
+    if kind in known:
+        return known[kind]
+    if isinstance(value, BaseModel):
+        return f"a table {kind.__name__}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    # Where the text is an address in memory, the type says more.
+    text = "" if " at 0x" in repr(value) else " ".join(str(value).split())
+    return f"{_cut(text)} of type {kind.__name__}" if text else f"an object of type {kind.__name__}"
 
 
 def _cut(text: str) -> str:

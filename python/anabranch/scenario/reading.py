@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import Problem, ScenarioError, reason
-from anabranch.scenario.quantity import quoted
+from anabranch.scenario.quantity import is_unicode, quoted, shown
 from anabranch.scenario.toml_text import MOST_STEPS, parse
 from anabranch.suggest import suggest
 
@@ -107,6 +107,8 @@ def field_steps(field: str) -> list[str | int]:
         ValueError: if it is no such path.
     """
     steps: list[str | int] = []
+    if not isinstance(field, str) or not is_unicode(field):
+        raise ValueError(f"{shown(field)} is not a field; write one like network.links.capacity")
     for part in field.split("."):
         found = list(_STEP.finditer(part))
         if not found or "".join(match.group() for match in found) != part:

@@ -10,22 +10,23 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import tomli_w
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
+from anabranch.scenario.document import Document
 from anabranch.scenario.event import Event
 from anabranch.scenario.files import CodeReference, code_references, with_files
-from anabranch.scenario.messages import known_keys, problems, unknown_choice, unknown_key
+from anabranch.scenario.messages import known_keys, unknown_choice, unknown_key
 from anabranch.scenario.network import Network
 from anabranch.scenario.profile import Profile
-from anabranch.scenario.provenance import Agreement, Provenance
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
-from anabranch.scenario.table import Table, untouched
+from anabranch.scenario.table import Text, read, untouched
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
 
@@ -46,10 +47,10 @@ def _unknown_transports(data: object) -> list[Problem]:
     ]
 
 
-class Scenario(Table):
+class Scenario(Document):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
 
-    title: str = ""
+    title: Text = ""
     """One line for people."""
     network: Network
     """The network that carries the traffic."""
@@ -59,7 +60,7 @@ class Scenario(Table):
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
     traffic: Annotated[list[Traffic], Field(min_length=1)]
     """Who sends what to whom."""
-    transport: dict[str, Transport] = {}
+    transport: dict[Text, Transport] = {}
     """Transports by name: presets with changes."""
     event: list[Event] = []
     """Changes of the network at given times."""
@@ -69,10 +70,6 @@ class Scenario(Table):
     """How long, with which randomness, and what is sampled."""
     capture: list[Capture] = []
     """Packets written to files."""
-
-    _origin: str | None = PrivateAttr(default=None)
-    _base: Path | None = PrivateAttr(default=None)
-    _provenance: Provenance = PrivateAttr(default=Provenance())
 
     def __eq__(self, other: object) -> bool:
         """Whether two scenarios say the same, wherever they come from."""
@@ -99,31 +96,6 @@ class Scenario(Table):
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
-
-    @property
-    def origin(self) -> str | None:
-        """Name of the file it came from, for messages; None if it was built in Python."""
-        return self._origin
-
-    @property
-    def base(self) -> Path | None:
-        """Folder that ``file:`` topologies are relative to; None for the current one."""
-        return self._base
-
-    @property
-    def provenance(self) -> Provenance:
-        """The file it was read from, and what has been agreed to of the code that it names."""
-        return self._provenance
-
-    def trusted(self) -> Self:
-        """The same scenario, whose code in Python runs without a question; see docs/security.md."""
-        same = self.model_copy()
-        same._provenance = self._provenance.with_trust()
-        return same
-
-    def agree(self, agreement: Agreement) -> None:
-        """Notes what has been agreed to, so that nobody is asked twice."""
-        self._provenance = self._provenance.with_agreement(agreement)
 
     def code(self) -> list[CodeReference]:
         """The classes of the user's own that it names."""
@@ -222,9 +194,9 @@ class Scenario(Table):
             ScenarioError: with everything that is wrong with it.
         """
         try:
-            scenario = cls.model_validate(data, by_alias=True, by_name=False)
-        except ValidationError as error:
-            found = [*problems(error, cls), *_unknown_transports(data)]
+            scenario = read(cls, data)
+        except ScenarioError as error:
+            found = [*error.problems, *_unknown_transports(data)]
             raise ScenarioError(list(dict.fromkeys(found)), origin) from None
         scenario._origin, scenario._base = origin, base
         scenario._provenance = provenance or Provenance()

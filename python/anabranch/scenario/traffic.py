@@ -14,14 +14,14 @@ from pydantic import (
 
 from anabranch.scenario.demand import Matrix
 from anabranch.scenario.network import NodeName
-from anabranch.scenario.quantity import ByteCount, PositiveRate, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
 from anabranch.scenario.routing import TrafficRouting
-from anabranch.scenario.table import Table, alternative, either, refuse
+from anabranch.scenario.table import Table, alternative, either, is_word, refuse
 from anabranch.scenario.variate import (
     FIXED,
-    ByteDistribution,
+    AnyDistribution,
     ByteVariate,
-    NumberDistribution,
+    Drawn,
     SpanVariate,
     distribution_of,
     mean_base_units,
@@ -154,12 +154,13 @@ Application = Annotated[
 
 
 def _size_kind(value: object) -> str:
-    return alternative("unlimited") if value == "unlimited" else distribution_of(value)
+    return alternative("unlimited") if is_word(value, "unlimited") else distribution_of(value)
 
 
 Size = Annotated[
-    Annotated[Literal["unlimited"], Tag("<unlimited>")] | Annotated[ByteCount, Tag(FIXED)] | ByteDistribution,
+    Annotated[Literal["unlimited"], Tag("<unlimited>")] | Annotated[ByteCount, Tag(FIXED)] | AnyDistribution,
     Discriminator(_size_kind),
+    Drawn(ByteCount),
 ]
 
 
@@ -170,7 +171,7 @@ Ends = Annotated[
 
 
 def _flows_kind(value: object) -> str:
-    if value == "unlimited":
+    if is_word(value, "unlimited"):
         return alternative("unlimited")
     kind = distribution_of(value)
     return alternative("number") if kind == FIXED else kind
@@ -179,8 +180,9 @@ def _flows_kind(value: object) -> str:
 Flows = Annotated[
     Annotated[int, Field(ge=1, le=MAX_FLOWS), Tag("<number>")]
     | Annotated[Literal["unlimited"], Tag("<unlimited>")]
-    | NumberDistribution,
+    | AnyDistribution,
     Discriminator(_flows_kind),
+    Drawn(Number),
 ]
 
 

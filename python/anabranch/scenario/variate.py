@@ -3,19 +3,79 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+import re
+from dataclasses import dataclass
+from functools import cache, partial
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Literal, cast, get_args
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import (
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Tag,
+    TypeAdapter,
+    ValidationInfo,
+)
+from pydantic_core import CoreSchema, core_schema
 
-from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quoted, shown
 from anabranch.scenario.table import Table, alternative, refuse
 
-Q = TypeVar("Q", bound=Quantity)
 Core = dict[str, Any]
 """A variate as the core reads it: numbers in base units (crates/engine/src/setup.rs)."""
 
 FIXED = alternative("fixed")
 NonNegative = Annotated[float, Field(ge=0)]
+_UNIT = re.compile(r"([^\W\d_]+)\s*$")
+
+
+class _AnyQuantity:
+    """A parameter of a distribution: of the quantity of the field that takes it, see :class:`Drawn`.
+
+    A distribution that stands alone takes any of the quantities that are drawn.
+    """
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        written = core_schema.plain_serializer_function_ser_schema(attrgetter("plain"))
+        return core_schema.with_info_plain_validator_function(_any_quantity, serialization=written)
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        return {"type": ["string", "integer"]}
+
+
+def _any_quantity(value: object, info: ValidationInfo) -> Quantity:
+    """A quantity that can be drawn, of the kind of the parameters before it; the unit says which.
+
+    Raises:
+        ValueError: with what was read and what would be right.
+    """
+    quantity = _drawable(value)
+    for name, other in info.data.items():
+        if isinstance(other, Quantity) and type(other) is not type(quantity):
+            raise ValueError(f"{quoted(quantity.text)} is {quantity.noun}, and {name} is {other.noun}")
+    return quantity
+
+
+def _drawable(value: object) -> Quantity:
+    if isinstance(value, Span | ByteCount | Number):
+        return value
+    if isinstance(value, str) and (unit := _UNIT.search(value)):
+        for quantity in (Span, ByteCount):
+            if unit[1] in quantity.units:
+                return quantity(value)
+    if isinstance(value, int) and not isinstance(value, bool | Quantity):
+        return Number.validate(value)
+    raise ValueError(
+        f"{shown(value)} is neither a time, a size nor a whole number; write text such as "
+        f"{quoted(Span.example)} or {quoted(ByteCount.example)}, or a number such as {Number.example}"
+    )
+
+
+Amount = Annotated[Quantity, _AnyQuantity()]
 
 
 class Distribution(Table):
@@ -43,12 +103,12 @@ class Distribution(Table):
         return {"distribution": self.distribution, **numbers}
 
 
-class Constant(Distribution, Generic[Q]):
+class Constant(Distribution):
     """Always the same."""
 
     distribution: Literal["constant"]
     """Always the same."""
-    value: Q
+    value: Amount
     """The value."""
 
     def mean_base_units(self) -> float:
@@ -56,18 +116,18 @@ class Constant(Distribution, Generic[Q]):
         return float(self.value)
 
 
-class Uniform(Distribution, Generic[Q]):
+class Uniform(Distribution):
     """Anything between two ends, all equally likely; the ends are given, or mean and standard deviation."""
 
     distribution: Literal["uniform"]
     """Anything between two ends, all equally likely."""
-    low: Q | None = None
+    low: Amount | None = None
     """Lower end."""
-    high: Q | None = None
+    high: Amount | None = None
     """Upper end."""
-    mean: Q | None = None
+    mean: Amount | None = None
     """Mean, in place of the ends."""
-    standard_deviation: Q | None = None
+    standard_deviation: Amount | None = None
     """Standard deviation, with the mean."""
 
     def _check_together(self) -> None:
@@ -110,46 +170,46 @@ class Uniform(Distribution, Generic[Q]):
         return {"distribution": "uniform", "low": low, "high": high}
 
 
-class Exponential(Distribution, Generic[Q]):
+class Exponential(Distribution):
     """Exponential: gaps of a Poisson process."""
 
     above_zero = "mean"
     distribution: Literal["exponential"]
     """Gaps of a Poisson process."""
-    mean: Q
+    mean: Amount
     """Mean, above zero."""
 
 
-class Gaussian(Distribution, Generic[Q]):
+class Gaussian(Distribution):
     """Gaussian; what falls below zero counts as zero."""
 
     distribution: Literal["gaussian"]
     """The normal distribution; what falls below zero counts as zero."""
-    mean: Q
+    mean: Amount
     """Mean, before values below zero are raised to it."""
-    standard_deviation: Q
+    standard_deviation: Amount
     """Standard deviation, likewise."""
 
 
-class LogNormal(Distribution, Generic[Q]):
+class LogNormal(Distribution):
     """Log-normal, by mean and standard deviation of the variate itself, not of its logarithm."""
 
     above_zero = "mean"
     distribution: Literal["log-normal"]
     """By mean and standard deviation of the variate itself, not of its logarithm."""
-    mean: Q
+    mean: Amount
     """Mean, above zero."""
-    standard_deviation: Q
+    standard_deviation: Amount
     """Standard deviation."""
 
 
-class Pareto(Distribution, Generic[Q]):
+class Pareto(Distribution):
     """Pareto type I: many small values and a heavy tail."""
 
     above_zero = "scale"
     distribution: Literal["pareto"]
     """Pareto type I: many small values and a heavy tail."""
-    scale: Q
+    scale: Amount
     """Smallest value, above zero."""
     shape: Annotated[float, Field(gt=0)]
     """Tail index; at 1 and below the mean is infinite."""
@@ -159,18 +219,20 @@ class Pareto(Distribution, Generic[Q]):
         return float(self.scale) * self.shape / (self.shape - 1) if self.shape > 1 else float("inf")
 
 
-class Empirical(Distribution, Generic[Q]):
+class Empirical(Distribution):
     """One of given values."""
 
     distribution: Literal["empirical"]
     """One of given values."""
-    values: Annotated[list[Q], Field(min_length=1)]
+    values: Annotated[list[Amount], Field(min_length=1)]
     """The values."""
     weights: list[NonNegative] = []
     """How likely each is, relative to the others; left out, all are equally likely."""
 
     def _check_together(self) -> None:
         super()._check_together()
+        if len({type(value) for value in self.values}) > 1:
+            refuse("values", "some are times, sizes or numbers, and others are not; give all of one kind")
         if self.weights and len(self.weights) != len(self.values):
             refuse("weights", f"{len(self.weights)} weights for {len(self.values)} values; give one for each")
         if self.weights and not 0 < sum(self.weights) < math.inf:
@@ -182,9 +244,6 @@ class Empirical(Distribution, Generic[Q]):
         return sum(w * float(v) for w, v in zip(weights, self.values, strict=True)) / sum(weights)
 
 
-DISTRIBUTIONS = ("constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical")
-
-
 def distribution_of(value: object) -> str:
     """Tag of the alternative that a value is an attempt at: its distribution, or a fixed quantity."""
     if isinstance(value, dict):
@@ -192,36 +251,114 @@ def distribution_of(value: object) -> str:
     return alternative(str(getattr(value, "distribution", FIXED[1:-1])))
 
 
-SpanDistribution = (
-    Annotated[Constant[Span], Tag("<constant>")]
-    | Annotated[Uniform[Span], Tag("<uniform>")]
-    | Annotated[Exponential[Span], Tag("<exponential>")]
-    | Annotated[Gaussian[Span], Tag("<gaussian>")]
-    | Annotated[LogNormal[Span], Tag("<log-normal>")]
-    | Annotated[Pareto[Span], Tag("<pareto>")]
-    | Annotated[Empirical[Span], Tag("<empirical>")]
+@dataclass(frozen=True, slots=True)
+class _Of:
+    """In the type of a distribution: its parameters are of this quantity."""
+
+    quantity: type[Quantity]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        general = handler.resolve_ref_schema(handler(source))
+        own: Any = _with_quantity(general, handler.generate_schema(self.quantity))
+        del own["ref"]
+        return cast("CoreSchema", own)
+
+
+@dataclass(frozen=True, slots=True)
+class _WhenNeeded:
+    """In the type of a field: a distribution whose validator is made when it is first needed; few are."""
+
+    quantity: type[Quantity] | None = None
+    """Of its parameters; None where the field does not say."""
+
+    def __get_pydantic_core_schema__(
+        self, table: type[Distribution], handler: GetCoreSchemaHandler, /
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(partial(self._validate, table))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        (table,) = cast("Any", schema)["function"]["function"].args
+        # A definition of its own, by this name.
+        name = f"{table.__name__}[{self.quantity.__name__ if self.quantity else ''}]"
+        own: Any = _adapter(table, self.quantity).core_schema  # type: ignore[arg-type]
+        reference = core_schema.definition_reference_schema(name)
+        return handler(core_schema.definitions_schema(reference, [{**own, "ref": name}]))
+
+    def _validate(self, table: type[Distribution], value: object) -> Distribution:
+        if isinstance(value, table) and self.quantity is not None:
+            _refuse_others(value, self.quantity)
+        adapter = _adapter(table, self.quantity)  # type: ignore[arg-type]
+        return cast("Distribution", adapter.validator.validate_python(value))
+
+
+@cache
+def _adapter(table: type[Distribution], quantity: type[Quantity] | None) -> TypeAdapter[Any]:
+    kind: Any = table if quantity is None else Annotated[table, _Of(quantity)]
+    return TypeAdapter(kind)
+
+
+def _refuse_others(made: Distribution, quantity: type[Quantity]) -> None:
+    """Refuses a distribution that was made by itself, of another quantity."""
+    for name, given in made:
+        for each in given if isinstance(given, list) else [given]:
+            if isinstance(each, Quantity) and not isinstance(each, quantity):
+                try:
+                    quantity.validate(each)
+                except ValueError as error:
+                    refuse(name, str(error))
+
+
+def _with_quantity(schema: Any, quantity: CoreSchema) -> Any:
+    """A schema in which whatever is any quantity is this one."""
+    if isinstance(schema, dict):
+        function = schema.get("function")
+        if isinstance(function, dict) and function.get("function") is _any_quantity:
+            return quantity
+        return {key: _with_quantity(value, quantity) for key, value in schema.items()}
+    return [_with_quantity(value, quantity) for value in schema] if isinstance(schema, list) else schema
+
+
+AnyDistribution = (
+    Annotated[Constant, _WhenNeeded(), Tag("<constant>")]
+    | Annotated[Uniform, _WhenNeeded(), Tag("<uniform>")]
+    | Annotated[Exponential, _WhenNeeded(), Tag("<exponential>")]
+    | Annotated[Gaussian, _WhenNeeded(), Tag("<gaussian>")]
+    | Annotated[LogNormal, _WhenNeeded(), Tag("<log-normal>")]
+    | Annotated[Pareto, _WhenNeeded(), Tag("<pareto>")]
+    | Annotated[Empirical, _WhenNeeded(), Tag("<empirical>")]
 )
-ByteDistribution = (
-    Annotated[Constant[ByteCount], Tag("<constant>")]
-    | Annotated[Uniform[ByteCount], Tag("<uniform>")]
-    | Annotated[Exponential[ByteCount], Tag("<exponential>")]
-    | Annotated[Gaussian[ByteCount], Tag("<gaussian>")]
-    | Annotated[LogNormal[ByteCount], Tag("<log-normal>")]
-    | Annotated[Pareto[ByteCount], Tag("<pareto>")]
-    | Annotated[Empirical[ByteCount], Tag("<empirical>")]
-)
-NumberDistribution = (
-    Annotated[Constant[Number], Tag("<constant>")]
-    | Annotated[Uniform[Number], Tag("<uniform>")]
-    | Annotated[Exponential[Number], Tag("<exponential>")]
-    | Annotated[Gaussian[Number], Tag("<gaussian>")]
-    | Annotated[LogNormal[Number], Tag("<log-normal>")]
-    | Annotated[Pareto[Number], Tag("<pareto>")]
-    | Annotated[Empirical[Number], Tag("<empirical>")]
-)
-SpanVariate = Annotated[Annotated[Span, Tag(FIXED)] | SpanDistribution, Discriminator(distribution_of)]
+"""A distribution, of the quantity that :class:`Drawn` says."""
+
+_TABLES: dict[str, type[Distribution]] = {
+    tag.tag: table for table, _, tag in map(get_args, get_args(AnyDistribution))
+}
+DISTRIBUTIONS = tuple(tag[1:-1] for tag in _TABLES)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """In the type of a field that takes distributions: of which quantity they are."""
+
+    quantity: type[Quantity]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler, /) -> CoreSchema:
+        schema: Any = handler(source)
+        typed = {
+            tag: handler.generate_schema(Annotated[table, _WhenNeeded(self.quantity)])
+            for tag, table in _TABLES.items()
+        }
+        return cast("CoreSchema", {**schema, "choices": schema["choices"] | typed})
+
+
+SpanVariate = Annotated[
+    Annotated[Span, Tag(FIXED)] | AnyDistribution, Discriminator(distribution_of), Drawn(Span)
+]
 """A time, or a distribution of times."""
-ByteVariate = Annotated[Annotated[ByteCount, Tag(FIXED)] | ByteDistribution, Discriminator(distribution_of)]
+ByteVariate = Annotated[
+    Annotated[ByteCount, Tag(FIXED)] | AnyDistribution, Discriminator(distribution_of), Drawn(ByteCount)
+]
 """A size, or a distribution of sizes."""
 
 

@@ -35,8 +35,8 @@ from anabranch.topology import Topology, TopologyLink, TopologyNode
 
 DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
 DELAY_CLASSES = {
-    "LAN": Uniform[Span](distribution="uniform", low=Span("1 us"), high=Span("10 us")),
-    "WAN": Uniform[Span](distribution="uniform", low=Span("1 ms"), high=Span("10 ms")),
+    "LAN": Uniform(distribution="uniform", low=Span("1 us"), high=Span("10 us")),
+    "WAN": Uniform(distribution="uniform", low=Span("1 ms"), high=Span("10 ms")),
 }
 """Delay of the links of a network by its class (Gholizadeh 2019, section 3.1.1)."""
 # Below, one packet outlasts every run; above, its sending takes less than the clock can tell.

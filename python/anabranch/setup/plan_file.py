@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from anabranch.scenario.messages import problems as problems_of
+from anabranch.errors import ScenarioError
 from anabranch.scenario.quantity import quoted, shown
-from anabranch.scenario.table import Table
+from anabranch.scenario.table import Table, read
 from anabranch.setup.model import LinkSetup, NodeSetup, Setup
 from anabranch.setup.problems import Problems
 from anabranch.stored import read_json
@@ -152,9 +152,9 @@ def read_plan(name: str, text: str, place: str, problems: Problems) -> PlanFile 
         problems.add(place, f"{quoted(name)} has format {version}; this version reads {FORMAT_VERSION}")
         return None
     try:
-        return PlanFile.model_validate(data, by_alias=True, by_name=False)
-    except ValidationError as error:
-        for problem in problems_of(error, PlanFile):
+        return read(PlanFile, data)
+    except ScenarioError as error:
+        for problem in error.problems:
             problems.add(f"{name}, {problem.place}", problem.message)
         return None
 

@@ -12,20 +12,18 @@ from pydantic import (
     AfterValidator,
     Field,
     GetJsonSchemaHandler,
-    PrivateAttr,
-    ValidationError,
     model_validator,
 )
 from pydantic_core import CoreSchema
 
 from anabranch.censored import CENSORED
-from anabranch.errors import Problem, ScenarioError, StudyError
-from anabranch.scenario.messages import problems
-from anabranch.scenario.provenance import Agreement, Provenance
+from anabranch.errors import Problem, ProblemsError, ScenarioError, StudyError
+from anabranch.scenario.document import Document
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.table import Table, refuse
+from anabranch.scenario.table import Table, Text, read, refuse, untouched
 from anabranch.study.levels import spread
 
 if TYPE_CHECKING:
@@ -85,7 +83,16 @@ ColumnName = Annotated[str, AfterValidator(_column)]
 NotEmpty = Annotated[str, Field(min_length=1)]
 
 
-class Range(Table):
+class _Part(Table):
+    """A table of a study."""
+
+    @classmethod
+    def error_type(cls) -> type[ProblemsError]:
+        """What its mistakes are raised as."""
+        return StudyError
+
+
+class Range(_Part):
     """Equally spaced levels, both ends included."""
 
     first: Any = Field(alias="from")
@@ -105,7 +112,7 @@ class Range(Table):
         return spread(self.first, self.last, self.step)
 
 
-class Level(Table):
+class Level(_Part):
     """One level of a factor that sets several fields together."""
 
     label: NotEmpty
@@ -114,7 +121,7 @@ class Level(Table):
     """Fields of the scenario, each with its value."""
 
 
-class Factor(Table):
+class Factor(_Part):
     """What differs from cell to cell: a field with its levels, or levels that set several fields."""
 
     field: FieldName | None = None
@@ -149,7 +156,7 @@ class Factor(Table):
         return self
 
 
-class Metric(Table):
+class Metric(_Part):
     """A number for each run, taken from one column of its tables."""
 
     name: ColumnName
@@ -194,7 +201,7 @@ class Metric(Table):
         return self.table == "flows" and self.column in CENSORED and self.statistic != "count"
 
 
-class Output(Table):
+class Output(_Part):
     """What a study leaves for people, beside its tables."""
 
     spreadsheet: bool | None = None
@@ -204,10 +211,15 @@ class Output(Table):
     """Forms of the figure of each metric, in ``figures/``; empty for none."""
 
 
-class Study(Table):
+class Study(Document):
     """Runs of one scenario over all combinations of the levels of its factors, each several times."""
 
-    title: str = ""
+    @classmethod
+    def error_type(cls) -> type[ProblemsError]:
+        """What its mistakes are raised as."""
+        return StudyError
+
+    title: Text = ""
     """One line for people."""
     scenario: Annotated[Any, AfterValidator(_scenario), _ScenarioSchema()]
     """The scenario: a file, relative to the study's own, or a whole scenario in a table."""
@@ -222,37 +234,8 @@ class Study(Table):
     metrics: Annotated[list[Metric], Field(alias="metric")] = []
     """What is measured; left out: goodput, completion times, fairness, retransmissions, queues and losses."""
 
-    output: Output = Output()
+    output: Output = untouched(Output)
     """What is written for people when all runs are done."""
-
-    _origin: str | None = PrivateAttr(default=None)
-    _base: Path | None = PrivateAttr(default=None)
-    _provenance: Provenance = PrivateAttr(default=Provenance())
-
-    @property
-    def provenance(self) -> Provenance:
-        """The file it was read from, and what has been agreed to of the code that it names."""
-        return self._provenance
-
-    def trusted(self) -> Self:
-        """The same study, whose code in Python runs without a question; see docs/security.md."""
-        same = self.model_copy()
-        same._provenance = self._provenance.with_trust()
-        return same
-
-    def agree(self, agreement: Agreement) -> None:
-        """Notes what has been agreed to, so that nobody is asked twice."""
-        self._provenance = self._provenance.with_agreement(agreement)
-
-    @property
-    def origin(self) -> str | None:
-        """Name of the file it came from, for messages; None if it was built in Python."""
-        return self._origin
-
-    @property
-    def base(self) -> Path | None:
-        """Folder that the scenario's file name is relative to; None for the current one."""
-        return self._base
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
@@ -293,9 +276,9 @@ class Study(Table):
             StudyError: with everything that is wrong with it.
         """
         try:
-            study = cls.model_validate(data, by_alias=True, by_name=False)
-        except ValidationError as error:
-            raise StudyError(problems(error, cls), origin) from None
+            study = read(cls, data)
+        except StudyError as error:
+            raise StudyError(error.problems, origin) from None
         study._origin, study._base = origin, base
         study._provenance = provenance or Provenance()
         return study
