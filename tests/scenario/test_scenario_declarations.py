@@ -13,7 +13,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from anabranch import _core
-from anabranch.scenario.algorithm import configuration, declarations, owners, resolved
+from anabranch.scenario.algorithm import declarations, owners
+from anabranch.scenario.choice import configuration, resolved
 
 ROOT = Path(__file__).parents[2]
 TCP_KINDS = ("loss_detection", "congestion_control", "pacing")

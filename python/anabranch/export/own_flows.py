@@ -16,7 +16,8 @@ from anabranch.errors import ExportError
 from anabranch.export.job import OwnPlan
 from anabranch.export.layout import DeviceLayout
 from anabranch.plan_paths import PlanPaths
-from anabranch.scenario.algorithm import PYTHON, resolved
+from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.choice import resolved
 from anabranch.setup import Setup
 from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 

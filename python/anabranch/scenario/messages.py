@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, declarations, owners
+from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, number_hint, quoted, shown
+from anabranch.scenario.record import Record, field_names
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.suggest import suggest
@@ -29,7 +30,8 @@ _MOST_PROBLEMS = 100
 def problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     """Every error of a validation, once, with its place as a path of keys."""
     details = error.errors(include_url=False)
-    found = list(dict.fromkeys(_problem(detail, model) for detail in details[:_MOST_PROBLEMS]))
+    told = (located(detail, model) for detail in details[:_MOST_PROBLEMS])
+    found = list(dict.fromkeys(Problem(place(location), message) for location, message in told))
     if len(details) > _MOST_PROBLEMS:
         found.append(Problem("", f"and {len(details) - _MOST_PROBLEMS:,} more problems"))
     return found
@@ -51,23 +53,27 @@ def key_in_place(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else quoted(key)
 
 
-def _problem(detail: ErrorDetails, model: type[BaseModel]) -> Problem:
+def located(detail: ErrorDetails, model: Any) -> tuple[Location, str]:
+    """Where an error is, and what to say about it.
+
+    Args:
+        detail: the error.
+        model: the type that was to be read.
+    """
     location = list(detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == FIELD_ERROR:
-        return Problem(place([*location, *context["field"].split(".")]), context["message"])
-    return Problem(place(location), _message(detail, location, context, model))
+        return [*location, *context["field"].split(".")], context["message"]
+    return location, _message(detail, location, context, model)
 
 
-def _message(
-    detail: ErrorDetails, location: Location, context: dict[str, Any], model: type[BaseModel]
-) -> str:
+def _message(detail: ErrorDetails, location: Location, context: dict[str, Any], model: Any) -> str:
     """What to say about an error; its kind decides."""
     kind, read = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        return _unknown_field(str(location[-1]), location[:-1], model)
+        return unknown_key(str(location[-1]), known_keys(model, location[:-1]))
     if kind == "missing":
-        return "is missing" + _purpose(model, location)
+        return "is missing" + _purpose_of(model, location)
     if kind == "list_type":
         return f"{shown(read)} is not a list; {_list_hint(location)}"
     said = _MESSAGES.get(kind)
@@ -76,7 +82,8 @@ def _message(
     return said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
 
 
-def _wrong_number(read: object, _: dict[str, Any]) -> str:
+def wrong_number(read: object, _: Any = None) -> str:
+    """What to say about a value that is no number."""
     return f"{shown(read)} is not a number{number_hint(read)}"
 
 
@@ -86,7 +93,7 @@ def _wrong_length(_: object, context: dict[str, Any]) -> str:
 
 
 def _wrong_choice(read: object, context: dict[str, Any]) -> str:
-    return _choice_or_elsewhere(read, re.findall(r"'([^']*)'", context["expected"]))
+    return choice_or_elsewhere(read, re.findall(r"'([^']*)'", context["expected"]))
 
 
 _FIELDS_OF_KINDS = {
@@ -102,7 +109,7 @@ _FIELDS_OF_KINDS = {
 """Where a scenario names an algorithm, by its kind."""
 
 
-def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
+def choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
     """What to say about a name that is none of the choices, but perhaps of another kind of algorithm."""
     name = read if isinstance(read, str) else ""
     kinds = [kind for kind in _FIELDS_OF_KINDS if name in declarations().get(kind, {})]
@@ -113,38 +120,9 @@ def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
     return f"{shown(read)} is {article} {noun}, for {field}; here there are {', '.join(map(quoted, choices))}"
 
 
-def _unknown_field(key: str, location: Location, model: type[BaseModel]) -> str:
-    """A key that its table does not have; a parameter of another algorithm says whose it is."""
-    known = known_keys(model, location)
-    table = _table_at(model, location)
-    if table is None or not issubclass(table, Algorithm):
-        return unknown_key(key, known)
-    kind, name = table.__module__.rpartition(".")[2], table.model_fields["algorithm"].default
-    found = owners(key, [kind]) or owners(key)
-    if not found:
-        return unknown_key(key, known)
-    listed = " and ".join(
-        f"{_listed([owner for other, owner in found if other == of])} ({of})"
-        for of in dict.fromkeys(of for of, _ in found)
-    )
-    own = [field for field in known if field != "algorithm"]
-    has = f"which has {', '.join(own)}" if own else "which has no parameters"
-    return f"is a parameter of {listed}; the {kind} here is {quoted(name)}, {has}"
-
-
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     """Names as a sentence has them: ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
-    """A table of an algorithm that has no name, or an unknown one."""
-    tags = re.findall(r"'<([^']*)>'", context.get("expected_tags", ""))
-    names = [tag for tag in tags if tag not in (NAME_ONLY, PYTHON)]
-    if "algorithm" in read:
-        return f"algorithm {_choice_or_elsewhere(read['algorithm'], names)}"
-    own = '; or "python": a class of yours' if PYTHON in tags else ""
-    return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}{own}'
 
 
 def _no_alternative(read: object, context: dict[str, Any]) -> str:
@@ -152,8 +130,6 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
     chosen_by = context.get("discriminator", "")
-    if "by_algorithm" in chosen_by:
-        return _no_algorithm(read, context)
     key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
     if key in read:
         return f"{key} {unknown_choice(read[key], list(choices))}"
@@ -171,7 +147,7 @@ _MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
     "bool_type": "{read} is neither true nor false",
     "int_type": "{read} is not a whole number",
     "int_from_float": "{read} is not a whole number",
-    "float_type": _wrong_number,
+    "float_type": wrong_number,
     "string_type": "{read} is not text; write it in double quotes",
     "string_too_short": "is empty",
     "dict_type": _NOT_A_TABLE,
@@ -215,23 +191,28 @@ def _list_hint(location: Location) -> str:
     return "write it in square brackets"
 
 
-def _purpose(model: type[BaseModel], location: Location) -> str:
-    """What the missing field is for: the first sentence of its description."""
+def _purpose_of(model: Any, location: Location) -> str:
+    """What the missing field is for."""
     table = _table_at(model, location[:-1])
     for name, field in table.model_fields.items() if table else ():
         if table and (field.alias or name) == location[-1] and (text := field_docstring(table, name)):
-            sentence = re.split(r"[.:;](?:\s|$)", " ".join(text.split()))[0].replace("``", '"')
-            return f" ({sentence[:1].lower()}{sentence[1:]})"
+            return purpose(text.replace("``", "`"))
     return ""
 
 
-def known_keys(model: type[BaseModel], location: Location) -> list[str]:
+def purpose(text: str) -> str:
+    """What a field is for, in brackets: the first sentence of its description."""
+    sentence = re.split(r"[.:;](?:\s|$)", " ".join(text.split()))[0].replace("`", '"')
+    return f" ({sentence[:1].lower()}{sentence[1:]})"
+
+
+def known_keys(model: Any, location: Location) -> list[str]:
     """Keys of the table at a location, as the scenario writes them."""
     table = _table_at(model, location)
     return [field.alias or name for name, field in table.model_fields.items()] if table else []
 
 
-def _table_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
+def _table_at(model: Any, location: Location) -> type[BaseModel] | None:
     """The table that an error's location leads to, None where that is not a table."""
     annotation: Any = model
     for part in location:
@@ -254,14 +235,26 @@ def field_of(annotation: Any, key: str) -> Any:
     for choice in alternatives(annotation):
         if get_origin(choice) is dict:
             return get_args(choice)[1]
-        if isinstance(choice, type) and issubclass(choice, BaseModel):
-            for name, field in choice.model_fields.items():
-                if (field.alias or name) == key:
-                    # pydantic keeps the metadata of an Annotated apart from its type.
-                    return (
-                        Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-                    )
+        if key in (fields := fields_of(choice)):
+            return fields[key]
     return None
+
+
+def fields_of(kind: Any) -> dict[str, Any]:
+    """The types of a table's fields by their keys; none for what is no table."""
+    if not isinstance(kind, type):
+        return {}
+    if issubclass(kind, Record):
+        hints = get_type_hints(kind, include_extras=True)
+        return {name: hints[name] for name in field_names(kind)}
+    if not issubclass(kind, BaseModel):
+        return {}
+    fields = {field.alias or name: field for name, field in kind.model_fields.items()}
+    # pydantic keeps the metadata of an Annotated apart from its type.
+    return {
+        key: Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        for key, field in fields.items()
+    }
 
 
 def alternatives(annotation: Any) -> Iterator[Any]:

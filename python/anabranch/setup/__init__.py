@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from anabranch.errors import ConsentError
-from anabranch.scenario.algorithm import Own, resolved
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import resolved
 from anabranch.scenario.controller import BY_SUBFLOW
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector

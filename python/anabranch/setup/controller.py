@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.algorithm import Own, core_value, resolved
+from anabranch.scenario.algorithm import Own, core_value
+from anabranch.scenario.choice import resolved
 from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller, FlowTable
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.scenario.algorithm import Algorithm, core_value, resolved
+from anabranch.scenario.algorithm import core_value
+from anabranch.scenario.choice import Algorithm, resolved
 from anabranch.scenario.network import (
     MOST_WEIGHT,
     DistanceDelay,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.scenario.algorithm import configuration
+from anabranch.scenario.choice import configuration
 from anabranch.scenario.limit import BandwidthDelay, in_bdps
 from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Span, quoted
 from anabranch.scenario.queue import parted

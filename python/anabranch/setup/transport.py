@@ -7,14 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.algorithm import (
-    Algorithm,
-    Own,
-    configuration,
-    core_value,
-    declarations,
-    parameters_of,
-)
+from anabranch.scenario.algorithm import Own, core_value, declarations, parameters_of
+from anabranch.scenario.choice import Algorithm, configuration
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario

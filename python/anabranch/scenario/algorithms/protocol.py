@@ -4,95 +4,100 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
 from anabranch.scenario.algorithms.congestion_control import CongestionControl
 from anabranch.scenario.algorithms.loss_detection import LossDetection
 from anabranch.scenario.algorithms.pacing import Pacing
 from anabranch.scenario.algorithms.path_manager import PathManager
 from anabranch.scenario.algorithms.scheduler import Scheduler
-from anabranch.scenario.quantity import ByteCount, Span, within
+from anabranch.scenario.choice_schema import Parameter
+from anabranch.scenario.quantity import ByteCount, Span
 from anabranch.scenario.table import Table
 
 
 class TransportFields(Table):
     """Every field of every protocol."""
 
-    mss: Annotated[ByteCount, within(least=88, most=65435)] | None = None
+    mss: Annotated[ByteCount, Parameter("protocol", "tcp", "mss")] | None = None
     """MSS option: payload and TCP options of a full segment (RFC 9293 section 3.7.1)."""
-    sack: bool | None = None
+    sack: Annotated[bool, Parameter("protocol", "tcp", "sack")] | None = None
     """Selective acknowledgment (RFC 2018) with DSACK (RFC 2883)."""
-    timestamps: bool | None = None
+    timestamps: Annotated[bool, Parameter("protocol", "tcp", "timestamps")] | None = None
     """Timestamps option (RFC 7323)."""
-    timestamp_tick: Annotated[Span, within(least=1000000, most=1000000000000)] | None = None
+    timestamp_tick: Annotated[Span, Parameter("protocol", "tcp", "timestamp_tick")] | None = None
     """Tick of the clock in timestamps (RFC 7323 section 5.4). Linux has 1 ms."""
-    paws: bool | None = None
+    paws: Annotated[bool, Parameter("protocol", "tcp", "paws")] | None = None
     """Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323
     section 5)."""
-    paws_window: Annotated[int, Field(ge=0, le=1000000)] | None = None
+    paws_window: Annotated[int, Parameter("protocol", "tcp", "paws_window")] | None = None
     """Ticks of the clock by which a timestamp may be older than the newest one and is not refused. Linux
     has 1."""
-    sack_blocks: Annotated[int, Field(ge=0, le=4)] | None = None
+    sack_blocks: Annotated[int, Parameter("protocol", "tcp", "sack_blocks")] | None = None
     """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
     joined with its neighbours. 0 remembers all, Linux has 4."""
-    ecn: bool | None = None
+    ecn: Annotated[bool, Parameter("protocol", "tcp", "ecn")] | None = None
     """Explicit congestion notification (RFC 3168)."""
-    initial_window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
+    initial_window_segments: (
+        Annotated[int, Parameter("protocol", "tcp", "initial_window_segments")] | None
+    ) = None
     """Initial window (RFC 6928)."""
-    receive_buffer: Annotated[ByteCount, within(least=88, most=1073725440)] | None = None
+    receive_buffer: Annotated[ByteCount, Parameter("protocol", "tcp", "receive_buffer")] | None = None
     """Receive buffer; bounds the advertised window, with autotuning to the payload that it holds
     (``segment_overhead``). The default is the maximum of Linux's net.ipv4.tcp_rmem."""
-    autotuning: bool | None = None
+    autotuning: Annotated[bool, Parameter("protocol", "tcp", "autotuning")] | None = None
     """Start with a small receive window and widen it by what the application takes, as Linux does; each
     segment by which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too."""
-    initial_receive_buffer: Annotated[ByteCount, within(least=176, most=1073725440)] | None = None
+    initial_receive_buffer: (
+        Annotated[ByteCount, Parameter("protocol", "tcp", "initial_receive_buffer")] | None
+    ) = None
     """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
     Linux's net.ipv4.tcp_rmem."""
-    segment_overhead: Annotated[ByteCount, within(most=1048576)] | None = None
+    segment_overhead: Annotated[ByteCount, Parameter("protocol", "tcp", "segment_overhead")] | None = None
     """What a full segment takes of the receive buffer beside its payload, with autotuning. The default is
     what Linux counts where network devices keep a packet in 2 KiB: 2,304 bytes for 1,448 of payload."""
-    window_updates_double: bool | None = None
+    window_updates_double: Annotated[bool, Parameter("protocol", "tcp", "window_updates_double")] | None = (
+        None
+    )
     """Where the application reads slowly, as in Linux: a window that opens is told where at most half of
     the buffer was announced and twice as much can be; none is opened for less than a sixteenth of the
     buffer; and an ACK that would tell a smaller window than the last one waits until the application
     reads, or for its timer. Otherwise the window opens by segments, and ACKs tell it as they do for data
     (RFC 9293 section 3.8.6.2.2)."""
-    quick_acks: Annotated[int, Field(ge=0, le=255)] | None = None
+    quick_acks: Annotated[int, Parameter("protocol", "tcp", "quick_acks")] | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16."""
-    delayed_ack_segments: Annotated[int, Field(ge=1, le=255)] | None = None
+    delayed_ack_segments: Annotated[int, Parameter("protocol", "tcp", "delayed_ack_segments")] | None = None
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
-    delayed_ack_timeout: Span | None = None
+    delayed_ack_timeout: Annotated[Span, Parameter("protocol", "tcp", "delayed_ack_timeout")] | None = None
     """Longest time an ACK is held back. The default is Linux's TCP_DELACK_MIN."""
-    initial_rto: Annotated[Span, within(above=0)] | None = None
+    initial_rto: Annotated[Span, Parameter("protocol", "tcp", "initial_rto")] | None = None
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
-    min_rto: Annotated[Span, within(above=0)] | None = None
+    min_rto: Annotated[Span, Parameter("protocol", "tcp", "min_rto")] | None = None
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
-    max_rto: Annotated[Span, within(above=0)] | None = None
+    max_rto: Annotated[Span, Parameter("protocol", "tcp", "max_rto")] | None = None
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
-    timer_tick: Annotated[Span, within(most=1000000000000)] | None = None
+    timer_tick: Annotated[Span, Parameter("protocol", "tcp", "timer_tick")] | None = None
     """Tick of the clock that counts retransmission timeouts, probes and held-back ACKs: none expires
     early, and probes wait 2 ms longer. 0: they are exact. Linux: the inverse of HZ, often 4 ms."""
-    handshake_timeout: Annotated[Span, within(above=0)] | None = None
+    handshake_timeout: Annotated[Span, Parameter("protocol", "tcp", "handshake_timeout")] | None = None
     """Time without an answer after which a connection is given up before it is open (RFC 9293 section
     3.8.3)."""
-    min_rtt_window: Span | None = None
+    min_rtt_window: Annotated[Span, Parameter("protocol", "tcp", "min_rtt_window")] | None = None
     """How long a smallest RTT is believed, which loss detection measures reordering by; 0: as long as the
     connection lives (RFC 8985 section 6.2 leaves the choice). Linux has 300 s (net.ipv4.tcp_min_rtt_wlen)."""
-    undo: bool | None = None
+    undo: Annotated[bool, Parameter("protocol", "tcp", "undo")] | None = None
     """Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK)."""
-    dsack_delivers: bool | None = None
+    dsack_delivers: Annotated[bool, Parameter("protocol", "tcp", "dsack_delivers")] | None = None
     """Segments that a DSACK reports were delivered, once more: they count in proportional rate reduction,
     delivery rates and growth. For an undo they count where an earlier ACK had acknowledged them. As Linux."""
-    prr_in_segments: bool | None = None
+    prr_in_segments: Annotated[bool, Parameter("protocol", "tcp", "prr_in_segments")] | None = None
     """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
     timer begins counts a segment as delivered."""
-    tso_deferral: bool | None = None
+    tso_deferral: Annotated[bool, Parameter("protocol", "tcp", "tso_deferral")] | None = None
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does."""
-    unpaced_segments: Annotated[int, Field(ge=0, le=1000000)] | None = None
+    unpaced_segments: Annotated[int, Parameter("protocol", "tcp", "unpaced_segments")] | None = None
     """Segments with data at the start of a connection that pacing does not space. Linux has 10."""
-    pacing_catches_up: bool | None = None
+    pacing_catches_up: Annotated[bool, Parameter("protocol", "tcp", "pacing_catches_up")] | None = None
     """A paced segment that leaves late shortens the gap behind it by as much, at most by half, as Linux
     does."""
     loss_detection: LossDetection | None = None
@@ -105,22 +110,24 @@ class TransportFields(Table):
     """``mptcp``: which subflows there are."""
     scheduler: Scheduler | None = None
     """``mptcp``: which subflow takes the next segment."""
-    opportunistic_retransmission: bool | None = None
+    opportunistic_retransmission: (
+        Annotated[bool, Parameter("protocol", "mptcp", "opportunistic_retransmission")] | None
+    ) = None
     """``mptcp``: when the receive window is full, send what holds it up on another subflow too (Raiciu
     2012, section 4.2)."""
-    penalisation: bool | None = None
+    penalisation: Annotated[bool, Parameter("protocol", "mptcp", "penalisation")] | None = None
     """``mptcp``: then also halve the window of the slower subflow that holds it up (ibidem)."""
-    long_data_sequence: bool | None = None
+    long_data_sequence: Annotated[bool, Parameter("protocol", "mptcp", "long_data_sequence")] | None = None
     """``mptcp``: write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux
     does: a data segment has room for 4 bytes less."""
-    subflow_windows: bool | None = None
+    subflow_windows: Annotated[bool, Parameter("protocol", "mptcp", "subflow_windows")] | None = None
     """``mptcp``: count the receive window from the data ACK by what the subflow took last, as Linux does,
     whose duplicate ACKs make no window smaller: data may leave beyond it. The receiver drops them though
     their subflow acknowledges them, and a timer of the connection sends them again."""
-    segment: Annotated[ByteCount, within(above=40, most=65535)] | None = None
+    segment: Annotated[ByteCount, Parameter("protocol", "sdn-paced", "segment")] | None = None
     """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers (thesis: 1000 B)."""
-    reliable: bool | None = None
+    reliable: Annotated[bool, Parameter("protocol", "sdn-paced", "reliable")] | None = None
     """``sdn-paced``: deliver in spite of loss: retransmissions, selective acknowledgments, an acknowledged
     FIN and confirmed CTRLs. The thesis has none of these."""
-    window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
+    window_segments: Annotated[int, Parameter("protocol", "sliding-window", "window_segments")] | None = None
     """``sliding-window``: segments in flight (thesis: 5)."""
