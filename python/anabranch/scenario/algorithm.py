@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 
 from anabranch import _core
 from anabranch.scenario.declared import merged
-from anabranch.scenario.quantity import Quantity
 from anabranch.scenario.table import Table
 
 if TYPE_CHECKING:
@@ -43,11 +42,6 @@ class Own(Table):
     def parameters(self) -> dict[str, bool | int | float | str]:
         """The parameters that the scenario gives."""
         return dict(self.__pydantic_extra__ or {})
-
-
-def core_value(value: object) -> Any:
-    """A value of a table as the core reads it: quantities as integers in base units."""
-    return int(value) if isinstance(value, Quantity) else value
 
 
 def name_of(chosen: str | Algorithm | Own) -> str:
@@ -93,8 +87,9 @@ def written_parameters(kind: str, name: str) -> Mapping[str, Declaration]:
 
 
 def core_parameters(kind: str, name: str) -> list[str]:
-    """The names of the parameters that the core takes."""
-    return [entry["name"] for entry in _core_declarations()[kind][name]["parameters"]]
+    """The names of the parameters that the core takes; none of an algorithm that only a planner has."""
+    declared = _core_declarations()[kind].get(name, {"parameters": ()})
+    return [entry["name"] for entry in declared["parameters"]]
 
 
 def owners(parameter: str, kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:

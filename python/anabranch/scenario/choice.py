@@ -13,12 +13,14 @@ from typing import Any, ClassVar, Self, TypeGuard, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario import leaves
 from anabranch.scenario.algorithm import (
     PYTHON,
     Declaration,
     Own,
-    core_value,
+    core_parameters,
     declarations,
+    is_written,
     owners,
     written_parameters,
 )
@@ -33,7 +35,7 @@ from anabranch.scenario.messages import (
     wrong_number,
 )
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span, quoted, shown, within
-from anabranch.scenario.record import Record
+from anabranch.scenario.record import Record, core_value
 
 Steps = tuple[str | int, ...]
 Number = TypeVar("Number", int, float)
@@ -45,6 +47,11 @@ QUANTITIES: Mapping[str, type[Quantity]] = {
     "packets": PacketCount,
 }
 """The type of a parameter's values by its kind, where they have units."""
+_BROUGHT: Mapping[str, Callable[..., Record]] = {
+    "congestion_control": leaves.PythonCongestionControl,
+    "scheduler": leaves.PythonScheduler,
+}
+"""What stands for code of the user's own in a transport, by the kind of algorithm."""
 _ALGORITHM = "algorithm"
 _LARGEST_INTEGER = 2**63 - 1
 """The most that TOML can write."""
@@ -57,6 +64,7 @@ class Fault:
     steps: Steps
     """Where."""
     read: object
+    """What was read there."""
     message: str
     """What was read and what would be right."""
 
@@ -141,15 +149,97 @@ class Algorithm(Record):
             or ((name in self.given or not given_only) and (value is not None or with_none))
         }
 
-    def core(self) -> dict[str, Any]:
-        """The algorithm as the core reads it: numbers in base units, without the room of a queue."""
-        declared = written_parameters(self.kind, self.algorithm)
-        kinds = {name: entry["kind"] for name, entry in declared.items()}
-        return {
-            name: configuration(value) if kinds.get(name) == _ALGORITHM else core_value(value)
-            for name, value in self.items()
-            if kinds.get(name) != "room"
+    def _for_core(self) -> dict[str, Any]:
+        """The algorithm as the core reads it, without the room of a queue."""
+        values = self.__dict__
+        parts = _core_kinds(self.kind, self.algorithm).items()
+        own = {name: _part_for_core(kind, values[name]) for name, kind in parts if name in values}
+        return {_ALGORITHM: self.algorithm, **own}
+
+    @classmethod
+    def filled(cls, values: Mapping[str, Any]) -> Self:
+        """The algorithm with values that hold, and the defaults of all others, unchecked.
+
+        Args:
+            values: by name, those that the program fills in among them.
+        """
+        made = cls.__new__(cls)
+        kept: dict[str, Any] = {_ALGORITHM: cls.algorithm}
+        for entry in declarations()[cls.kind][cls.algorithm]["parameters"]:
+            name = entry["name"]
+            value = values[name] if name in values else getattr(cls, name, None)
+            if entry["kind"] == _ALGORITHM and isinstance(value, str | Algorithm):
+                value = leaf(entry["registry"], value)
+            if name in values or is_written(entry):
+                kept[name] = value
+        made.__dict__.update(kept, _given=frozenset())
+        return made
+
+
+def _part_for_core(kind: str | None, value: Any) -> Any:
+    if kind == _ALGORITHM:
+        return configuration(value)
+    core = core_value(value)
+    if kind == "table" and value is not None:
+        # The table of one algorithm only needs no name.
+        return {name: entry for name, entry in core.items() if name != _ALGORITHM}
+    return core
+
+
+@cache
+def _core_kinds(kind: str, name: str) -> Mapping[str, str]:
+    """The kinds of the parameters that the core takes; the room of a queue stands beside its discipline."""
+    declared = declarations()[kind][name]["parameters"]
+    taken = core_parameters(kind, name)
+    return {
+        entry["name"]: entry["kind"]
+        for entry in declared
+        if entry["kind"] != "room" and entry["name"] in taken
+    }
+
+
+def leaf(kind: str, chosen: str | Algorithm, **filled: Any) -> Any:
+    """A choice as a setup has it: its class, with every parameter.
+
+    Args:
+        kind: what is chosen: ``queue``.
+        chosen: its name, or a table.
+        **filled: what the program fills in.
+    """
+    if isinstance(chosen, str):
+        return classes_of(kind)[chosen].filled(filled) if filled else _usual_leaf(kind, chosen)
+    nested = any(entry["kind"] == _ALGORITHM for entry in written_parameters(kind, chosen.algorithm).values())
+    return type(chosen).filled({**dict(chosen.items()), **filled}) if filled or nested else chosen
+
+
+@cache
+def _usual_leaf(kind: str, name: str) -> Algorithm:
+    return classes_of(kind)[name].filled({})
+
+
+def leaf_of_core(kind: str, config: Mapping[str, Any]) -> Any:
+    """An algorithm as a setup has it, of what the core says of it: every parameter, numbers in base units."""
+    name = config[_ALGORITHM]
+    if name == PYTHON:
+        return _BROUGHT[kind](**{key: value for key, value in config.items() if key != _ALGORITHM})
+    cls = classes_of(kind)[name]
+    declared = declarations()[kind][name]["parameters"]
+    return cls.filled(
+        {
+            entry["name"]: _of_core(entry, config[entry["name"]])
+            for entry in declared
+            if entry["name"] in config
         }
+    )
+
+
+def _of_core(entry: Declaration, value: Any) -> Any:
+    if entry["kind"] == _ALGORITHM:
+        return leaf_of_core(entry["registry"], value)
+    if entry["kind"] == "table" and value is not None:
+        return leaf_of_core("protocol", {_ALGORITHM: entry["name"], **value})
+    quantity = QUANTITIES.get(entry["kind"])
+    return value if quantity is None or value is None else quantity(value)
 
 
 def plain(value: object, *, given_only: bool = False, with_none: bool = False) -> Any:
@@ -172,22 +262,12 @@ def configuration(chosen: str | Algorithm) -> dict[str, Any]:
     return {_ALGORITHM: chosen} if isinstance(chosen, str) else chosen.core()
 
 
-def resolved(kind: str, chosen: str | Algorithm | Mapping[str, Any]) -> dict[str, Any]:
-    """A choice as the core reads it, with the defaults of all parameters that are left out."""
-    config = chosen if isinstance(chosen, Mapping) else configuration(chosen)
-    found: dict[str, Any] = {_ALGORITHM: config[_ALGORITHM]}
-    for entry in declarations()[kind][config[_ALGORITHM]]["parameters"]:
-        value = config.get(entry["name"], entry["default"])
-        if entry["kind"] == _ALGORITHM:
-            value = resolved(entry["registry"], value)
-        if entry["kind"] != "ids":
-            found[entry["name"]] = value
-    return found
-
-
 def parameters(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
-    """The parameters of a choice as the core reads them, with the defaults of those that are left out."""
-    return {name: value for name, value in resolved(kind, chosen).items() if name != _ALGORITHM}
+    """The parameters of a choice in base units, with the defaults of those that are left out."""
+    made: Algorithm = leaf(kind, chosen)
+    declared = declarations()[kind][made.algorithm]["parameters"]
+    names = [entry["name"] for entry in declared if entry["kind"] != "ids"]
+    return {name: core_value(getattr(made, name)) for name in names}
 
 
 @cache

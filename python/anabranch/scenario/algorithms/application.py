@@ -8,7 +8,9 @@ from anabranch.scenario.algorithm import Own
 from anabranch.scenario.algorithms.estimator import Estimator
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonApplication
 from anabranch.scenario.quantity import Span
+from anabranch.scenario.record import filled_in
 
 
 class Forwarding(Algorithm, kind="application"):
@@ -67,6 +69,8 @@ class TcpbpApplication(Algorithm, kind="application"):
     """Share by which another path must be better before a flow moves to it."""
     hold_time: Span = Span(0)
     """How long at least a flow that has moved stays, unless its path breaks."""
+    measuring: list[int] = filled_in(())
+    """Flows that are there to be measured: each keeps to the link between its ends, if there is one."""
 
 
 class SubflowRoundRobinApplication(Algorithm, kind="application"):
@@ -89,3 +93,8 @@ Application = Annotated[
     | Own,
     Choice("application", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyApplication = (
+    Forwarding | SdnPaced | WindowClamp | TcpbpApplication | SubflowRoundRobinApplication | PythonApplication
+)
+"""As a setup has it: every parameter has its value."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonCongestionControl
 from anabranch.scenario.quantity import Span
 
 
@@ -186,3 +187,21 @@ CongestionControl = Annotated[
     | Own,
     Choice("congestion_control", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyCongestionControl = (
+    Newreno
+    | Cubic
+    | Bbr
+    | Bbr3
+    | LinuxReno
+    | LinuxCubic
+    | Ns2Newreno
+    | Dctcp
+    | Mprc
+    | Lia
+    | Olia
+    | Balia
+    | Held
+    | PythonCongestionControl
+)
+"""As a setup has it: every parameter has its value."""

@@ -38,3 +38,6 @@ Estimator = Annotated[
     Literal["sma", "ewma", "hte"] | Sma | Ewma | Hte,
     Choice("estimator"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyEstimator = Sma | Ewma | Hte
+"""As a setup has it: every parameter has its value."""

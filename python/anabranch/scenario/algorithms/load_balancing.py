@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonLoadBalancing
 from anabranch.scenario.quantity import Span
 
 
@@ -90,3 +91,16 @@ LoadBalancing = Annotated[
     | Own,
     Choice("load_balancing", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLoadBalancing = (
+    Flow
+    | Flowlet
+    | Packet
+    | PacketRoundRobin
+    | Hash
+    | WeightedHash
+    | ResilientHash
+    | SubflowRoundRobinLoadBalancing
+    | PythonLoadBalancing
+)
+"""As a setup has it: every parameter has its value."""

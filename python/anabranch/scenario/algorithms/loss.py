@@ -68,3 +68,6 @@ Loss = Annotated[
     | Trace,
     Choice("loss"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLoss = NoneLoss | Bernoulli | GilbertElliott | Periodic | Trace
+"""As a setup has it: every parameter has its value."""

@@ -110,3 +110,6 @@ LossDetection = Annotated[
     | TcpNcr,
     Choice("loss_detection"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLossDetection = Dupack | Rack | LinuxRack | Fastrto | TcpPr | RrTcp | TcpNcr
+"""As a setup has it: every parameter has its value."""

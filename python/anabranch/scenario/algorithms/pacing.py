@@ -28,3 +28,6 @@ Pacing = Annotated[
     Literal["controller", "window"] | ControllerPacing | Window,
     Choice("pacing"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyPacing = ControllerPacing | Window
+"""As a setup has it: every parameter has its value."""

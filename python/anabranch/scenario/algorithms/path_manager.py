@@ -44,3 +44,6 @@ PathManager = Annotated[
     Literal["default", "ndiffports", "fullmesh"] | Default | Ndiffports | Fullmesh,
     Choice("path_manager"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyPathManager = Default | Ndiffports | Fullmesh
+"""As a setup has it: every parameter has its value."""

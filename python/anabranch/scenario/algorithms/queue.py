@@ -118,3 +118,6 @@ Queue = Annotated[
     | Red,
     Choice("queue"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyQueue = Fifo | Threshold | Codel | FqCodel | Pie | Red
+"""As a setup has it: every parameter has its value."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonScheduler
 
 
 class LowestRtt(Algorithm, kind="scheduler"):
@@ -64,3 +65,6 @@ Scheduler = Annotated[
     | Own,
     Choice("scheduler", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyScheduler = LowestRtt | RoundRobin | Redundant | Blest | Ecf | Linux | PythonScheduler
+"""As a setup has it: every parameter has its value."""

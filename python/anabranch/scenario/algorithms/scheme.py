@@ -7,19 +7,27 @@ from typing import Annotated, Literal
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.scenario.quantity import Span
+from anabranch.scenario.record import filled_in
 
 
 class Shortest(Algorithm, kind="scheme"):
     """One shortest path (Dijkstra 1959), or the best one by a metric of whole paths."""
 
     algorithm: Literal["shortest"] = "shortest"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
 class Ecmp(Algorithm, kind="scheme"):
     """All paths of equal and least cost, hop by hop (RFC 2328 section 16.1)."""
 
     algorithm: Literal["ecmp"] = "ecmp"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class KShortest(Algorithm, kind="scheme"):
@@ -28,6 +36,10 @@ class KShortest(Algorithm, kind="scheme"):
     algorithm: Literal["k-shortest"] = "k-shortest"
     k: int = 2
     """Number of paths, or as many as there are."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
 class NearShortest(Algorithm, kind="scheme"):
@@ -40,6 +52,10 @@ class NearShortest(Algorithm, kind="scheme"):
     """How much longer a path may be than the shortest of its pair, in percent."""
     k: int = 8
     """Most paths of a pair; of more, the shortest."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out; the shortest is the one within them."""
 
 
 class Disjoint(Algorithm, kind="scheme"):
@@ -48,12 +64,16 @@ class Disjoint(Algorithm, kind="scheme"):
     algorithm: Literal["disjoint"] = "disjoint"
     k: int | None = None
     """Most paths of a pair; left out, as many as there are."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class MaxFlow(Algorithm, kind="scheme"):
     """The split that carries most, each path with its share of the flow (Ford and Fulkerson 1962)."""
 
     algorithm: Literal["max-flow"] = "max-flow"
+    metric: Metric = filled_in("hops")
+    """Among the splits that carry most, the one whose paths are shortest in this."""
 
 
 class TcpbpScheme(Algorithm, kind="scheme"):
@@ -65,6 +85,8 @@ class TcpbpScheme(Algorithm, kind="scheme"):
     algorithm: Literal["tcpbp"] = "tcpbp"
     k: int = 1
     """Number of paths, or as many as there are."""
+    metric: Metric = filled_in("tcpbp")
+    """What is predicted."""
 
 
 class TcpbpExact(Algorithm, kind="scheme"):
@@ -84,6 +106,10 @@ class TcpbpExact(Algorithm, kind="scheme"):
     objective: Literal["total", "proportional"] | None = None
     """With ``sharing = "all-pairs"``: what the routes make large; left out, ``total``. ``total``: The sum
     of all flows' rates; ``proportional``: The sum of their logarithms, which starves nobody."""
+    metric: Metric = filled_in("tcpbp")
+    """What is predicted."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
 class Semper(Algorithm, kind="scheme"):
@@ -95,12 +121,16 @@ class Semper(Algorithm, kind="scheme"):
     shares: Literal["equal", "capacity"] = "equal"
     """What each path gets. ``equal``: Equal parts; ``capacity``: Parts by the capacity of its narrowest
     link between the edge routers, there or back."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in, there and back together."""
 
 
 class Given(Algorithm, kind="scheme"):
     """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
 
     algorithm: Literal["given"] = "given"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class Robust(Algorithm, kind="scheme"):
@@ -128,6 +158,10 @@ class Robust(Algorithm, kind="scheme"):
     seconds on one core."""
     gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class HybridHop(Algorithm, kind="scheme"):
@@ -156,6 +190,10 @@ class HybridHop(Algorithm, kind="scheme"):
     seconds on one core."""
     gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class HybridDelay(Algorithm, kind="scheme"):
@@ -184,6 +222,10 @@ class HybridDelay(Algorithm, kind="scheme"):
     seconds on one core."""
     gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("delay")
+    """What a short path is short in."""
 
 
 class RobustOptimal(Algorithm, kind="scheme"):
@@ -199,6 +241,10 @@ class RobustOptimal(Algorithm, kind="scheme"):
     seconds on one core."""
     gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 class RobustSingle(Algorithm, kind="scheme"):
@@ -212,6 +258,10 @@ class RobustSingle(Algorithm, kind="scheme"):
     seconds on one core."""
     gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 Scheme = Annotated[
@@ -250,6 +300,25 @@ Scheme = Annotated[
     | Own,
     Choice("scheme", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyScheme = (
+    Shortest
+    | Ecmp
+    | KShortest
+    | NearShortest
+    | Disjoint
+    | MaxFlow
+    | TcpbpScheme
+    | TcpbpExact
+    | Semper
+    | Given
+    | Robust
+    | HybridHop
+    | HybridDelay
+    | RobustOptimal
+    | RobustSingle
+)
+"""As a setup has it: every parameter has its value."""
 
 
 Metric = Literal[
