@@ -300,7 +300,8 @@ impl QueueDiscipline for Toy {
 
     fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
         let going = if buffer.has_room(arrival.bytes) { 0 } else { self.at_once };
-        for oldest in (0..going).map_while(|_| buffer.pop(packets.pool())) {
+        for _ in 0..going {
+            let Some(oldest) = buffer.pop(packets.pool()) else { break };
             packets.drop(oldest.packet, DropCause::Toy);
         }
         buffer.push_or_drop(arrival, packets);
