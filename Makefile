@@ -162,7 +162,7 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 	$(RUN) benches/model_errors.py --out docs/model_errors.md
 
 # Before the package is made: with stale models it could not be imported.
-declarations: $(STAMPS)/package ## the Python models of algorithms, from what the core declares
+declarations: $(STAMPS)/package ## the Python classes of algorithms, from what the core declares
 	$(RUN) docs/generate/algorithms.py
 
 recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and run them

@@ -12,10 +12,14 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.censored import late_note
+from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
+from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
+from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
+from anabranch.scenario.leaves import AddressChange, QueueChange, UdpDatagramSource, UnlimitedSource
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
-from anabranch.setup.model import LinkSetup, Setup, Tagged, TransportSetup
+from anabranch.setup.model import LinkSetup, Setup, TransportSetup, tcp_of
 from anabranch.topology.readers.attributes import UNREAD
 
 _MOST_PAIRS = 64
@@ -50,27 +54,29 @@ def _unused_transports(scenario: Scenario, setup: Setup) -> Iterator[str]:
 def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:
     """ECN takes both: queues that mark, and transports that react to it."""
     capable = [transport.name for transport in setup.transports if _is_capable(transport.config)]
-    changed = [event.change["queue"]["discipline"] for event in setup.events if "queue" in event.change]
+    changes = [event.change for event in setup.events]
+    changed = [change.queue.discipline for change in changes if isinstance(change, QueueChange)]
     marking = [link for link in setup.links if _marks(link.queue.discipline)]
     if capable and not marking and not any(map(_marks, changed)):
         for name in capable:
             if name in scenario.transport and scenario.transport[name].ecn:
                 yield f"transport.{name}.ecn: no queue marks packets, so that it changes nothing"
     if marking and not capable:
-        queue = str(marking[0].queue.discipline["algorithm"])
+        queue = marking[0].queue.discipline.algorithm
         yield (
             f"queue of {marking[0].name}: {queue} marks packets of transports with ecn = true, and no "
             "traffic uses one, so that it marks nothing"
         )
 
 
-def _is_capable(config: dict[str, object]) -> bool:
-    tcp = config.get("tcp", config)
-    return isinstance(tcp, dict) and bool(tcp.get("ecn"))
+def _is_capable(config: AnyProtocol) -> bool:
+    tcp = tcp_of(config)
+    return tcp is not None and tcp.ecn
 
 
-def _marks(discipline: dict[str, object]) -> bool:
-    return discipline["algorithm"] == "threshold" or discipline.get("ecn") is True
+def _marks(discipline: AnyQueue) -> bool:
+    # Any discipline may have a parameter of this name, and some have none.
+    return isinstance(discipline, Threshold) or getattr(discipline, "ecn", False) is True
 
 
 def _above_line_rate(setup: Setup) -> Iterator[str]:
@@ -79,8 +85,8 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
     for link in setup.links:
         capacity[link.origin] += link.capacity
     for flow in setup.datagrams:
-        rate = flow.source.get("rate")
-        if isinstance(rate, int) and rate > capacity[flow.origin]:
+        rate = flow.source.rate if isinstance(flow.source, UdpDatagramSource) else 0
+        if rate > capacity[flow.origin]:
             node = setup.nodes[flow.origin].name
             yield (
                 f"{flow.name}: {Rate(rate).text} is above what the links of {quoted(node)} carry, "
@@ -119,21 +125,22 @@ def _after_the_end(setup: Setup) -> Iterator[str]:
 
 def _unheard_addresses(setup: Setup) -> Iterator[str]:
     """Addresses of a host that receives which its connections cannot hear of, each connection once."""
-    managers = [transport.config.get("path_manager") for transport in setup.transports]
+    managers = [_path_manager(transport) for transport in setup.transports]
     gone: dict[int, set[int]] = defaultdict(set)
     told: set[str] = set()
     for event in setup.events:
-        if event.change["kind"] != "address":
+        if not isinstance(event.change, AddressChange):
             continue
-        link = int(str(event.change["link"]))
+        link, up = event.change.link, event.change.up
         host = setup.links[link].origin
-        (gone[host].discard if event.change["up"] else gone[host].add)(link)
+        (gone[host].discard if up else gone[host].add)(link)
         addresses = {number for number, other in enumerate(setup.links) if other.origin == host}
         name, at = quoted(setup.nodes[host].name), Span(event.at).text
         for flow in setup.flows:
             manager = managers[flow.transport]
-            hears = isinstance(manager, dict) and manager["algorithm"] == "fullmesh"
-            if flow.to != host or flow.start >= event.at or not hears or flow.name in told:
+            if flow.to != host or flow.start >= event.at or flow.name in told:
+                continue
+            if not isinstance(manager, Fullmesh):
                 continue
             if gone[host] == addresses:
                 told.add(flow.name)
@@ -141,7 +148,7 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
                     f"{flow.name}: {name} has no address at {at}, and only the end that sends data opens "
                     "subflows: the connection waits from then on, whatever address comes up"
                 )
-            elif event.change["up"] and isinstance(manager, dict) and manager["add_addr_accepted"] == 0:
+            elif up and manager.add_addr_accepted == 0:
                 told.add(flow.name)
                 yield (
                     f"{flow.name}: {name} announces an address at {at}, and add_addr_accepted of its path "
@@ -160,7 +167,7 @@ def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterato
     limits = {
         number: limit
         for number, transport in enumerate(setup.transports)
-        if (limit := _most_paths(transport.config.get("path_manager", {}))) is not None
+        if (limit := _most_paths(_path_manager(transport))) is not None
     }
     flows: dict[tuple[int, ...], list[str]] = defaultdict(list)
     for flow in setup.flows if limits else ():
@@ -173,7 +180,7 @@ def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterato
     for (routing, origin, to, transport), names in islice(flows.items(), _MOST_PAIRS):
         paths, back = (plans[routing].paths(*ends) or [] for ends in ((origin, to), (to, origin)))
         joined = min(_joined(paths, back, edges), _MOST_SUBFLOWS)
-        is_mesh = setup.transports[transport].config["path_manager"]["algorithm"] == "fullmesh"
+        is_mesh = isinstance(_path_manager(setup.transports[transport]), Fullmesh)
         if joined > limits[transport]:
             beyond.append((names, joined, transport))
         elif joined and (is_mesh or len(paths) == 1) and (most := counts(origin, to)) > joined:
@@ -190,32 +197,37 @@ def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterato
         )
 
 
-def _most_paths(manager: Tagged) -> int | None:
+def _path_manager(transport: TransportSetup) -> AnyPathManager | None:
+    """The path manager of a transport; None for one that is not multipath."""
+    return transport.config.path_manager if isinstance(transport.config, MptcpProtocol) else None
+
+
+def _most_paths(manager: AnyPathManager | None) -> int | None:
     """How many paths of a host's own interfaces a path manager is sure to use; None for one that is not to.
 
     Ports alone leave it to a hash whether two subflows share a path: as many as there are paths may do so.
     """
-    match manager.get("algorithm"):
-        case "fullmesh":
-            return int(manager["limit"])
-        case "ndiffports" if manager["by_interfaces"]:
+    match manager:
+        case Fullmesh():
+            return manager.limit
+        case Ndiffports(by_interfaces=True):
             return _MOST_SUBFLOWS
-        case "ndiffports":
-            return max(1, int(manager["subflows"]) - 1)
+        case Ndiffports():
+            return max(1, manager.subflows - 1)
     return None
 
 
 def _beyond(transport: TransportSetup, joined: int) -> str:
     """What a path manager makes of more pairs of interfaces than it is sure to use, and what mends it."""
-    manager = transport.config["path_manager"]
+    manager = _path_manager(transport)
     mend = f"transport.{transport.name}.path_manager = "
-    if manager["algorithm"] == "fullmesh":
+    if not isinstance(manager, Ndiffports):
         return (
             f"its routes join {joined} pairs of interfaces, more than the limit of its full mesh; {mend}"
             f'{{ algorithm = "fullmesh", limit = {joined} }} opens a subflow for each'
         )
     return (
-        f"its routes join {joined} pairs of interfaces, and ndiffports (subflows = {manager['subflows']}) "
+        f"its routes join {joined} pairs of interfaces, and ndiffports (subflows = {manager.subflows}) "
         "leaves it to a hash of ports which of these are used, so that some may not be; "
         f'{mend}"fullmesh" opens a subflow for each'
     )
@@ -280,10 +292,10 @@ def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:
         return [setup.links[link] for links, _ in paths[:1] for link in links]
 
     rtts: dict[str, list[int]] = defaultdict(list)
-    for origin, to, flows in setup.flows.pairs_with("unlimited"):
+    for origin, to, flows in setup.flows.pairs_with(UnlimitedSource):
         there, back = path(origin, to), path(to, origin)
         narrow = min(there, key=lambda link: link.capacity, default=None)
-        if narrow and narrow.queue.discipline["algorithm"] == "fifo":
+        if narrow and isinstance(narrow.queue.discipline, Fifo):
             rtts[narrow.name] += [sum(link.delay for link in (*there, *back))] * flows
     for name, found in rtts.items():
         if min(found) < max(found) <= _NEARLY * min(found):

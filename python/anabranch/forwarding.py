@@ -13,7 +13,8 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.algorithm import Own, parameters
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import parameters
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import GIVEN
 from anabranch.scenario.scenario import Scenario

@@ -12,11 +12,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from anabranch import _core
 from anabranch.models import Model, ModelError, PathConditions, configured_model
 from anabranch.plan_paths import WeightedPath
+from anabranch.scenario.algorithms.loss import AnyLoss, GilbertElliott, Periodic
+from anabranch.scenario.algorithms.loss_detection import Dupack
+from anabranch.scenario.algorithms.protocol import (
+    AnyProtocol,
+    MptcpProtocol,
+    SdnPacedProtocol,
+    SlidingWindowProtocol,
+    TcpProtocol,
+)
 from anabranch.setup import Setup
 from anabranch.setup.model import LinkSetup, TransportSetup
 
@@ -151,7 +160,7 @@ def _prediction(
         return without(f"more than {MOST_PATHS} paths, hop by hop", model.name)
     sizes = packet_sizes(transport.config)
     returning = _mean_time_s(setup, back, sizes.ack_packet)
-    if len(there) > 1 and setup.routing.load_balancing["algorithm"] in _PER_PACKET:
+    if len(there) > 1 and setup.routing.load_balancing.algorithm in _PER_PACKET:
         spread = _Mixture(setup, there, sizes)
         if (refusal := spread.refusal(transport.config)) is not None:
             return without(refusal, model.name)
@@ -165,7 +174,7 @@ def _prediction(
 def _kept_path(
     setup: Setup,
     model: Model,
-    config: dict[str, Any],
+    config: AnyProtocol,
     way: WeightedPath,
     there: Sequence[WeightedPath],
     flows: float,
@@ -216,16 +225,16 @@ class _Mixture:
         times = [_time_s(setup, way, sizes.data_packet) for way in there]
         self._differ_s = max(times) - min(times)
 
-    def refusal(self, config: dict[str, Any]) -> str | None:
+    def refusal(self, config: AnyProtocol) -> str | None:
         """Why there is no prediction, where reordering decides; None where it does not."""
         if (passed := self._overtaking()) == 0:
             return None
         differ = f"packets of a flow take paths whose delays differ by {self._differ_s * 1e3:.3g} ms"
-        if config["algorithm"] != "tcp":
+        if not isinstance(config, TcpProtocol):
             return f"{differ}: no formula has a fixed window with reordering"
-        detection = config["loss_detection"]
-        if detection["algorithm"] == "dupack" and passed >= detection["threshold"]:
-            return f"{differ}: {detection['threshold']} duplicate ACKs take reordering for loss"
+        detection = config.loss_detection
+        if isinstance(detection, Dupack) and passed >= detection.threshold:
+            return f"{differ}: {detection.threshold} duplicate ACKs take reordering for loss"
         return None
 
     def _overtaking(self) -> int:
@@ -235,7 +244,7 @@ class _Mixture:
             return 0
         return math.ceil(self._differ_s * self._capacity_mbps * 1e6 / 8 / self._sizes.payload)
 
-    def predict(self, model: Model, config: dict[str, Any], flows: int, returning_s: float) -> PathPrediction:
+    def predict(self, model: Model, config: AnyProtocol, flows: int, returning_s: float) -> PathPrediction:
         """The model over the mean of the paths."""
         setup, ways = self._setup, self._ways
         conditions = _conditions(
@@ -280,23 +289,21 @@ def _told(
 
 def application_of(setup: Setup) -> str | None:
     """Name of the controller's application; None without a controller."""
-    if setup.controller is None:
-        return None
-    application: Any = setup.controller["application"]
-    return str(application["algorithm"])
+    return None if setup.controller is None else setup.controller.application.algorithm
 
 
 def _conditions(
-    config: dict[str, Any], *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
+    config: AnyProtocol, *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
 ) -> PathConditions:
     """A path as the models see it, with the transport's own limits."""
     sizes = packet_sizes(config)
     timeout_s = None
-    if config["algorithm"] == "tcp":
+    if isinstance(config, TcpProtocol):
         window_bytes = _largest_window_bytes(config, sizes.payload)
-        timeout_s = max(config["min_rto"] / _PS_PER_S, rtt_s)
+        timeout_s = max(config.min_rto / _PS_PER_S, rtt_s)
     else:
-        window_bytes = config["window_segments"] * sizes.payload
+        assert isinstance(config, SlidingWindowProtocol)  # noqa: S101 - no other one has a model
+        window_bytes = config.window_segments * sizes.payload
     return PathConditions(
         rtt_s=rtt_s,
         loss=loss,
@@ -308,23 +315,23 @@ def _conditions(
     )
 
 
-def _largest_window_bytes(config: dict[str, Any], payload: int) -> int:
+def _largest_window_bytes(config: TcpProtocol, payload: int) -> int:
     """The receive buffer, or with autotuning what it holds of payload, in 256 parts as Linux counts it."""
-    buffer: int = config["receive_buffer"]
-    if not config["autotuning"]:
+    buffer = int(config.receive_buffer)
+    if not config.autotuning:
         return buffer
-    overhead: int = config["segment_overhead"]
-    return buffer * (256 * payload // (payload + overhead)) // 256
+    return buffer * (256 * payload // (payload + config.segment_overhead)) // 256
 
 
-def packet_sizes(config: dict[str, Any]) -> PacketSizes:
-    """The packets of a transport as it is configured (``TransportSetup.config``)."""
-    if config["algorithm"] != "tcp":
-        segment = config["segment"]
+def packet_sizes(config: AnyProtocol) -> PacketSizes:
+    """The packets of a transport as it is configured; those of a subflow where it has several."""
+    if isinstance(config, SdnPacedProtocol | SlidingWindowProtocol):
+        segment = int(config.segment)
         return PacketSizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
-    options = _TIMESTAMP_BYTES if config["timestamps"] else 0
+    tcp = config.tcp if isinstance(config, MptcpProtocol) else config
+    mss, options = int(tcp.mss), _TIMESTAMP_BYTES if tcp.timestamps else 0
     # The MSS counts options (RFC 9293 section 3.7.1).
-    return PacketSizes(config["mss"] - options, config["mss"] + _HEADER_BYTES, _HEADER_BYTES + options)
+    return PacketSizes(mss - options, mss + _HEADER_BYTES, _HEADER_BYTES + options)
 
 
 def _time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
@@ -352,22 +359,22 @@ def path_loss(links: Sequence[LinkSetup]) -> float:
 
 def long_run_loss(link: LinkSetup) -> float:
     """Share of packets that the link's random loss takes in the long run."""
-    return _mean_loss(json.dumps(link.loss))
+    return _mean_loss(link.loss)
 
 
 @cache
-def _mean_loss(loss_json: str) -> float:
-    return _core.mean_loss(loss_json)
+def _mean_loss(loss: AnyLoss) -> float:
+    return _core.mean_loss(json.dumps(loss.core()))
 
 
-_DEPENDENT: Final = {"gilbert-elliott": "come in bursts", "periodic": "are evenly spaced"}
+_DEPENDENT: Final = {GilbertElliott: "come in bursts", Periodic: "are evenly spaced"}
 """Models whose losses depend on each other."""
 
 
 def _dependent_losses(links: Sequence[LinkSetup]) -> tuple[str, ...]:
     """Warnings where losses are not independent, as all models have them."""
     named = {
-        how: [link.name for link in links if link.loss["algorithm"] == model and long_run_loss(link) > 0]
+        how: [link.name for link in links if isinstance(link.loss, model) and long_run_loss(link) > 0]
         for model, how in _DEPENDENT.items()
     }
     return tuple(

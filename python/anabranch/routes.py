@@ -26,12 +26,14 @@ from anabranch.predictions import (
 from anabranch.routing import Planned, pairs_of, plan_of, planner_of
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.algorithms.loss_detection import Fastrto
+from anabranch.scenario.algorithms.protocol import TcpProtocol
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.controller import require_known_paths
 from anabranch.setup.flow_columns import pair_code
-from anabranch.setup.model import Tagged
+from anabranch.setup.model import OwnScheme, PlannerSetup
 from anabranch.setup.problems import refused
 
 _PS_PER_MS = 1e9
@@ -208,7 +210,7 @@ def _moved(text: str, place: str) -> str:
 def _plan(
     setup: Setup,
     routing: int,
-    planner: Tagged | None,
+    planner: PlannerSetup | None,
     told: tuple[str | None, Callable[[int, int], None] | None],
 ) -> Planned:
     origin, progress = told
@@ -226,7 +228,8 @@ def _plan(
     if setup.own_routes and not pairs_of(own):
         return Planned(plan_of({}))
     try:
-        return planner_of(str(planner["algorithm"]))(own, planner)
+        name = PYTHON if isinstance(planner.scheme, OwnScheme) else planner.scheme.algorithm
+        return planner_of(name)(own, planner)
     except ScenarioError as error:
         # A planner does not know the file's name.
         raise ScenarioError(error.problems, origin) from None
@@ -235,12 +238,12 @@ def _plan(
 def _says_nothing(setup: Setup, routing: int) -> tuple[str, ...]:
     """A warning where the metric is the same on all paths, because no link loses packets or has a delay."""
     scheme = [setup.routing.scheme, *setup.routing.others][routing]
-    metric = str((scheme or {}).get("metric", "hops"))
+    metric = "hops" if scheme is None else scheme.metric
     place, control = "routing.metric", None
     if setup.controller is not None:
         if application_of(setup) == PYTHON:
             return ()
-        place, control = "controller.metric", setup.controller["node"]
+        place, control = "controller.metric", setup.controller.node
     if metric in METRICS_TIMES_DELAY and not any(
         link.delay for link in setup.links if control not in (link.origin, link.to)
     ):
@@ -304,14 +307,15 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     plans = [planned, *planned.others()]
     hops = [_next_hops(names, plan, number) for number, plan in enumerate(plans)]
     paths = [_path_table(names, plan, number) for number, plan in enumerate(plans)]
-    places = [node.place or {} for node in setup.nodes]
+    latitudes = [None if node.place is None else node.place.latitude for node in setup.nodes]
+    longitudes = [None if node.place is None else node.place.longitude for node in setup.nodes]
     tables = {
         "nodes": pl.DataFrame(
             {
                 "node": pl.Series(range(len(names)), dtype=pl.UInt64),
                 "name": names,
-                "latitude_deg": pl.Series([place.get("latitude") for place in places], dtype=pl.Float64),
-                "longitude_deg": pl.Series([place.get("longitude") for place in places], dtype=pl.Float64),
+                "latitude_deg": pl.Series(latitudes, dtype=pl.Float64),
+                "longitude_deg": pl.Series(longitudes, dtype=pl.Float64),
             }
         ),
         "routes": pl.concat(paths),
@@ -432,9 +436,9 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     goes by gamma times the round trips that it measures.
     """
     bounds = {
-        index: detection["fastrto_max"]
+        index: transport.config.loss_detection.fastrto_max
         for index, transport in enumerate(setup.transports)
-        if "fastrto_max" in (detection := transport.config.get("loss_detection", {}))
+        if isinstance(transport.config, TcpProtocol) and isinstance(transport.config.loss_detection, Fastrto)
     }
     if not bounds:
         return []

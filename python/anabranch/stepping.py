@@ -179,7 +179,7 @@ class Simulation:
         """
         event = _event(change, self._core.now())
         for entry in changes_of(event, "set", self._network, self._setup):
-            self._core.change(json.dumps(entry))
+            self._core.change(json.dumps(entry.core()))
 
     def held(self, flow: str) -> HeldFlow:
         """A flow whose congestion control is ``held``, as it is now; costs a microsecond.

@@ -373,7 +373,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
 
 def _place(setup: Setup, node: int) -> tuple[float, float] | None:
     place = setup.nodes[node].place
-    return None if place is None else (place["latitude"], place["longitude"])
+    return None if place is None else (place.latitude, place.longitude)
 
 
 def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: Pairs) -> sparse.csr_array:
@@ -509,7 +509,7 @@ def _stranded(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.bool_]:
     stranded[Reach(setup.links).cut_off(*both.T)] = True
     quiet = setup.without_traffic()
     for limits in filter(None, map(limits_of, [setup.routing.scheme, *setup.routing.others])):
-        found = quiet.core().candidate_paths(1, "delay", [(a, b) for a, b in both.tolist()], **limits)
+        found = quiet.core().candidate_paths(1, "delay", [(a, b) for a, b in both.tolist()], **limits.core())
         stranded |= [not paths for _, _, paths in found]
     return stranded[: len(pairs)] | stranded[len(pairs) :]
 

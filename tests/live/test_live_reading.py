@@ -1,6 +1,7 @@
 """How a program of a live run reads, by the clock."""
 
 from anabranch.live.reading import Reader, ReadingPlan
+from anabranch.scenario.leaves import BlockSetup, ReadingSetup
 
 PS = 10**12
 """Picoseconds of a second."""
@@ -8,8 +9,9 @@ PS = 10**12
 
 def reader(**reads: int | None) -> Reader:
     """Blocks of 1000 bytes each 100 ms from 1 s on."""
-    blocks = {"bytes": 1000, "interval": PS // 10}
-    reading = ReadingPlan.of({"blocks": blocks, "pause": None, "resume": None, **reads}, PS)
+    blocks = BlockSetup(bytes=1000, interval=PS // 10)
+    setup = ReadingSetup(blocks=blocks, pause=None, resume=None).replace(**reads)
+    reading = ReadingPlan.of(setup, PS)
     assert reading is not None
     return Reader(reading)
 

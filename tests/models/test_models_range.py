@@ -23,6 +23,7 @@ from anabranch.models import (
     transport_model,
     window,
 )
+from anabranch.scenario.choice import leaf_of_core
 
 names = st.sampled_from(sorted(MODELS))
 losses = st.one_of(st.floats(0, 1), st.floats(-20, 0).map(lambda exponent: 10**exponent))
@@ -152,7 +153,7 @@ def test_a_fixed_window_is_sent_in_each_round_trip() -> None:
 
 @pytest.mark.parametrize("name", TRANSPORT_MODELS)
 def test_a_preset_has_the_same_model_by_name_and_by_configuration(name: str) -> None:
-    config = json.loads(_core.transport_preset(name))
+    config = leaf_of_core("protocol", json.loads(_core.transport_preset(name)))
     assert configured_model(config).name == TRANSPORT_MODELS[name]
 
 
@@ -161,17 +162,19 @@ def test_cubic_is_predicted_with_its_own_parameters() -> None:
     config["congestion_control"] |= {"c": 6.4, "beta": 0.7}
     path = PathConditions(rtt_s=1, loss=1e-4)
     # The curve goes with the fourth root of C (RFC 9438 section 5, figure 8): 16 times C, twice the window.
-    assert configured_model(config).predict(path).mbps == pytest.approx(2 * cubic(path).mbps)
+    assert configured_model(leaf_of_core("protocol", config)).predict(path).mbps == pytest.approx(
+        2 * cubic(path).mbps
+    )
 
 
 def test_what_its_controller_paces_has_no_model() -> None:
     with pytest.raises(ModelError, match="sdn-paced sends what its controller says"):
-        configured_model(json.loads(_core.transport_preset("sdn-paced")))
+        configured_model(leaf_of_core("protocol", json.loads(_core.transport_preset("sdn-paced"))))
 
 
 def test_several_paths_have_no_model() -> None:
     with pytest.raises(ModelError, match="mptcp sends over several paths, and a model is of one"):
-        configured_model(json.loads(_core.transport_preset("mptcp")))
+        configured_model(leaf_of_core("protocol", json.loads(_core.transport_preset("mptcp"))))
 
 
 def test_every_transport_has_a_model_or_is_no_tcp_of_one_path() -> None:

@@ -11,6 +11,7 @@ from anabranch.routes import Routes, plan, routes
 from anabranch.routing.path_limits import without_path
 from anabranch.runner import run
 from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.setup import resolve
 
 TAKING = (
@@ -150,8 +151,9 @@ def test_the_least_that_is_told_leaves_a_path() -> None:
     for link in data["network"]["link"]:
         link |= {"loss": 0.0012345678, "delay": "1.23456789 ms"}
     setup = resolve(Scenario.from_data(data))
-    for limits in ({"max_delay": 1, "max_loss": None}, {"max_delay": None, "max_loss": 1e-9}):
-        (problem,) = without_path(setup, limits, [(0, 1)])  # type: ignore[arg-type]
+    tight = [PathLimitsSetup(max_delay=1, max_loss=None), PathLimitsSetup(max_delay=None, max_loss=1e-9)]
+    for limits in tight:
+        (problem,) = without_path(setup, limits, [(0, 1)])
         told = problem.message.partition("the least is ")[2].partition(";")[0]
         name = problem.place.rpartition(".")[2]
         value: Any = told if name == "max_delay" else float(told)

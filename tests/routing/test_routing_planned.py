@@ -10,8 +10,9 @@ from anabranch import Scenario, ScenarioError, routes
 from anabranch.routes import plan
 from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
 from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.algorithms.scheme import RobustSingle
 from anabranch.setup import Setup, resolve
-from anabranch.setup.model import Tagged
+from anabranch.setup.model import PlannerSetup
 
 
 def triangle() -> Setup:
@@ -38,14 +39,14 @@ def test_a_planner_takes_the_place_of_the_scheme(monkeypatch: pytest.MonkeyPatch
     roundabout = WeightedPath((link(setup, "a->c"), link(setup, "c->b")), 1.0)
     back = WeightedPath((link(setup, "b->a"),), 1.0)
 
-    def planner(given: Setup, parameters: Tagged) -> Planned:
+    def planner(given: Setup, planner: PlannerSetup) -> Planned:
         assert pairs_of(given) == [(0, 1), (1, 0)]
-        return Planned(plan_of({(0, 1): [roundabout], (1, 0): [back]}), (f"over {parameters['via']}",))
+        return Planned(plan_of({(0, 1): [roundabout], (1, 0): [back]}), (f"with {planner.scheme.k}",))
 
-    monkeypatch.setattr(routes, "planner_of", {"roundabout": planner}.__getitem__)
-    setup = replace(setup, planner={"algorithm": "roundabout", "via": "c"})
+    monkeypatch.setattr(routes, "planner_of", {"robust-single": planner}.__getitem__)
+    setup = replace(setup, planner=PlannerSetup(RobustSingle(k=3)))
     planned = plan(setup, None)
-    assert planned.warnings == ("over c",)
+    assert planned.warnings == ("with 3",)
     # The engine never hears of planners, and forwards by what they say.
     tables = setup.core().simulate(planned.plan)["tables"]
     carried = dict(zip([link.name for link in setup.links], tables["links"]["packets"], strict=True))

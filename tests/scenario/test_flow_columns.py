@@ -9,6 +9,7 @@ import pytest
 from anabranch import Scenario, _core
 from anabranch.result import frame
 from anabranch.routes import PathRow, routes
+from anabranch.scenario.leaves import UnlimitedSource
 from anabranch.setup import resolve
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
@@ -72,7 +73,7 @@ def test_a_flow_of_the_columns_is_the_flow_that_the_core_gets() -> None:
     assert table["name"].to_list() == [flow.name for flow in setup.flows]
     assert table["from"].to_list() == [setup.nodes[flow.origin].name for flow in setup.flows]
     assert table["to"].to_list() == [setup.nodes[flow.to].name for flow in setup.flows]
-    sizes = [flow.source.get("bytes") for flow in setup.flows]
+    sizes = [flow.source.core().get("bytes") for flow in setup.flows]
     assert all(size >= 1000 for size in sizes[:FLOWS])
     assert sizes[FLOWS:] == [None] * 25
     assert {flow.stop for flow in setup.flows[FLOWS:]} == {500_000_000_000}
@@ -85,7 +86,7 @@ def test_columns_answer_for_pairs() -> None:
     assert flows.between(0, 0) == {}
     assert flows.connect(flows.pairs[:3]).tolist() == [True] * 3
     assert flows.connect(np.array([0], dtype=np.uint64)).tolist() == [False]
-    unlimited = flows.pairs_with("unlimited")
+    unlimited = flows.pairs_with(UnlimitedSource)
     assert [(a, b) for a, b, _ in unlimited] == [(flow.origin, flow.to) for flow in flows[FLOWS:]]
     assert {count for *_, count in unlimited} == {1}
     assert flows == list(flows) == flows[:]

@@ -64,7 +64,7 @@ def test_an_address_is_the_link_by_which_packets_leave_the_host() -> None:
         )
     )
     named = [
-        (entry.at, {**entry.change, "link": setup.links[int(str(entry.change["link"]))].name})
+        (entry.at, {**entry.change.core(), "link": setup.links[entry.change.link].name})
         for entry in setup.events
     ]
     assert named == [

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -24,16 +25,16 @@ def named(setup: Setup, nodes: object) -> list[str]:
     return [setup.nodes[node].name for node in nodes]
 
 
-def controller(setup: Setup) -> dict[str, object]:
+def controller(setup: Setup) -> dict[str, Any]:
     assert setup.controller is not None
-    return setup.controller
+    return setup.controller.core()
 
 
 def test_every_setting_of_a_controller_reaches_the_core() -> None:
     setup = resolved(CONTROLLED)
     # ControllerSetup of crates/engine/src/setup.rs, in picoseconds. The nodes: left1, left2, the three
     # routers, right1, and last the controller.
-    assert setup.controller == {
+    assert setup.controller.core() == {
         "node": 6,
         "switches": [2, 3, 4],
         "channel": "apart",
@@ -72,11 +73,11 @@ def test_control_links_follow_those_of_the_network() -> None:
     assert {link.capacity for link in control} == {8 * 10**9}
     assert [link.delay // US for link in control] == [1, 1, 3, 3, 1, 1]
     # Unlimited by default; the one in the middle has settings of its own.
-    assert [link.queue.limit["packets"] for link in control] == [None, None, 10, 10, None, None]
-    assert [link.loss["algorithm"] for link in control] == ["none"] * 2 + ["bernoulli"] * 2 + ["none"] * 2
+    assert [link.queue.limit.packets for link in control] == [None, None, 10, 10, None, None]
+    assert [link.loss.algorithm for link in control] == ["none"] * 2 + ["bernoulli"] * 2 + ["none"] * 2
     (down,) = setup.events
     left = [setup.links.index(control[0]), setup.links.index(control[1])]
-    assert down.change == {"kind": "links", "links": left, "up": False}
+    assert down.change.core() == {"kind": "links", "links": left, "up": False}
 
 
 def test_a_controller_moves_no_id_and_no_draw_of_the_network() -> None:
@@ -126,7 +127,7 @@ def test_in_band_the_controller_hangs_at_a_switch_by_one_link() -> None:
     assert (found["metric"], found["linger"], found["statistics_interval"]) == ("delay", SECOND, None)
     assert found["table"] == {"size": None, "when_full": "refuse", "idle_timeout": None, "hard_timeout": None}
     (down,) = setup.events
-    assert down.change == {"kind": "node", "node": 4, "up": False}
+    assert down.change.core() == {"kind": "node", "node": 4, "up": False}
     assert len(setup.flows) == 2
 
 

@@ -27,11 +27,11 @@ def test_datagrams_as_the_core_reads_them() -> None:
     setup = resolve(scenario(PING + '\nname = "p"\nstart = "2 s"\nstop = "3 s"'))
     (ping,) = setup.datagrams
     assert setup.flows == setup.transports == []
-    assert ping.source == {"kind": "ping", "interval": 200_000_000_000}
+    assert ping.source.core() == {"kind": "ping", "interval": 200_000_000_000}
     assert (ping.name, ping.packet_bytes) == ("p.0", 84)
     assert (ping.start, ping.stop) == (2 * 10**12, 3 * 10**12)
     (udp,) = resolve(scenario(UDP)).datagrams
-    assert (udp.source, udp.packet_bytes, udp.stop) == ({"kind": "udp", "rate": 80_000}, 200, None)
+    assert (udp.source.core(), udp.packet_bytes, udp.stop) == ({"kind": "udp", "rate": 80_000}, 200, None)
     # UDP is not answered, and needs no way back.
     ends = (udp.origin, udp.to)
     assert resolve(scenario(UDP)).core().plan(None).data()["routes"][0]["from"] == ends[0]
@@ -69,7 +69,7 @@ def test_a_queue_in_products_has_room_where_only_pings_are() -> None:
     setup = resolve(Scenario.loads(text.replace('to = "sink"', PING.replace("Atlanta", "sink"))))
     # 10 Mbps times twice the delay of the line.
     rtt_s = 2e-12 * sum(link.delay for link in setup.links) / 2
-    assert setup.links[0].queue.limit["bytes"] == int(10e6 * rtt_s / 8)
+    assert setup.links[0].queue.limit.bytes == int(10e6 * rtt_s / 8)
 
 
 MISTAKES = [

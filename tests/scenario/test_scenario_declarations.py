@@ -13,7 +13,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from anabranch import _core
-from anabranch.scenario.algorithm import configuration, declarations, owners, resolved
+from anabranch.scenario.algorithm import declarations, owners
+from anabranch.scenario.choice import configuration
+from anabranch.scenario.choice import parameters as with_defaults
 
 ROOT = Path(__file__).parents[2]
 TCP_KINDS = ("loss_detection", "congestion_control", "pacing")
@@ -145,7 +147,7 @@ def test_what_is_left_out_is_what_the_core_takes(kind: str) -> None:
         values = needed(kind, name)
         table = model_of(kind).validate_python({"algorithm": name, **written(kind, name, values)})
         core = resolved_by_the_core(kind, {"algorithm": name, **values})
-        ours = resolved(kind, table)
+        ours = {"algorithm": name, **with_defaults(kind, table)}
         # Flows to be measured are the setup's.
         core.pop("measuring", None)
         assert core == {key: ours[key] for key in core}
@@ -154,8 +156,8 @@ def test_what_is_left_out_is_what_the_core_takes(kind: str) -> None:
 
 
 def test_a_plain_name_stands_for_its_defaults_and_needs_them() -> None:
-    assert resolved("scheme", "k-shortest")["k"] == 2
-    assert resolved("application", "tcpbp")["estimator"] == {"algorithm": "sma", "window": 3}
+    assert with_defaults("scheme", "k-shortest")["k"] == 2
+    assert with_defaults("application", "tcpbp")["estimator"] == {"algorithm": "sma", "window": 3}
     for kind, name in (("load_balancing", "flowlet"), ("loss", "bernoulli"), ("loss", "gilbert-elliott")):
         with pytest.raises(ValidationError, match=f'"{name}" needs .*; write {{ algorithm = "{name}", '):
             model_of(kind).validate_python(name)

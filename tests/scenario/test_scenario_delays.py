@@ -127,7 +127,7 @@ def test_uniform_by_mean_and_standard_deviation_has_these() -> None:
         'to = "Atlanta"\nflows = 3000\nsize = { distribution = "uniform", mean = "1 MB", '
         'standard_deviation = "500 kB" }',
     )
-    sizes = [int(str(flow.source["bytes"])) for flow in resolve(Scenario.loads(text)).flows]
+    sizes = [flow.source.bytes for flow in resolve(Scenario.loads(text)).flows]
     mean = sum(sizes) / len(sizes)
     deviation = (sum((size - mean) ** 2 for size in sizes) / len(sizes)) ** 0.5
     # Five standard errors: 500 kB / sqrt(3000) = 9.1 kB; for the deviation of a uniform variate less.

@@ -28,7 +28,8 @@ def refused(**fields: str) -> str:
 
 def test_defaults_reach_the_planner() -> None:
     setup = resolved(ROBUST)
-    assert setup.planner == {
+    assert setup.planner is not None
+    assert dict(setup.planner.scheme.items()) == {
         "algorithm": "robust", "k": None, "metric": "hops", "failures": "none", "method": None,
         "splits": None, "time_limit": 60 * 10**12, "gap": 1e-6,
     }  # fmt: skip
@@ -46,7 +47,8 @@ def test_defaults_reach_the_planner() -> None:
 def test_schemes_have_their_own_defaults(scheme: str, k: int, metric: str) -> None:
     planner = resolved(ROBUST.replace('"robust"', f'"{scheme}"')).planner
     assert planner is not None
-    assert (planner["algorithm"], planner["k"], planner["metric"]) == (scheme, k, metric)
+    made = planner.scheme
+    assert (made.algorithm, made.k, made.metric) == (scheme, k, metric)
 
 
 def test_a_scenario_with_bounds_reads_back() -> None:

@@ -77,7 +77,7 @@ def test_hosts_differ_in_one_setting_and_share_the_other() -> None:
             'host = [{ name = "left2", offload = "1 segment" }]'
         )
     ).hosts
-    delays = {host.processing_delay["value"] for host in hosts if host.processing_delay}
+    delays = {host.processing_delay.value for host in hosts if host.processing_delay}
     assert delays == {1_000_000_000}
     assert sorted(host.offload for host in hosts) == [1, 8, 8, 8, 8, 8]
 

@@ -51,7 +51,7 @@ def rates_bps(setup: Setup) -> dict[str, list[float]]:
     flows = [*setup.flows, *setup.datagrams]
     for flow in flows:
         pair = f"{setup.nodes[flow.origin].name}{setup.nodes[flow.to].name}"
-        source: Any = flow.source
+        source: Any = flow.source.core()
         if source["kind"] == "udp":
             found[pair].append(source["rate"])
         else:
@@ -117,7 +117,7 @@ def test_a_pair_has_a_flow_for_each_part_of_its_rate(tmp_path: Path) -> None:
     setup = resolve(Scenario.load(file))
     ends = [f"{setup.nodes[flow.origin].name}{setup.nodes[flow.to].name}" for flow in setup.flows]
     assert ends == ["ab", "bc", "bc", "ca", "ca", "ca"]
-    assert {flow.source["kind"] for flow in setup.flows} == {"unlimited"}
+    assert {flow.source.kind for flow in setup.flows} == {"unlimited"}
     assert [flow.name for flow in setup.flows] == [f"m.{number}" for number in range(6)]
     file.write_text(text('from = "file:d.csv", rate_per_flow = "1 Mbps"'), encoding="utf-8")
     rates = rates_bps(resolve(Scenario.load(file)))
@@ -134,7 +134,7 @@ def test_transfers_arrive_at_the_rate_of_the_entry() -> None:
     # Exponential: the standard deviation is the mean, 2 ms for two pairs together.
     assert gaps.mean() == pytest.approx(0.002, rel=0.05)
     assert gaps.std() == pytest.approx(0.002, rel=0.05)
-    assert {flow.source["bytes"] for flow in setup.flows[:50]} == {1000}
+    assert {flow.source.bytes for flow in setup.flows[:50]} == {1000}
 
 
 def test_few_transfers_are_drawn_for_each_pair_by_itself() -> None:

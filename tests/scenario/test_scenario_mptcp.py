@@ -67,7 +67,7 @@ def test_a_controller_knows_no_subflows() -> None:
         '"subflow-round-robin", or leave [controller] out'
     ]
     by_subflow = (DUMBBELL + controller + RUN).replace('"forwarding"', '"subflow-round-robin"')
-    assert resolve(Scenario.loads(by_subflow)).routing.scheme == {
+    assert resolve(Scenario.loads(by_subflow)).routing.scheme.core() == {
         "algorithm": "semper",
         "k": None,
         "shares": "equal",

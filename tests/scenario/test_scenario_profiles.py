@@ -37,7 +37,7 @@ def loaded(folder: Path, text: str, profile: dict[str, Any], **traffic: Any) -> 
 def changes(scenario: Scenario) -> list[tuple[int, str, object]]:
     """What changes, and when in ms."""
     return [
-        (event.at // MS, event.change["kind"], event.change[event.change["kind"]])
+        (event.at // MS, event.change.kind, event.change.core()[event.change.kind])
         for event in resolve(scenario).events
     ]
 

@@ -36,7 +36,7 @@ def queue_of(settings: str, text: str = DUMBBELL) -> tuple[Any, Any]:
     """Room and discipline of the bottleneck."""
     links = resolve(Scenario.loads(text % settings)).links
     (bottleneck,) = [link for link in links if link.capacity == 10_000_000 and link.origin < link.to]
-    return bottleneck.queue.limit, bottleneck.queue.discipline
+    return bottleneck.queue.limit.core(), bottleneck.queue.discipline.core()
 
 
 def refused(settings: str, text: str = DUMBBELL) -> str:

@@ -12,6 +12,7 @@ import pytest
 from anabranch import Scenario, ScenarioError, _core
 from anabranch.routes import plans
 from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.algorithms.loss import NoneLoss
 from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.setup import Setup, resolve
 
@@ -120,10 +121,10 @@ def test_parallel_links_are_numbered_and_chosen_by_number() -> None:
     event = '[[event]]\nat = "1 s"\nlink = ["a", "b"]\nindex = 2\nstate = "down"\n'
     setup = resolve(Scenario.loads(LINE + second + change + A_TO_B + event + RUN))
     assert [one.name for one in setup.links] == ["a->b", "b->a", "b->a#2", "a->b#2"]
-    lossy = [one.name for one in setup.links if one.loss != {"algorithm": "none"}]
+    lossy = [one.name for one in setup.links if one.loss != NoneLoss()]
     assert lossy == ["b->a#2"]
     (down,) = setup.events
-    assert down.change == {"kind": "links", "links": [3, 2], "up": False}
+    assert down.change.core() == {"kind": "links", "links": [3, 2], "up": False}
 
 
 def test_the_more_special_place_wins() -> None:
@@ -169,7 +170,7 @@ capacity = "2 Gbps"
 def test_events_on_a_link_name_both_directions(text: str, change: dict[str, object]) -> None:
     event = f'[[event]]\nat = "250 ms"\nlink = ["a", "b"]\n{text}\n'
     (setup,) = resolve(Scenario.loads(LINE + A_TO_B + event + RUN)).events
-    assert (setup.at, setup.change) == (250_000_000_000, change)
+    assert (setup.at, setup.change.core()) == (250_000_000_000, change)
 
 
 def test_what_only_the_core_can_refuse_names_the_link_and_the_flow() -> None:
@@ -191,7 +192,7 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
 
     text = LINE + A_TO_B + event("3 s", "up") + event("1 s", "down") + event("1 s", "up") + RUN
     events = resolve(Scenario.loads(text)).events
-    assert [(one.at / 1e12, one.change["up"]) for one in events] == [(1, False), (1, True), (3, True)]
+    assert [(one.at / 1e12, one.change.up) for one in events] == [(1, False), (1, True), (3, True)]
 
 
 FLOW = {"algorithm": "flow"}
@@ -251,7 +252,8 @@ def test_routing_as_the_core_reads_it(
     routing: str, scheme: dict[str, object], load_balancing: dict[str, object]
 ) -> None:
     setup = resolve(Scenario.loads(LINE + "weight = 3\n" + A_TO_B + f"[routing]\n{routing}\n" + RUN))
-    assert (setup.routing.scheme, setup.routing.load_balancing) == (scheme, load_balancing)
+    routing_setup = setup.routing
+    assert (routing_setup.scheme.core(), routing_setup.load_balancing.core()) == (scheme, load_balancing)
     assert setup.routing.reaction == 1_000_000_000_000
     assert setup.core().plan().data()["routes"]
 
@@ -268,7 +270,8 @@ def test_a_model_makes_a_planner_of_a_scheme() -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
     assert setup.routing.scheme is None
     left_out = {"k": 1, "metric": "tcpbp", "sharing": None, "objective": None}
-    assert setup.planner == {"algorithm": "tcpbp-exact", "model": "pftk", **left_out}
+    assert setup.planner is not None
+    assert dict(setup.planner.scheme.items()) == {"algorithm": "tcpbp-exact", "model": "pftk", **left_out}
 
 
 def test_routes_can_be_told_to_stay() -> None:
@@ -300,7 +303,7 @@ def test_fields_of_every_protocol_reach_the_core(preset: str, table: str, change
     links = '[controller.links]\ncapacity = "1 Gbps"\ndelay = "1 us"\n' if controller else ""
     text = LINE + A_TO_B + f'transport = "mine"\n[transport.mine]\npreset = "{preset}"\n{table}\n'
     setup = resolve(Scenario.loads(text + controller + links + RUN))
-    assert setup.transports[0].config == json.loads(_core.transport_preset(preset)) | changed
+    assert setup.transports[0].config.core() == json.loads(_core.transport_preset(preset)) | changed
     assert setup.core().plan().data()["routes"]
 
 
@@ -318,18 +321,18 @@ min_rto = "1 s"
     expected |= {"scheduler": {"algorithm": "blest"}, "penalisation": False}
     expected["path_manager"] = {"algorithm": "ndiffports", "subflows": 32, "by_interfaces": False}
     expected["tcp"] |= {"min_rto": 10**12, "congestion_control": {"algorithm": "olia"}}
-    assert setup.transports[0].config == expected
+    assert setup.transports[0].config.core() == expected
     assert setup.core().plan().data()["routes"]
     # Another path manager has no number of subflows.
     text = '[transport.mptcp]\npath_manager = "fullmesh"\ncongestion_control = "cubic"\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mptcp"\n' + text + RUN))
-    assert setup.transports[0].config["path_manager"] == {
+    assert setup.transports[0].config.path_manager.core() == {
         "algorithm": "fullmesh",
         "limit": 255,
         "add_addr_accepted": 8,
     }
     cubic = json.loads(_core.transport_preset("cubic"))["congestion_control"]
-    assert setup.transports[0].config["tcp"]["congestion_control"] == cubic
+    assert setup.transports[0].config.tcp.congestion_control.core() == cubic
 
 
 def test_a_transport_is_a_preset_with_changes() -> None:
@@ -362,7 +365,7 @@ mss = "536 B"
         "receive_buffer": 1_048_576,
         "mss": 536,
     }
-    assert (transport.name, transport.config) == ("mine", expected)
+    assert (transport.name, transport.config.core()) == ("mine", expected)
     assert setup.core().plan().data()["routes"]
 
 
@@ -386,8 +389,8 @@ def test_loss_detections_that_stand_reordering_have_their_defaults(
     table: str, expected: dict[str, object]
 ) -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + f"[transport.cubic]\n{table}\n" + RUN))
-    assert setup.transports[0].config["loss_detection"] == expected
-    assert setup.transports[0].config["congestion_control"]["algorithm"] == "cubic"
+    assert setup.transports[0].config.loss_detection.core() == expected
+    assert setup.transports[0].config.congestion_control.algorithm == "cubic"
     assert setup.core().plan().data()["routes"]
 
 
@@ -400,7 +403,7 @@ def test_a_table_may_change_a_preset_in_place() -> None:
             + RUN
         )
     )
-    assert setup.transports[0].config["congestion_control"]["hystart"] is False
+    assert setup.transports[0].config.congestion_control.hystart is False
 
 
 # --- traffic
@@ -418,19 +421,14 @@ def test_random_draws_of_a_flow_hang_on_its_name_alone() -> None:
     assert len(beside) == 10
     fewer = resolve(Scenario.loads(LINE + A_TO_B + random.replace("3", "2") + RUN)).flows
     assert fewer == alone[:2]
-    sizes = {flow.source["bytes"] for flow in alone}
+    sizes = {flow.source.bytes for flow in alone}
     assert len(sizes) == 3
 
 
 def test_seed_and_replication_change_the_draws() -> None:
     text = LINE + A_TO_B + 'size = { distribution = "exponential", mean = "1 MB" }\n' + RUN
-    sizes = {
-        resolve(Scenario.loads(text, {"run.seed": str(seed), "run.replication": str(replication)}))
-        .flows[0]
-        .source["bytes"]
-        for seed in (1, 2)
-        for replication in (0, 1)
-    }
+    runs = [{"run.seed": str(seed), "run.replication": str(number)} for seed in (1, 2) for number in (0, 1)]
+    sizes = {resolve(Scenario.loads(text, run)).flows[0].source.bytes for run in runs}
     assert len(sizes) == 4
 
 
@@ -486,7 +484,7 @@ def test_a_pair_has_one_flow_at_least() -> None:
 def test_applications_send_at_their_rate() -> None:
     text = LINE + A_TO_B + 'application = { kind = "poisson", message = "1 kB", rate = "80 kbps" }\n' + RUN
     # 1000 bytes at 80 kbit/s: one every 100 ms.
-    assert resolve(Scenario.loads(text)).flows[0].source == {
+    assert resolve(Scenario.loads(text)).flows[0].source.core() == {
         "kind": "messages",
         "size": {"distribution": "constant", "value": 1000.0},
         "gap": {"distribution": "exponential", "mean": 1e11},

@@ -1,5 +1,7 @@
 """The controller application tcpbp and traffic that measures: settings, and every way to get them wrong."""
 
+from typing import Any
+
 import pytest
 
 from anabranch import Scenario, ScenarioError
@@ -18,9 +20,9 @@ def resolved(text: str) -> Setup:
     return resolve(Scenario.loads(text, origin="x.toml"))
 
 
-def controller(setup: Setup) -> dict[str, object]:
+def controller(setup: Setup) -> dict[str, Any]:
     assert setup.controller is not None
-    return setup.controller
+    return setup.controller.core()
 
 
 TCPBP = ABILENE.replace("[controller]\n", '[controller]\napplication = "tcpbp"\n')

@@ -97,8 +97,8 @@ impl Setup {
         for (index, capture) in self.captures.iter().enumerate() {
             let place = format!("captures[{index}].at");
             match capture.at {
-                CapturePoint::Link(link) => self.check_link_id(&place, link)?,
-                CapturePoint::Host(node) => self.check_node(&place, node)?,
+                CapturePoint::Link { link } => self.check_link_id(&place, link)?,
+                CapturePoint::Host { host: node } => self.check_node(&place, node)?,
             }
         }
         Ok(network)

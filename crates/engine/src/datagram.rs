@@ -33,20 +33,21 @@ pub struct DatagramSetup {
     pub stop: Option<Instant>,
 }
 
-/// What a flow of datagrams is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum DatagramSource {
-    /// Echo requests, each of which is answered at once (RFC 792).
-    Ping {
-        /// From one request to the next.
-        interval: Span,
-    },
-    /// UDP at a constant rate.
-    Udp {
-        /// Of IP packets, headers included.
-        rate: Rate,
-    },
+anabranch_units::leaf! {
+    /// What a flow of datagrams is.
+    #[derive(Copy, Eq)]
+    pub enum DatagramSource: "datagram_source" by "kind" {
+        /// Echo requests, each of which is answered at once (RFC 792).
+        "ping" => Ping {
+            /// From one request to the next.
+            interval: Span,
+        },
+        /// UDP at a constant rate.
+        "udp" => Udp {
+            /// Of IP packets, headers included.
+            rate: Rate,
+        },
+    }
 }
 
 impl DatagramSource {

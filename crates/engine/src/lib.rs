@@ -10,6 +10,8 @@ pub use anabranch_routing as routing;
 pub use anabranch_transport as transport;
 pub use anabranch_units::records;
 
+use anabranch_units::declaration::leaf::{Described, Leaf};
+
 pub mod balancer;
 pub mod capture;
 mod check;
@@ -39,6 +41,30 @@ pub use simulation::{
     Departure, ExternalPacket, Fate, FlowState, HeldState, LinkState, LostCapture, Outcome, Phase, Progress,
     Simulation,
 };
+
+/// What a setup holds that is no algorithm of a registry: plain data, described for the language that makes it.
+#[must_use]
+pub fn leaves() -> Vec<Leaf> {
+    vec![
+        Leaf::of_parameters::<routing::PathLimits>("path_limits"),
+        network::Place::described(),
+        setup::Variate::described(),
+        setup::Limit::described(),
+        setup::QueueSetup::described(),
+        setup::SourceSetup::described(),
+        setup::BlockSetup::described(),
+        setup::ReadingSetup::described(),
+        setup::DatagramSource::described(),
+        setup::Change::described(),
+        setup::CapturePoint::described(),
+        setup::FlowTableSetup::described(),
+        setup::ControllerSetup::described(),
+        transport::congestion::External::described(),
+        transport::mptcp::ExternalScheduling::described(),
+        balancer::ExternalBalancing::described(),
+        control::applications::ExternalApplicationSetup::described(),
+    ]
+}
 
 /// Every algorithm of routing and of the engine that a scenario can name, with its parameters.
 #[must_use]

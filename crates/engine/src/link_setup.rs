@@ -34,14 +34,14 @@ pub struct LinkSetup {
     pub weight: Option<u32>,
 }
 
-/// The queue in front of a link: waiting packets, not the one being sent.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QueueSetup {
-    /// Room for waiting packets.
-    pub limit: Limit,
-    /// Which wait, in which order they leave, and which are dropped or marked.
-    pub discipline: Discipline,
+anabranch_units::leaf! {
+    /// The queue in front of a link: waiting packets, not the one being sent.
+    pub struct QueueSetup: "queue" {
+        /// Room for waiting packets.
+        pub limit: Limit,
+        /// Which wait, in which order they leave, and which are dropped or marked.
+        pub discipline: Discipline,
+    }
 }
 
 /// Of thousands of links most have the same queue and the same losses: equal ones have one place.

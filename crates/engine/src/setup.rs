@@ -127,16 +127,17 @@ pub struct FlowSetup {
     pub reads: Option<Box<ReadingSetup>>,
 }
 
-/// How an application reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReadingSetup {
-    /// Block by block from the flow's start; `None`: all that there is.
-    pub blocks: Option<BlockSetup>,
-    /// From here on it reads nothing; `None` for never.
-    pub pause: Option<Instant>,
-    /// Until here; `None` for the end.
-    pub resume: Option<Instant>,
+anabranch_units::leaf! {
+    /// How an application reads.
+    #[derive(Copy, Eq)]
+    pub struct ReadingSetup: "reading" {
+        /// Block by block from the flow's start; `None`: all that there is.
+        pub blocks: Option<BlockSetup>,
+        /// From here on it reads nothing; `None` for never.
+        pub pause: Option<Instant>,
+        /// Until here; `None` for the end.
+        pub resume: Option<Instant>,
+    }
 }
 
 impl ReadingSetup {
@@ -147,34 +148,35 @@ impl ReadingSetup {
     }
 }
 
-/// What an application reads at each interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BlockSetup {
-    /// Bytes at most.
-    pub bytes: u64,
-    /// From one block to the next.
-    pub interval: Span,
+anabranch_units::leaf! {
+    /// What an application reads at each interval.
+    #[derive(Copy, Eq)]
+    pub struct BlockSetup: "block" {
+        /// Bytes at most.
+        pub bytes: u64,
+        /// From one block to the next.
+        pub interval: Span,
+    }
 }
 
-/// What an application sends.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum SourceSetup {
-    /// As much as TCP takes.
-    Unlimited {},
-    /// This many bytes, then close.
-    Sized {
-        /// Bytes.
-        bytes: u64,
-    },
-    /// Messages at intervals: Poisson with an exponential gap, constant rate with a constant one.
-    Messages {
-        /// Bytes of each.
-        size: Box<Variate>,
-        /// Picoseconds from one to the next.
-        gap: Box<Variate>,
-    },
+anabranch_units::leaf! {
+    /// What an application sends.
+    pub enum SourceSetup: "source" by "kind" {
+        /// As much as TCP takes.
+        "unlimited" => Unlimited {},
+        /// This many bytes, then close.
+        "sized" => Sized {
+            /// Bytes.
+            bytes: u64,
+        },
+        /// Messages at intervals: Poisson with an exponential gap, constant rate with a constant one.
+        "messages" => Messages {
+            /// Bytes of each.
+            size: Box<Variate>,
+            /// Picoseconds from one to the next.
+            gap: Box<Variate>,
+        },
+    }
 }
 
 impl SourceSetup {
@@ -195,66 +197,66 @@ pub struct EventSetup {
     pub change: Change,
 }
 
-/// What changes. A change of a physical link lists both directions; an address is that of the host where its link begins.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Change {
-    /// Links go down (packets queued and in flight on them are lost) or come up.
-    Links {
-        /// Which.
-        links: Vec<LinkId>,
-        /// Up or down.
-        up: bool,
-    },
-    /// A node goes down, with every link at it, or comes up.
-    Node {
-        /// Which.
-        node: NodeId,
-        /// Up or down.
-        up: bool,
-    },
-    /// New capacity; the packet being sent leaves at the old one.
-    Capacity {
-        /// Which.
-        links: Vec<LinkId>,
-        /// New value.
-        capacity: Rate,
-    },
-    /// New propagation delay, for packets sent from now on.
-    Delay {
-        /// Which.
-        links: Vec<LinkId>,
-        /// New value.
-        delay: Span,
-    },
-    /// New loss model.
-    Loss {
-        /// Which.
-        links: Vec<LinkId>,
-        /// New value.
-        loss: LossSetup,
-    },
-    /// New queue; what waits moves into it, in the order of arrival.
-    Queue {
-        /// Which.
-        links: Vec<LinkId>,
-        /// New value.
-        queue: QueueSetup,
-    },
-    /// A host has an address no more, or again. The link itself goes on.
-    Address {
-        /// The link by which packets leave the host from this address.
-        link: LinkId,
-        /// Whether the host has it.
-        up: bool,
-    },
-    /// Subflows of an address of a host become backups, or regular ones again (RFC 8684 section 3.3.8).
-    Backup {
-        /// The link by which packets leave the host from this address.
-        link: LinkId,
-        /// Whether they are backups.
-        backup: bool,
-    },
+anabranch_units::leaf! {
+    /// What changes. A change of a physical link lists both directions; an address is that of the host where its link begins.
+    pub enum Change: "change" by "kind" {
+        /// Links go down (packets queued and in flight on them are lost) or come up.
+        "links" => Links {
+            /// Which.
+            links: Vec<LinkId>,
+            /// Up or down.
+            up: bool,
+        },
+        /// A node goes down, with every link at it, or comes up.
+        "node" => Node {
+            /// Which.
+            node: NodeId,
+            /// Up or down.
+            up: bool,
+        },
+        /// New capacity; the packet being sent leaves at the old one.
+        "capacity" => Capacity {
+            /// Which.
+            links: Vec<LinkId>,
+            /// New value.
+            capacity: Rate,
+        },
+        /// New propagation delay, for packets sent from now on.
+        "delay" => Delay {
+            /// Which.
+            links: Vec<LinkId>,
+            /// New value.
+            delay: Span,
+        },
+        /// New loss model.
+        "loss" => Loss {
+            /// Which.
+            links: Vec<LinkId>,
+            /// New value.
+            loss: LossSetup,
+        },
+        /// New queue; what waits moves into it, in the order of arrival.
+        "queue" => Queue {
+            /// Which.
+            links: Vec<LinkId>,
+            /// New value.
+            queue: QueueSetup,
+        },
+        /// A host has an address no more, or again. The link itself goes on.
+        "address" => Address {
+            /// The link by which packets leave the host from this address.
+            link: LinkId,
+            /// Whether the host has it.
+            up: bool,
+        },
+        /// Subflows of an address of a host become backups, or regular ones again (RFC 8684 section 3.3.8).
+        "backup" => Backup {
+            /// The link by which packets leave the host from this address.
+            link: LinkId,
+            /// Whether they are backups.
+            backup: bool,
+        },
+    }
 }
 
 /// How routes are chosen and packets spread over them.
@@ -307,12 +309,19 @@ pub struct CaptureSetup {
     pub snap_length: u32,
 }
 
-/// Where packets are seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CapturePoint {
-    /// Packets as their transmission on this link begins.
-    Link(LinkId),
-    /// Packets that this host sends or receives.
-    Host(NodeId),
+anabranch_units::leaf! {
+    /// Where packets are seen.
+    #[derive(Copy, Eq)]
+    pub enum CapturePoint: "capture_point" {
+        /// Packets as their transmission on a link begins.
+        "link" => Link {
+            /// Which.
+            link: LinkId,
+        },
+        /// Packets that a host sends or receives.
+        "host" => Host {
+            /// Which.
+            host: NodeId,
+        },
+    }
 }

@@ -4,60 +4,59 @@
 //! takes a fixed number of draws per sample, so streams stay aligned when parameters change.
 
 use crate::random::Stream;
-use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
 use thiserror::Error;
 
-/// A random variate over non-negative numbers in base units (picoseconds or bytes); negative draws
-/// of the Gaussian count as zero.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Variate {
-    /// Always the same.
-    Constant {
-        /// The value.
-        value: f64,
-    },
-    /// Uniform.
-    Uniform {
-        /// Lower end.
-        low: f64,
-        /// Upper end.
-        high: f64,
-    },
-    /// Exponential.
-    Exponential {
-        /// Mean.
-        mean: f64,
-    },
-    /// Normal.
-    Gaussian {
-        /// Mean.
-        mean: f64,
-        /// Standard deviation.
-        standard_deviation: f64,
-    },
-    /// Log-normal, given by the mean and deviation of the variate itself.
-    LogNormal {
-        /// Mean.
-        mean: f64,
-        /// Standard deviation.
-        standard_deviation: f64,
-    },
-    /// Pareto type I.
-    Pareto {
-        /// Smallest value.
-        scale: f64,
-        /// Tail index; the mean is infinite at 1 and below.
-        shape: f64,
-    },
-    /// One of given values, each as likely as its weight says.
-    Empirical {
-        /// Values.
-        values: Vec<f64>,
-        /// Weights, as many; empty for equal ones.
-        weights: Vec<f64>,
-    },
+anabranch_units::leaf! {
+    /// A random variate over non-negative numbers in base units (picoseconds or bytes); negative draws
+    /// of the Gaussian count as zero.
+    pub enum Variate: "variate" by "distribution" {
+        /// Always the same.
+        "constant" => Constant {
+            /// The value.
+            value: f64,
+        },
+        /// Uniform.
+        "uniform" => Uniform {
+            /// Lower end.
+            low: f64,
+            /// Upper end.
+            high: f64,
+        },
+        /// Exponential.
+        "exponential" => Exponential {
+            /// Mean.
+            mean: f64,
+        },
+        /// Normal.
+        "gaussian" => Gaussian {
+            /// Mean.
+            mean: f64,
+            /// Standard deviation.
+            standard_deviation: f64,
+        },
+        /// Log-normal, given by the mean and deviation of the variate itself.
+        "log-normal" => LogNormal {
+            /// Mean.
+            mean: f64,
+            /// Standard deviation.
+            standard_deviation: f64,
+        },
+        /// Pareto type I.
+        "pareto" => Pareto {
+            /// Smallest value.
+            scale: f64,
+            /// Tail index; the mean is infinite at 1 and below.
+            shape: f64,
+        },
+        /// One of given values, each as likely as its weight says.
+        "empirical" => Empirical {
+            /// Values.
+            values: Vec<f64>,
+            /// Weights, as many; empty for equal ones.
+            weights: Vec<f64>,
+        },
+    }
 }
 
 /// A variate whose parameters make no sense.

@@ -60,8 +60,8 @@ fn captured(files: &Files) -> Outcome {
         snap_length: 0,
     };
     b.setup.captures = vec![
-        capture(&files.link, CapturePoint::Link(LinkId(2))),
-        capture(&files.host, CapturePoint::Host(z)),
+        capture(&files.link, CapturePoint::Link { link: LinkId(2) }),
+        capture(&files.host, CapturePoint::Host { host: z }),
     ];
     b.run()
 }

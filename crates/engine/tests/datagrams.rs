@@ -282,7 +282,11 @@ fn captures_have_echoes_and_udp_beside_tcp() {
     b.flow(NodeId(0), NodeId(2), tcp, SourceSetup::Sized { bytes: 10_000 }, at(0.0));
     b.datagrams(NodeId(0), NodeId(2), ping(10), 84);
     b.datagrams(NodeId(2), NodeId(0), udp(Rate::from_bps(160_000)), 200);
-    let at = [CapturePoint::Link(LinkId(0)), CapturePoint::Link(LinkId(1)), CapturePoint::Host(NodeId(0))];
+    let at = [
+        CapturePoint::Link { link: LinkId(0) },
+        CapturePoint::Link { link: LinkId(1) },
+        CapturePoint::Host { host: NodeId(0) },
+    ];
     let files: Vec<_> = (0..3)
         .map(|n| std::env::temp_dir().join(format!("anabranch-datagrams-{}-{n}.pcapng", std::process::id())))
         .collect();

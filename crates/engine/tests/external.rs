@@ -118,8 +118,11 @@ fn a_capture_has_the_bytes_that_were_put_in() {
     *b.setup.links[0].queue = marking(2, 0);
     let file =
         |name: &str| std::env::temp_dir().join(format!("anabranch-external-{}-{name}", std::process::id()));
-    let points =
-        [CapturePoint::Host(NodeId(0)), CapturePoint::Link(LinkId(0)), CapturePoint::Host(NodeId(2))];
+    let points = [
+        CapturePoint::Host { host: NodeId(0) },
+        CapturePoint::Link { link: LinkId(0) },
+        CapturePoint::Host { host: NodeId(2) },
+    ];
     let files: Vec<_> = ["sent", "link", "received"].map(file).into();
     for (at, file) in points.into_iter().zip(&files) {
         let file = file.to_str().expect("a name").to_owned();

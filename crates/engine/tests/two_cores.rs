@@ -248,7 +248,7 @@ fn what_cannot_be_divided_says_why() {
         (Undivided::Changes, |setup, change| setup.events.push(EventSetup { at: at(0.1), change })),
         (Undivided::EndsWhenDone, |setup, _| setup.until = RunEnd::Done),
         (Undivided::Captures, |setup, _| {
-            let (file, at) = ("x.pcapng".into(), CapturePoint::Host(NodeId(0)));
+            let (file, at) = ("x.pcapng".into(), CapturePoint::Host { host: NodeId(0) });
             setup.captures.push(CaptureSetup { file, at, snap_length: 0 });
         }),
         (Undivided::Sequences, |setup, _| setup.probes.sequences.push(FlowId(0))),

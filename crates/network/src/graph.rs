@@ -3,14 +3,15 @@ use anabranch_units::{LinkId, NodeId, Rate, Shared, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A position on the globe, in degrees.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Place {
-    /// Degrees north.
-    pub latitude: f64,
-    /// Degrees east.
-    pub longitude: f64,
+anabranch_units::leaf! {
+    /// A position on the globe, in degrees.
+    #[derive(Copy)]
+    pub struct Place: "place" {
+        /// Degrees north.
+        pub latitude: f64,
+        /// Degrees east.
+        pub longitude: f64,
+    }
 }
 
 /// A node: a host, a switch or both.

@@ -23,6 +23,12 @@ pub fn declarations() -> PyResult<String> {
     serde_json::to_string(&every).map_err(value_error)
 }
 
+/// What a setup holds that is no algorithm of a registry, as JSON: a list of tables with their fields.
+#[pyfunction]
+pub fn setup_leaves() -> PyResult<String> {
+    serde_json::to_string(&anabranch_engine::leaves()).map_err(value_error)
+}
+
 /// An algorithm outside the transport as JSON, every default filled in.
 ///
 /// `kind` is the name of its registry; schemes of planners are taken, too. Raises SetupError with the first parameter

@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_segments, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::declarations, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::setup_leaves, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::resolve_algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::mean_loss, module)?)?;
     module.add_function(wrap_pyfunction!(transport::resolve_transport, module)?)?;

@@ -11,6 +11,7 @@ from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing.router_network import RouterNetwork
+from anabranch.scenario.leaves import AddressChange, LinksChange, NodeChange
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.reading import parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
@@ -211,7 +212,11 @@ def from_scenario(path: Path) -> Subject:
     )  # fmt: skip
     bare = _checked(subject)
     subject = _bounded(subject, bare, routing.get("demand"))
-    downs = (event.at / _PS_PER_S for event in setup.events if event.change.get("up") is False)
+    downs = (
+        event.at / _PS_PER_S
+        for event in setup.events
+        if isinstance(event.change, LinksChange | NodeChange | AddressChange) and not event.change.up
+    )
     down = [at_s for at_s in downs if at_s < duration_s]
     sized = tuple(
         entry.name or f"traffic[{number}]"

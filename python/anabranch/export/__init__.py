@@ -117,7 +117,7 @@ def export(
             own = own_plans(layout, setup, made, others)
         else:
             first, own = plan_data(scenario, setup), ()
-        balancing = str(setup.routing.load_balancing["algorithm"])
+        balancing = setup.routing.load_balancing.algorithm
         job = ExportJob(
             layout, PlanPaths.of(first), buckets, resilient, own, balancing, has_events=bool(setup.events)
         )

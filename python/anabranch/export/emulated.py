@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch import _core
 from anabranch.export.job import ExportJob
 from anabranch.export.layout import DeviceLayout
+from anabranch.scenario.network import long_run_loss
 from anabranch.setup.model import LinkSetup
 
 _PS_PER_MS: Final = 1e9
@@ -31,18 +30,17 @@ class LinkParameters:
 
 def parameters(link: LinkSetup) -> LinkParameters:
     """The parameters of a link."""
-    packets = link.queue.limit.get("packets")
     return LinkParameters(
         link.capacity / 1e6,
         link.delay / _PS_PER_MS,
         100 * mean_loss(link),
-        None if packets is None else int(str(packets)),
+        link.queue.limit.packets,
     )
 
 
 def mean_loss(link: LinkSetup) -> float:
     """Long-run probability that a packet is lost at random."""
-    return float(_core.mean_loss(json.dumps(link.loss)))
+    return long_run_loss(link.loss)
 
 
 def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:
@@ -57,10 +55,10 @@ def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:
     notes = [f"{parts} of the scenario: this is the network alone", *job.balancing_notes("Linux")]
     groups = _of_any_plain_link(layout) | {
         "a queue discipline other than drop-tail": [
-            link for link in layout.links if link.queue.discipline["algorithm"] not in PLAIN_QUEUE
+            link for link in layout.links if link.queue.discipline.algorithm not in PLAIN_QUEUE
         ],
         "a queue that is bounded in bytes": [
-            link for link in layout.links if link.queue.limit.get("bytes") is not None
+            link for link in layout.links if link.queue.limit.bytes is not None
         ],
         f"a capacity above {most_mbps or 0:g} Mbps; it has none here": [
             link for link in layout.links if most_mbps is not None and link.capacity / 1e6 > most_mbps
@@ -81,7 +79,7 @@ def _of_any_plain_link(layout: DeviceLayout) -> dict[str, list[LinkSetup]]:
     """The links that have more than a capacity, a delay and a mean loss, by what that is."""
     return {
         "a loss model with bursts; the mean loss stands for it": [
-            link for link in layout.links if link.loss["algorithm"] not in PLAIN_LOSS
+            link for link in layout.links if link.loss.algorithm not in PLAIN_LOSS
         ],
         "jitter": [link for link in layout.links if link.jitter is not None],
     }

@@ -104,7 +104,7 @@ class DeviceLayout:
         return cls(
             title,
             tuple(node.name for node in setup.nodes),
-            tuple(None if place is None else (place["latitude"], place["longitude"]) for place in places),
+            tuple(None if place is None else (place.latitude, place.longitude) for place in places),
             frozenset(node for node in range(len(setup.nodes)) if network.is_host(node)),
             tuple(setup.links),
             tuple(map(tuple, found)),

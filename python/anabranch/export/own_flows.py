@@ -6,7 +6,6 @@ between two nodes are as one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,16 @@ from anabranch.errors import ExportError
 from anabranch.export.job import OwnPlan
 from anabranch.export.layout import DeviceLayout
 from anabranch.plan_paths import PlanPaths
-from anabranch.scenario.algorithm import PYTHON, resolved
+from anabranch.scenario.algorithms.congestion_control import Newreno
+from anabranch.scenario.algorithms.load_balancing import Flow
+from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, TcpProtocol
+from anabranch.scenario.algorithms.scheduler import LowestRtt
+from anabranch.scenario.leaves import (
+    PingDatagramSource,
+    PythonCongestionControl,
+    PythonLoadBalancing,
+    PythonScheduler,
+)
 from anabranch.setup import Setup
 from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 
@@ -46,43 +54,39 @@ def _own_flows(layout: DeviceLayout, setup: Setup, made: _core.Plan) -> Iterator
             continue
         protocol = TCP
         if number >= len(setup.flows):
-            protocol = ICMP if setup.datagrams[number - len(setup.flows)].source["kind"] == "ping" else UDP
-        for source, destination in simulation.endpoints(number):
+            source = setup.datagrams[number - len(setup.flows)].source
+            protocol = ICMP if isinstance(source, PingDatagramSource) else UDP
+        for origin, destination in simulation.endpoints(number):
             yield OwnFlow(
                 flow.routing,
                 (flow.origin, flow.to),
                 protocol,
-                (layout.address(flow.origin), source[1]),
+                (layout.address(flow.origin), origin[1]),
                 (layout.address(flow.to), destination[1]),
             )
 
 
 def _without_code(setup: Setup) -> Setup:
     """A setup with the same addresses and ports, in which algorithms of ours stand for the user's own."""
-    spread = setup.routing.load_balancing
-    if spread.get("algorithm") == PYTHON:
-        setup = replace(
-            setup, routing=replace(setup.routing, load_balancing=resolved("load_balancing", "flow"))
-        )
+    if isinstance(setup.routing.load_balancing, PythonLoadBalancing):
+        setup = replace(setup, routing=replace(setup.routing, load_balancing=Flow()))
     transports = [replace(transport, config=_ours(transport.config)) for transport in setup.transports]
     return replace(setup, transports=transports, own=())
 
 
-def _ours(config: dict[str, Any]) -> dict[str, Any]:
-    preset = "mptcp" if "tcp" in config else "newreno"
-    ours: dict[str, Any] = json.loads(_core.resolve_transport(_core.transport_preset(preset)))
-    return _replaced(config, ours)
+def _ours(config: AnyProtocol) -> AnyProtocol:
+    if isinstance(config, MptcpProtocol):
+        changes: dict[str, Any] = {"tcp": _our_tcp(config.tcp)}
+        if isinstance(config.scheduler, PythonScheduler):
+            changes["scheduler"] = LowestRtt()
+        return config.filled({**dict(config.items()), **changes})
+    return _our_tcp(config) if isinstance(config, TcpProtocol) else config
 
 
-def _replaced(config: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: ours[name]
-        if isinstance(value, dict) and value.get("algorithm") == PYTHON
-        else _replaced(value, ours[name])
-        if name == "tcp"
-        else value
-        for name, value in config.items()
-    }
+def _our_tcp(tcp: TcpProtocol) -> TcpProtocol:
+    if not isinstance(tcp.congestion_control, PythonCongestionControl):
+        return tcp
+    return tcp.filled({**dict(tcp.items()), "congestion_control": Newreno()})
 
 
 def _check_apart(layout: DeviceLayout, setup: Setup, flows: Sequence[OwnFlow]) -> None:

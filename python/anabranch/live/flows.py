@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pydantic_core import to_json
@@ -14,10 +13,12 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
+from anabranch.scenario.algorithms.protocol import MptcpProtocol, TcpProtocol
+from anabranch.scenario.leaves import MessagesSource, SizedSource, Variate
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import FlowSetup
-from anabranch.setup.model import TransportSetup
+from anabranch.setup.model import TransportSetup, tcp_of
 
 _PS_PER_S = 1e12
 _CONTROLS = {"linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr"}
@@ -63,25 +64,25 @@ def kernel_of(
         only_sends: whether receivers of TCP are simulated, whoever sends.
     """
     config = transport.config
-    if config["algorithm"] not in ("tcp", "mptcp"):
+    tcp = tcp_of(config)
+    if tcp is None:
         return None
-    is_mptcp = config["algorithm"] == "mptcp"
-    tcp = config["tcp"] if is_mptcp else config
+    is_mptcp = isinstance(config, MptcpProtocol)
     controls = _SUBFLOW_CONTROLS if is_mptcp else _CONTROLS
-    control = controls.get(tcp["congestion_control"]["algorithm"])
+    control = controls.get(tcp.congestion_control.algorithm)
     buffer = _buffer_bytes(tcp)
-    if control is None or tcp["loss_detection"]["algorithm"] not in _DETECTIONS:
+    if control is None or tcp.loss_detection.algorithm not in _DETECTIONS:
         return Kernel(None, False, False, buffer) if receives and not is_mptcp else None
-    return Kernel(control, is_mptcp, tcp["ecn"], buffer, receives=is_mptcp or not only_sends)
+    return Kernel(control, is_mptcp, tcp.ecn, buffer, receives=is_mptcp or not only_sends)
 
 
-def _buffer_bytes(tcp: dict[str, Any]) -> int:
+def _buffer_bytes(tcp: TcpProtocol) -> int:
     """The kernel's buffer, in which it counts the memory of segments.
 
     As the scenario says where its receiver does the same (autotuning), otherwise one that holds the window.
     """
-    buffer: int = tcp["receive_buffer"]
-    return buffer if tcp["autotuning"] else -(-buffer * _PARTS // _PARTS_PAYLOAD)
+    buffer = int(tcp.receive_buffer)
+    return buffer if tcp.autotuning else -(-buffer * _PARTS // _PARTS_PAYLOAD)
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:
@@ -93,10 +94,10 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
     found = []
     for transport in setup.transports:
         config = transport.config
-        if config["algorithm"] != "mptcp":
+        if not isinstance(config, MptcpProtocol):
             continue
-        control = config["tcp"]["congestion_control"]["algorithm"]
-        scheduler = config["scheduler"]["algorithm"]
+        control = config.tcp.congestion_control.algorithm
+        scheduler = config.scheduler.algorithm
         place = f"transport.{transport.name}"
         if control in _COUPLED:
             why = f"{control} couples the subflows, and Linux has no coupled control; for a live run take "
@@ -118,7 +119,7 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
             continue
         told = always if kernel.receives else always | _OF_RECEIVERS
         usual = json.loads(_core.transport_preset(f"linux-{kernel.control}"))
-        own = transport.config.items()
+        own = transport.config.core().items()
         differs = [name for name, value in own if name not in told and usual.get(name) != value]
         if differs:
             notes.append(
@@ -139,7 +140,7 @@ def flow_plans(
         kernel = kernels[planned.transport]
         if kernel is None:
             continue
-        sized = planned.source["kind"] == "sized"
+        source = planned.source
         plans.append(
             FlowPlan(
                 flow=flow,
@@ -152,19 +153,19 @@ def flow_plans(
                 ends=own,
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
-                size_bytes=int(planned.source["bytes"]) if sized else None,
+                size_bytes=source.bytes if isinstance(source, SizedSource) else None,
                 reading=ReadingPlan.of(planned.reads, planned.start),
-                messages=_messages(setup, planned) if planned.source["kind"] == "messages" else None,
+                messages=_messages(setup, planned, source) if isinstance(source, MessagesSource) else None,
             )
         )
     return plans
 
 
-def _messages(setup: Setup, flow: FlowSetup) -> Iterator[tuple[float, int]]:
+def _messages(setup: Setup, flow: FlowSetup, source: MessagesSource) -> Iterator[tuple[float, int]]:
     """Times and sizes of a flow's messages, those that a simulated run draws."""
 
-    def drawn(variate: object, purpose: str) -> Iterator[float]:
-        text, have = to_json(variate, inf_nan_mode="constants").decode(), 0
+    def drawn(variate: Variate, purpose: str) -> Iterator[float]:
+        text, have = to_json(variate.core(), inf_nan_mode="constants").decode(), 0
         while True:
             # Draws have no state: the first ones are drawn again, and not used.
             values = _core.draw(text, setup.seed, setup.replication, flow.name, purpose, have + _DRAWN)[have:]
@@ -172,9 +173,7 @@ def _messages(setup: Setup, flow: FlowSetup) -> Iterator[tuple[float, int]]:
             yield from values.tolist()
 
     time = flow.start
-    for gap, size in zip(
-        drawn(flow.source["gap"], "message gap"), drawn(flow.source["size"], "message size"), strict=False
-    ):
+    for gap, size in zip(drawn(source.gap, "message gap"), drawn(source.size, "message size"), strict=False):
         time += max(int(gap), 1)
         yield time / _PS_PER_S, int(size)
 

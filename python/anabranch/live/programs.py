@@ -19,6 +19,7 @@ import numpy as np
 from anabranch.errors import LiveError
 from anabranch.live.hosts import Host
 from anabranch.live.namespace import tied
+from anabranch.scenario.leaves import UnlimitedSource
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns
 from anabranch.setup.model import TransportSetup
@@ -135,7 +136,7 @@ def carrier_flows(name: str, transport: int, pairs: Sequence[tuple[int, int]]) -
     """Flows between pairs of nodes that send nothing of their own: others' packets travel as theirs."""
     ends, count = np.array(pairs, dtype=np.uint32).reshape(-1, 2), len(pairs)
     return FlowColumns(
-        entries=(EntrySetup(name, transport, {"kind": "unlimited"}),),
+        entries=(EntrySetup(name, transport, UnlimitedSource()),),
         entry=np.zeros(count, dtype=np.uint32),
         number=np.arange(count, dtype=np.uint32),
         origin=ends[:, 0].copy(),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
+
+from anabranch.scenario.leaves import ReadingSetup
 
 _PS_PER_S = 1e12
 
@@ -23,18 +25,18 @@ class ReadingPlan:
     """Until here; infinite for never."""
 
     @classmethod
-    def of(cls, reads: dict[str, Any] | None, start: int) -> Self | None:
+    def of(cls, reads: ReadingSetup | None, start: int) -> Self | None:
         """From a flow's setup and its start in picoseconds; None where it reads at once."""
         if reads is None:
             return None
-        blocks = reads["blocks"]
+        blocks = reads.blocks
         pause, resume = (
-            math.inf if reads[name] is None else reads[name] / _PS_PER_S for name in ("pause", "resume")
+            math.inf if time is None else time / _PS_PER_S for time in (reads.pause, reads.resume)
         )
         return cls(
             start_s=start / _PS_PER_S,
-            block_bytes=None if blocks is None else blocks["bytes"],
-            interval_s=math.inf if blocks is None else blocks["interval"] / _PS_PER_S,
+            block_bytes=None if blocks is None else blocks.bytes,
+            interval_s=math.inf if blocks is None else blocks.interval / _PS_PER_S,
             pause_s=pause,
             resume_s=resume,
         )

@@ -5,9 +5,8 @@ Each model is a file of its own with a ``MODEL``, and a line in :data:`MODELS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from anabranch.models.bbr import MODEL as BBR
 from anabranch.models.bbr import bbr
@@ -23,6 +22,14 @@ from anabranch.models.pftk import MODEL as PFTK
 from anabranch.models.pftk import pftk
 from anabranch.models.window import MODEL as WINDOW
 from anabranch.models.window import window
+from anabranch.scenario.algorithms.congestion_control import Cubic, LinuxCubic, LinuxReno, Newreno
+from anabranch.scenario.algorithms.loss_detection import TcpNcr, TcpPr
+from anabranch.scenario.algorithms.protocol import (
+    AnyProtocol,
+    MptcpProtocol,
+    SlidingWindowProtocol,
+    TcpProtocol,
+)
 
 MODELS: Final[dict[str, Model]] = {model.name: model for model in (MATHIS, PFTK, CUBIC, BBR, WINDOW)}
 """Models by name."""
@@ -58,7 +65,7 @@ _CONTROL_MODELS: Final = {
     "linux-cubic": CUBIC,
     "bbr": BBR,
 }
-_WAITS_LONGER: Final = ("tcp-pr", "tcp-ncr")
+_WAITS_LONGER: Final = (TcpPr, TcpNcr)
 """Loss detections with which Reno's window meets the timeouts that PFTK counts."""
 
 
@@ -85,30 +92,30 @@ def transport_model(transport_name: str) -> Model:
     return MODELS[TRANSPORT_MODELS[transport_name]]
 
 
-def configured_model(config: Mapping[str, Any]) -> Model:
+def configured_model(config: AnyProtocol) -> Model:
     """The model for a transport as it is configured, whatever its name; CUBIC's with its own C and beta.
 
     Args:
-        config: the transport under the core's names (``TransportSetup.config``).
+        config: the transport with all its choices (``TransportSetup.config``).
 
     Raises:
         ModelError: if no model predicts it, with the reason.
     """
-    if config["algorithm"] == "sliding-window":
+    if isinstance(config, SlidingWindowProtocol):
         return WINDOW
-    if config["algorithm"] == "mptcp":
+    if isinstance(config, MptcpProtocol):
         raise ModelError("transport", "mptcp sends over several paths, and a model is of one")
-    if config["algorithm"] != "tcp":
-        raise ModelError("transport", f"{config['algorithm']} sends what its controller says")
-    control, detection = config["congestion_control"], config["loss_detection"]["algorithm"]
-    if control["algorithm"] not in _CONTROL_MODELS:
-        raise ModelError("congestion_control", f"no throughput model for {control['algorithm']!r}")
-    if control["algorithm"] in ("newreno", "linux-reno") and detection in _WAITS_LONGER:
+    if not isinstance(config, TcpProtocol):
+        raise ModelError("transport", f"{config.algorithm} sends what its controller says")
+    control, detection = config.congestion_control, config.loss_detection
+    if control.algorithm not in _CONTROL_MODELS:
+        raise ModelError("congestion_control", f"no throughput model for {control.algorithm!r}")
+    if isinstance(control, Newreno | LinuxReno) and isinstance(detection, _WAITS_LONGER):
         return PFTK
-    if control["algorithm"] in ("cubic", "linux-cubic"):
-        own = partial(cubic, c=control["c"], beta=control["beta"])
+    if isinstance(control, Cubic | LinuxCubic):
+        own = partial(cubic, c=control.c, beta=control.beta)
         return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
-    return _CONTROL_MODELS[control["algorithm"]]
+    return _CONTROL_MODELS[control.algorithm]
 
 
 __all__ = [

@@ -16,26 +16,27 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plan_paths import Pair
 from anabranch.routing.planned import Planned
+from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.given import GivenRoutes
-from anabranch.setup.model import Setup, Tagged
+from anabranch.setup.model import PlannerSetup, Setup
 
 _Paths = list[tuple[tuple[int, ...], float]]
 _MOST_NAMED = 5
 
 
-def plan(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     """The routes of all pairs that need some.
 
     Args:
         setup: the scenario, resolved.
-        parameters: ``given``, the routes by node and link numbers.
+        planner: with the routes by node and link numbers.
 
     Raises:
         ScenarioError: if a pair has none.
     """
-    given = parameters["given"]
-    assert isinstance(given, GivenRoutes)  # noqa: S101 - of setup/given.py
+    given = planner.given
+    assert given is not None  # noqa: S101 - the scheme has them
     chooser = _Chooser(setup, given)
     routes: list[dict[str, Any]] = []
     destinations: set[int] = set()
@@ -69,7 +70,9 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
 def _wanted(setup: Setup) -> dict[Pair, bool]:
     """The pairs that need routes, and whether each carries only answers to what comes the other way."""
     data = {(flow.origin, flow.to) for flow in setup.flows}
-    answered = data | {(flow.origin, flow.to) for flow in setup.datagrams if flow.source["kind"] == "ping"}
+    answered = data | {
+        (flow.origin, flow.to) for flow in setup.datagrams if isinstance(flow.source, PingDatagramSource)
+    }
     data |= {(flow.origin, flow.to) for flow in setup.datagrams}
     return {(to, origin): True for origin, to in answered} | dict.fromkeys(data, False)
 

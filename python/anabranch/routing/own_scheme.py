@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from anabranch import _core
 from anabranch.errors import OwnCodeError
 from anabranch.own.check import Chosen
 from anabranch.own.failure import place_of_mistake
@@ -16,27 +14,29 @@ from anabranch.own.routing import Pair, RoutingNetwork, RoutingScheme
 from anabranch.own.running import own_code_runs
 from anabranch.plan_paths import WeightedPath
 from anabranch.routing.planned import Planned, pairs_of, plan_of
-from anabranch.setup.model import Setup, Tagged
+from anabranch.scenario.network import long_run_loss
+from anabranch.setup.model import OwnScheme, PlannerSetup, Setup
 
 _PS_PER_S = 1e12
 
 
-def plan(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     """The paths that a class of the user's gives.
 
     Args:
         setup: the scenario, resolved.
-        parameters: ``code``, the class with its parameters, and ``agreement``, what may run.
+        planner: the class with its parameters, and what may run.
 
     Raises:
         OwnCodeError: if it fails, or gives no paths of these pairs.
     """
-    chosen = parameters["code"]
+    assert isinstance(planner.scheme, OwnScheme)  # noqa: S101 - it is no scheme of the program's
+    chosen = planner.scheme.code
     assert isinstance(chosen, Chosen)  # noqa: S101 - of setup/own.py, for Needed.ROUTES
     answers = chosen.cls.paths if chosen.cls.routes is RoutingScheme.routes else chosen.cls.routes
     network = _network(setup)
     try:
-        with own_code_runs(parameters["agreement"]):
+        with own_code_runs(planner.scheme.agreement):
             routes = chosen.make().routes(network)
             checked = {pair: _checked(network, pair, routes) for pair in network.pairs}
     except KeyboardInterrupt:
@@ -54,7 +54,7 @@ def _network(setup: Setup) -> RoutingNetwork:
         link_to=np.array([link.to for link in links], dtype=np.int64),
         capacity_bps=np.array([link.capacity for link in links], dtype=float),
         delay_s=np.array([link.delay / _PS_PER_S for link in links], dtype=float),
-        loss=np.array([_core.mean_loss(json.dumps(link.loss)) for link in links], dtype=float),
+        loss=np.array([long_run_loss(link.loss) for link in links], dtype=float),
         pairs=tuple(pairs_of(setup)),
     )
 

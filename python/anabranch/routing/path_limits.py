@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import TypedDict, cast
 
 from anabranch.errors import Problem
 from anabranch.plan_paths import Pair
 from anabranch.predictions import path_loss
+from anabranch.scenario.algorithms.scheme import AnyScheme
+from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.scenario.quantity import Span, quoted
-from anabranch.setup.model import Setup, Tagged
+from anabranch.setup.model import Setup
 
 
-class Limits(TypedDict):
-    """What a path may have at most, as the core reads it; None for no limit."""
-
-    max_delay: int | None
-    """Sum of the links' delays, one way, in picoseconds."""
-    max_loss: float | None
-    """Probability that a packet is lost on its way."""
+def limits_of(scheme: AnyScheme | None) -> PathLimitsSetup | None:
+    """The limits of a scheme; None where it has none."""
+    limits: PathLimitsSetup | None = getattr(scheme, "limits", None)
+    return limits
 
 
-def limits_of(scheme: Tagged | None) -> Limits | None:
-    """The limits of a scheme with its parameters; None where it has none."""
-    return cast("Limits | None", (scheme or {}).get("limits"))
-
-
-def without_path(setup: Setup, limits: Limits, pairs: Sequence[Pair]) -> list[Problem]:
+def without_path(setup: Setup, limits: PathLimitsSetup, pairs: Sequence[Pair]) -> list[Problem]:
     """A problem for each limit that leaves some of these pairs no path, with the pair that needs most.
 
     Args:
@@ -35,7 +28,7 @@ def without_path(setup: Setup, limits: Limits, pairs: Sequence[Pair]) -> list[Pr
         limits: those that no path of the pairs keeps.
         pairs: at least one.
     """
-    delay, loss = limits["max_delay"], limits["max_loss"]
+    delay, loss = limits.max_delay, limits.max_loss
     found = []
     if delay is not None and (beyond := _without(setup, pairs, max_delay=delay)):
         of_pairs = [(_delay(setup, path), pair) for pair, path in _best(setup, beyond, "delay")]

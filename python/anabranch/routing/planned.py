@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from anabranch import _core
 from anabranch.plan_paths import Pair, WeightedPath
-from anabranch.setup.model import Setup, Tagged
+from anabranch.setup.model import PlannerSetup, Setup
 
 LEAST_WEIGHT = 1e-9
 """Shares below this are solvers' rounding, and no route."""
@@ -25,8 +25,8 @@ class Planned:
     """About the plan as a whole, such as its worst-case load; units at the end of the names."""
 
 
-Planner = Callable[[Setup, Tagged], Planned]
-"""Makes a plan for all pairs of a setup (:func:`pairs_of`), with the scheme's parameters.
+Planner = Callable[[Setup, PlannerSetup], Planned]
+"""Makes a plan for all pairs of a setup (:func:`pairs_of`).
 
 It raises :class:`anabranch.errors.ScenarioError` for what only it can find wrong.
 """

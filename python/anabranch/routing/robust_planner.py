@@ -10,10 +10,9 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from anabranch.errors import ScenarioError
 from anabranch.plan_paths import Pair, WeightedPath
@@ -41,11 +40,22 @@ from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.selection import hybrid
 from anabranch.routing.robust.single_path import least_single_path
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
-from anabranch.setup.model import Setup, Tagged
+from anabranch.scenario.algorithms.scheme import (
+    HybridDelay,
+    HybridHop,
+    Robust,
+    RobustOptimal,
+    RobustSingle,
+)
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.record import core_value
+from anabranch.setup.model import PlannerSetup, Setup
 
 _PS_PER_S = 1e12
-_NESTED = ("robust", "robust-single")
-"""Schemes whose candidates have those of a smaller k among them, and whose plans the load compares."""
+Fixed = Robust | HybridHop | HybridDelay
+"""Schemes with candidates by rule."""
+AnyRobust = TypeVar("AnyRobust", bound=Algorithm)
+RobustScheme = Robust | HybridHop | HybridDelay | RobustOptimal | RobustSingle
 _FOR_SPLITS = 0.1
 """Work for the second program, as a part of the limit and beside it, so that neither waits for the other."""
 _IN_USE = 1e-6
@@ -74,7 +84,7 @@ class _Answer:
         return cls(found.routing, worst_case, found.load, found.lower_bound, found.gap, found.status, **more)
 
 
-def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+def _solved(routers: RouterNetwork, scheme: RobustScheme) -> _Answer:
     """The answer of a scheme's solver."""
     setup = routers.setup
     arcs = [
@@ -85,27 +95,49 @@ def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     def solve() -> _Answer:
         begin = time.perf_counter()
         try:
-            answer = _SOLVERS[parameters["algorithm"]](routers, parameters)
-            if parameters["algorithm"] in _NESTED and answer.status != "optimal":
-                answer = _not_worse(routers, parameters, answer)
+            answer = _answer_of(routers, scheme)
+            if isinstance(scheme, Robust | RobustSingle) and answer.status != "optimal":
+                answer = _not_worse(routers, scheme, answer)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
         return replace(answer, seconds=time.perf_counter() - begin)
 
     bounds = None if setup.demand is None else asdict(setup.demand)
-    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, bounds, parameters]), solve)
+    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, bounds, _parameters(scheme)]), solve)
     return found
 
 
-def _not_worse(routers: RouterNetwork, parameters: Tagged, answer: _Answer) -> _Answer:
+def _answer_of(routers: RouterNetwork, scheme: RobustScheme) -> _Answer:
+    match scheme:
+        case RobustOptimal():
+            return _optimal(routers, scheme)
+        case RobustSingle():
+            return _single(routers, scheme)
+        case _:
+            return _fixed(routers, scheme)
+
+
+def _parameters(scheme: RobustScheme) -> dict[str, Any]:
+    """All of a scheme as plain data, in base units."""
+    return {name: core_value(value) for name, value in scheme.items()}
+
+
+def _with_k(scheme: AnyRobust, k: int) -> AnyRobust:
+    """The same scheme with as many candidates of each pair."""
+    return scheme.filled({**dict(scheme.items()), "k": k})
+
+
+def _not_worse(routers: RouterNetwork, scheme: Robust | RobustSingle, answer: _Answer) -> _Answer:
     """The plan of fewer candidates where it is better than one that is not proved: it is a plan of more, too.
+
+    A smaller k has candidates among those of a larger one, and the load compares the plans.
 
     One candidate less has the same time limit, and looks at fewer for itself until one is proved.
     """
-    if parameters["k"] in {None, 1}:
+    if scheme.k is None or scheme.k == 1:
         return answer
     try:
-        fewer = _solved(routers, {**parameters, "k": parameters["k"] - 1})
+        fewer = _solved(routers, _with_k(scheme, scheme.k - 1))
     except ScenarioError:  # No path within the level, or none before the time was over.
         return answer
     if fewer.load >= answer.load:
@@ -116,15 +148,17 @@ def _not_worse(routers: RouterNetwork, parameters: Tagged, answer: _Answer) -> _
     )
 
 
-def plan(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     """The plan of a robust scheme.
 
     Raises:
         ScenarioError: bounds, paths or a level that cannot be, or no plan before the time limit.
     """
+    scheme = planner.scheme
+    assert isinstance(scheme, RobustScheme)  # noqa: S101 - it is of this planner
     routers = RouterNetwork.of(setup)
-    answer = _solved(routers, parameters)
-    routes, unbounded = _routes(routers, answer.routing, parameters)
+    answer = _solved(routers, scheme)
+    routes, unbounded = _routes(routers, answer.routing, scheme)
     worst = answer.worst_case
     counts = _paths_in_use(answer.routing)
     facts: dict[str, float | int | str] = {
@@ -139,33 +173,33 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
         **answer.facts,
         "seconds": answer.seconds,
     }
-    return Planned(plan_of(routes), tuple(_warnings(setup, parameters, answer, unbounded)), facts)
+    return Planned(plan_of(routes), tuple(_warnings(setup, scheme, answer, unbounded)), facts)
 
 
-def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+def _fixed(routers: RouterNetwork, scheme: Fixed) -> _Answer:
     """``robust``, ``hybrid-hop`` and ``hybrid-delay``: candidates by rule, fractions by a solver."""
-    limits = _limits(parameters)
+    limits = _limits(scheme)
     network, bounds = routers.network, routers.bounds
-    if parameters["k"] is None:
-        over_all = link_flow if parameters["method"] == "link-flow" else all_paths
+    if scheme.k is None:
+        over_all = link_flow if scheme.method == "link-flow" else all_paths
         found = over_all(network, bounds, **limits)
     else:
-        candidates = _candidates(routers, parameters)
-        if parameters["algorithm"].startswith("hybrid"):
-            candidates = hybrid(network, candidates, parameters["single_percent"])
-        if parameters["failures"] == "single-link":
+        candidates = _candidates(routers, scheme)
+        if isinstance(scheme, HybridHop | HybridDelay):
+            candidates = hybrid(network, candidates, scheme.single_percent)
+        if scheme.failures == "single-link":
             return _survivable(routers, candidates, limits)
-        solve = exchange if parameters["method"] == "exchange" else single_lp
+        solve = exchange if scheme.method == "exchange" else single_lp
         found = solve(network, bounds, candidates, **limits)
-    if parameters["splits"] == "solver":
+    if scheme.splits == "solver":
         return _Answer.of(found, found.worst_case)
-    return _with_fewest_splits(routers, parameters, found)
+    return _with_fewest_splits(routers, scheme, found)
 
 
-def _with_fewest_splits(routers: RouterNetwork, parameters: Tagged, found: Solution) -> _Answer:
+def _with_fewest_splits(routers: RouterNetwork, scheme: Fixed, found: Solution) -> _Answer:
     """Of the routings with the load that was found, the one with the fewest split pairs that is found."""
     candidates, _ = found.routing.by_paths
-    limits = _limits(parameters)
+    limits = _limits(scheme)
     try:
         splits = fewest_splits(
             RoutingProblem(routers.network, routers.bounds, candidates),
@@ -217,26 +251,26 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str
     return _Answer.of(found, normal if worst is None else worst.worst_case, facts=facts, warning=warning)
 
 
-def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+def _optimal(routers: RouterNetwork, scheme: RobustOptimal) -> _Answer:
     """``robust-optimal``: which pairs keep to one path is chosen by a mixed integer program."""
-    level, candidates = float(parameters["level"]), _candidates(routers, parameters)
+    level, candidates = scheme.level, _candidates(routers, scheme)
 
     def solve(begin: TrafficSplit | None) -> OptimalSelection:
         return robust_optimal(
-            routers.network, routers.bounds, candidates, level, begin=begin, **_limits(parameters)
+            routers.network, routers.bounds, candidates, level, begin=begin, **_limits(scheme)
         )
 
-    fewer = {**parameters, "k": parameters["k"] - 1}
+    fewer = _with_k(scheme, scheme.k - 1)
     try:
         found = solve(None)
     except SolverError:
-        if not fewer["k"]:
+        if not fewer.k:
             raise
         found = solve(_solved(routers, fewer).routing)
-    if found.status != "optimal" and fewer["k"]:
+    if found.status != "optimal" and fewer.k:
         with suppress(ScenarioError):  # No path within the level, or none before the time was over.
             found = found.or_better(routers.network, routers.bounds, _solved(routers, fewer).routing)
-    found = found.or_better(routers.network, routers.bounds, _of_its_cost(routers, parameters, found))
+    found = found.or_better(routers.network, routers.bounds, _of_its_cost(routers, scheme, found))
     facts: dict[str, float | int | str] = {
         "level": level,
         "predicted_loss_mbps": found.lost_mbps,
@@ -246,13 +280,13 @@ def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     return _Answer(found.routing, found.worst_case, found.load, None, found.gap, found.status, facts)
 
 
-def _of_its_cost(routers: RouterNetwork, parameters: Tagged, found: OptimalSelection) -> TrafficSplit:
+def _of_its_cost(routers: RouterNetwork, scheme: RobustOptimal, found: OptimalSelection) -> TrafficSplit:
     """Of the routings that keep the same pairs on one path, the one with the fewest others split."""
     candidates, fraction = found.routing.by_paths
     free = ~found.single[candidates.pair_of_path()]
     kept = free | (fraction > 1 / 2)
     fewer = candidates.kept(kept)
-    limit_s = _FOR_SPLITS * _limits(parameters)["time_limit_s"]
+    limit_s = _FOR_SPLITS * _limits(scheme)["time_limit_s"]
     return fewest_splits(
         RoutingProblem(routers.network, routers.bounds, fewer),
         fewer.routing(routers.network.arc_count, fewer.whole(fraction[kept])),
@@ -261,30 +295,22 @@ def _of_its_cost(routers: RouterNetwork, parameters: Tagged, found: OptimalSelec
     ).routing
 
 
-def _single(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+def _single(routers: RouterNetwork, scheme: RobustSingle) -> _Answer:
     """``robust-single``: one path for every pair."""
     found = least_single_path(
-        routers.network, routers.bounds, _candidates(routers, parameters), **_limits(parameters)
+        routers.network, routers.bounds, _candidates(routers, scheme), **_limits(scheme)
     )
     return _Answer.of(found, found.worst_case)
 
 
-_SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
-    "robust": _fixed,
-    "hybrid-hop": _fixed,
-    "hybrid-delay": _fixed,
-    "robust-optimal": _optimal,
-    "robust-single": _single,
-}
+def _candidates(routers: RouterNetwork, scheme: RobustScheme) -> Candidates:
+    assert scheme.k is not None  # noqa: S101 - over all paths nobody asks for candidates
+    return routers.candidates(scheme.k, scheme.metric, limits_of(scheme))
 
 
-def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:
-    return routers.candidates(parameters["k"], parameters["metric"], limits_of(parameters))
-
-
-def _limits(parameters: Tagged) -> dict[str, Any]:
+def _limits(scheme: RobustScheme) -> dict[str, Any]:
     """When a solver stops."""
-    return {"tolerance": parameters["gap"], "time_limit_s": parameters["time_limit"] / _PS_PER_S}
+    return {"tolerance": scheme.gap, "time_limit_s": scheme.time_limit / _PS_PER_S}
 
 
 def _paths_in_use(routing: TrafficSplit) -> list[int]:
@@ -296,7 +322,7 @@ def _paths_in_use(routing: TrafficSplit) -> list[int]:
 
 
 def _routes(
-    routers: RouterNetwork, routing: TrafficSplit, parameters: Tagged
+    routers: RouterNetwork, routing: TrafficSplit, scheme: RobustScheme
 ) -> tuple[dict[Pair, list[WeightedPath]], list[Pair]]:
     """Paths of every pair that sends, and the pairs among them without traffic by the bounds.
 
@@ -324,18 +350,18 @@ def _routes(
         else:
             others[pair] = routers_of_pair
     unbounded = sorted(set(others.values()))
-    best = routers.paths(1, parameters["metric"], unbounded, limits_of(parameters)) if others else {}
+    best = routers.paths(1, scheme.metric, unbounded, limits_of(scheme)) if others else {}
     for pair, ends_of in others.items():
         routes[pair] = [WeightedPath(routers.whole_path(pair, best[ends_of][0]), 1.0)]
     return routes, sorted(others)
 
 
-def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list[Pair]) -> list[str]:
+def _warnings(setup: Setup, scheme: RobustScheme, answer: _Answer, unbounded: list[Pair]) -> list[str]:
     found = []
     if answer.status in {"time-limit", "wall-limit"}:
         bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
         found.append(
-            f"routing.scheme.time_limit: {_limits(parameters)['time_limit_s']:g} s were over before the "
+            f"routing.scheme.time_limit: {_limits(scheme)['time_limit_s']:g} s were over before the "
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )

@@ -13,7 +13,7 @@ import numpy as np
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plan_paths import Pair
-from anabranch.routing.path_limits import Limits, without_path
+from anabranch.routing.path_limits import without_path
 from anabranch.routing.robust import (
     BoundsError,
     Candidates,
@@ -24,6 +24,7 @@ from anabranch.routing.robust import (
     SolverError,
 )
 from anabranch.routing.robust.selection import SelectionError
+from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.setup.model import Setup
 from anabranch.setup.reach import Access, access_links
 
@@ -95,7 +96,7 @@ class RouterNetwork:
         return (*out, *(self.links[arc] for arc in arcs), *back)
 
     def paths(
-        self, k: int, metric: str, pairs: Sequence[Pair], limits: Limits | None = None
+        self, k: int, metric: str, pairs: Sequence[Pair], limits: PathLimitsSetup | None = None
     ) -> dict[Pair, tuple[tuple[int, ...], ...]]:
         """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number.
 
@@ -105,14 +106,12 @@ class RouterNetwork:
         between = [self.setup.links[number] for number in self.links]
         setup = replace(self.setup.without_traffic(), links=between, controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
-        found = setup.core().candidate_paths(
-            k, metric, nodes, **(limits or Limits(max_delay=None, max_loss=None))
-        )
+        found = setup.core().candidate_paths(k, metric, nodes, **(limits.core() if limits else {}))
         if limits and (without := [(origin, to) for origin, to, paths in found if not paths]):
             raise ScenarioError(without_path(setup, limits, without))
         return {pair: paths for pair, (_, _, paths) in zip(pairs, found, strict=True)}
 
-    def candidates(self, k: int, metric: str, limits: Limits | None = None) -> Candidates:
+    def candidates(self, k: int, metric: str, limits: PathLimitsSetup | None = None) -> Candidates:
         """The k best paths of every pair of routers that may have traffic.
 
         Raises:

@@ -23,7 +23,9 @@ from anabranch.predictions import PathPrediction, packet_sizes, path_prediction
 from anabranch.routing.assignment import MOST_EVALUATIONS, Assigner, Group, PairChoice
 from anabranch.routing.fair_share import Floats
 from anabranch.routing.planned import Planned, pairs_of, plan_of
-from anabranch.setup.model import Setup, Tagged
+from anabranch.scenario.algorithms.scheme import TcpbpExact
+from anabranch.scenario.leaves import LinksChange, NodeChange
+from anabranch.setup.model import PlannerSetup, Setup
 
 MOST_PATHS: Final = 256
 """Most Pareto-optimal paths of a pair. Two pairs that send to each other are a choice among their product."""
@@ -35,7 +37,7 @@ _PS_PER_S: Final = 10**12
 Path = tuple[int, ...]
 
 
-def plan(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     """One path for each pair.
 
     Pairs that carry only acknowledgments take the path of least d / (1 - p): each acknowledgment says what
@@ -43,16 +45,19 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
 
     Args:
         setup: the scenario, resolved.
-        parameters: ``model``, ``sharing`` and ``objective`` as in the scenario.
+        planner: the scheme, with a model.
 
     Raises:
         ScenarioError: if a pair has too many Pareto-optimal paths, or a transport no model.
     """
-    sharing = parameters["sharing"] or "pair"
-    choices = _Choices(setup, parameters["model"])
+    scheme = planner.scheme
+    assert isinstance(scheme, TcpbpExact)  # noqa: S101 - it is of this planner
+    assert scheme.model is not None  # noqa: S101 - without one the core plans
+    sharing = scheme.sharing or "pair"
+    choices = _Choices(setup, scheme.model)
     capacities = [link.capacity / 1e6 for link in setup.links]
     # Whatever the routes are chosen by, what comes of them is said with all flows in the network.
-    assigner = Assigner(capacities, choices.pairs(shared=False), parameters["objective"] or "total")
+    assigner = Assigner(capacities, choices.pairs(shared=False), scheme.objective or "total")
     chosen = Assigner(capacities, choices.pairs(shared=sharing != "none"), "total").alone()
     reached = assigner.assigned(chosen)
     bound = assigner.bound(assigner.value(reached))
@@ -66,11 +71,11 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
             "says how far from the best they can be"
         )
     facts: dict[str, float | int | str] = {
-        "model": parameters["model"],
+        "model": scheme.model,
         "sharing": sharing,
         "predicted_total_mbps": reached.total_mbps,
     }
-    if parameters["objective"] == "proportional":
+    if scheme.objective == "proportional":
         best = assigner.mean_mbps(bound)
         facts |= {
             "predicted_geometric_mean_mbps": reached.geometric_mean_mbps,
@@ -248,7 +253,7 @@ def _planned_once(setup: Setup) -> list[str]:
     down = [
         event
         for event in setup.events
-        if event.change["kind"] in ("links", "node") and not event.change["up"]
+        if isinstance(event.change, LinksChange | NodeChange) and not event.change.up
     ]
     if not down:
         return []

@@ -1,47 +1,28 @@
-"""What the models of algorithms have in common. They are generated from the declarations."""
+"""The declarations of all algorithms, and those of the user's own."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import pairwise
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from anabranch import _core
-from anabranch.scenario.quantity import HALF_CHARACTER, Quantity, is_unicode, quoted, shown
-from anabranch.scenario.table import Table, alternative
+from anabranch.scenario.quantity import HALF_CHARACTER, is_unicode, quoted, shown
+from anabranch.scenario.table import Table
 
-NAME_ONLY = "name"
-"""Tag of the alternative that is a plain name."""
+if TYPE_CHECKING:
+    from anabranch.scenario.choice import Algorithm
+
+Declaration = Mapping[str, Any]
+
 PYTHON = "python"
 """Name and key of an algorithm of the user's own."""
-
-
-class Algorithm(Table):
-    """An algorithm by name, with its parameters; what is left out has the default of its declaration."""
-
-    algorithm: str
-    """Its name."""
-
-    def core(self) -> dict[str, Any]:
-        """The algorithm as the core reads it: numbers in base units, without the room of a queue."""
-        kinds = {entry["name"]: entry["kind"] for entry in self.declared()["parameters"]}
-        return {
-            name: configuration(value) if kinds.get(name) == "algorithm" else core_value(value)
-            for name, value in ((name, getattr(self, name)) for name in type(self).model_fields)
-            if kinds.get(name) != "room"
-        }
-
-    @classmethod
-    def declared(cls) -> dict[str, Any]:
-        """Its declaration."""
-        # A module of generated models has the name of its kind.
-        kind = cls.__module__.rpartition(".")[2]
-        return declarations()[kind][cls.model_fields["algorithm"].default]
+BESIDE = {"scheme": "metric"}
+"""By kind of algorithm the parameter that a scenario has beside the choice, not in its table."""
 
 
 def _single(value: object) -> object:
@@ -73,72 +54,9 @@ class Own(Table):
         return dict(self.__pydantic_extra__ or {})
 
 
-def core_value(value: object) -> Any:
-    """A value of a table as the core reads it: quantities as integers in base units."""
-    if isinstance(value, Algorithm):
-        return value.core()
-    return int(value) if isinstance(value, Quantity) else value
-
-
-def configuration(chosen: str | Algorithm) -> dict[str, Any]:
-    """A choice as the core reads it, whether it is a plain name or a table."""
-    return {"algorithm": chosen} if isinstance(chosen, str) else chosen.core()
-
-
-def resolved(kind: str, chosen: str | Algorithm | Mapping[str, Any]) -> dict[str, Any]:
-    """A choice as the core reads it, with the defaults of all parameters that are left out."""
-    config = chosen if isinstance(chosen, Mapping) else configuration(chosen)
-    found: dict[str, Any] = {"algorithm": config["algorithm"]}
-    for entry in declarations()[kind][config["algorithm"]]["parameters"]:
-        value = config.get(entry["name"], entry["default"])
-        if entry["kind"] == "algorithm":
-            value = resolved(entry["registry"], value)
-        if entry["kind"] != "ids":
-            found[entry["name"]] = value
-    return found
-
-
-def parameters(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
-    """The parameters of a choice as the core reads them, with the defaults of those that are left out."""
-    return {name: value for name, value in resolved(kind, chosen).items() if name != "algorithm"}
-
-
-def complete(kind: str) -> Callable[[str], str]:
-    """Refuses the plain name of an algorithm that has parameters without defaults."""
-
-    def check(name: str) -> str:
-        declared = declarations()[kind][name]["parameters"]
-        missing = [entry["name"] for entry in declared if entry["required"]]
-        if missing:
-            values = "".join(f", {entry} = ..." for entry in missing)
-            raise ValueError(
-                f"{quoted(name)} needs {' and '.join(missing)}; "
-                f"write {{ algorithm = {quoted(name)}{values} }}"
-            )
-        return name
-
-    return check
-
-
-def ascending(numbers: list[int]) -> list[int]:
-    """Refuses places in a sequence that do not rise from 1 on."""
-    for before, number in pairwise([0, *numbers]):
-        if number <= before:
-            raise ValueError(f"{number} stands behind {before}; the numbers must rise, from 1 on")
-    return numbers
-
-
 def name_of(chosen: str | Algorithm | Own) -> str:
     """The name of the algorithm that is chosen."""
     return chosen if isinstance(chosen, str) else chosen.algorithm
-
-
-def by_algorithm(value: object) -> str:
-    """The tag of the alternative that a value of such a field means."""
-    if isinstance(value, dict):
-        is_own = PYTHON in value and "algorithm" not in value
-        return alternative(PYTHON if is_own else str(value.get("algorithm", "")))
-    return alternative(value.algorithm if isinstance(value, Algorithm | Own) else NAME_ONLY)
 
 
 @cache
@@ -151,9 +69,22 @@ def declarations() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def parameters_of(kind: str, name: str) -> list[str]:
-    """The names of the parameters that an algorithm's table may have."""
+    """The names of the parameters that a user may write for an algorithm."""
+    return [entry["name"] for entry in declarations()[kind][name]["parameters"] if is_written(entry)]
+
+
+def is_written(entry: Declaration) -> bool:
+    """Whether a user may write a parameter; some are filled in by the program."""
+    return entry["kind"] not in ("ids", "table")
+
+
+@cache
+def written_parameters(kind: str, name: str) -> Mapping[str, Declaration]:
+    """The declarations of the parameters that an algorithm's table may have, by name."""
     declared = declarations()[kind][name]["parameters"]
-    return [parameter["name"] for parameter in declared if parameter["kind"] not in ("ids", "table")]
+    return {
+        entry["name"]: entry for entry in declared if is_written(entry) and entry["name"] != BESIDE.get(kind)
+    }
 
 
 def owners(parameter: str, kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, declarations, owners
+from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import HALF_CHARACTER, ZERO_ERROR, is_unicode, number_hint, quoted, shown
+from anabranch.scenario.record import Record, field_names
 from anabranch.scenario.table import FIELD_ERROR, Table, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.suggest import suggest
@@ -35,7 +36,8 @@ def problems(error: ValidationError, model: type[Table], *, called: bool = False
         called: whether it was called in Python: its fields go by their names as attributes then.
     """
     details = error.errors(include_url=False)
-    found = list(dict.fromkeys(_problem(detail, model, called) for detail in details[:_MOST_PROBLEMS]))
+    told = (located(detail, model, called=called) for detail in details[:_MOST_PROBLEMS])
+    found = list(dict.fromkeys(Problem(place(location), message) for location, message in told))
     if len(details) > _MOST_PROBLEMS:
         found.append(Problem("", f"and {len(details) - _MOST_PROBLEMS:,} more problems"))
     return found
@@ -66,25 +68,32 @@ def key_in_place(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else quoted(key)
 
 
-def _problem(detail: ErrorDetails, model: type[Table], called: bool) -> Problem:
+def located(detail: ErrorDetails, model: Any, *, called: bool = False) -> tuple[Location, str]:
+    """Where an error is, and what to say about it.
+
+    Args:
+        detail: the error.
+        model: the type that was to be read.
+        called: whether it was called in Python: its fields go by their names as attributes then.
+    """
     location = list(detail["loc"])
     context = detail.get("ctx", {})
     kind, read = detail["type"], detail["input"]
     if kind == FIELD_ERROR:
         steps = [*location, *context["steps"]]
         at = _as_called(steps, model) if called and not location else steps
-        return Problem(place(at), context["message"])
+        return at, context["message"]
     if kind == "invalid_key" or (kind == "string_type" and _is_key(location, read)):
         around = location[: -1 if kind == "invalid_key" else -2]
-        return Problem(place(around), f"the key {shown(read)} is not text")
+        return around, f"the key {shown(read)} is not text"
     if _is_key(location, read):
         location[-2:] = [str(read)]
     # A key that is missing nobody has written, in whichever way.
     at = _as_called(location, model) if called and kind == "missing" and len(location) == 1 else location
-    return Problem(place(at), _message(detail, location, model, called))
+    return at, _message(detail, location, model, called)
 
 
-def _as_called(location: Location, model: type[Table]) -> Location:
+def _as_called(location: Location, model: Any) -> Location:
     """The place of a field in a table that is called in Python."""
     names = {field.alias: name for name, field in model.model_fields.items()}
     return [names.get(str(location[0]), location[0]), *location[1:]]
@@ -98,13 +107,13 @@ def _is_key(location: Location, read: object) -> bool:
     return str(location[-2]) == str(read) or (isinstance(read, str) and not is_unicode(read))
 
 
-def _message(detail: ErrorDetails, location: Location, model: type[Table], called: bool) -> str:
+def _message(detail: ErrorDetails, location: Location, model: Any, called: bool) -> str:
     """What to say about an error; its kind decides."""
     kind, read, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         return _unknown_field(str(location[-1]), location[:-1], model, called)
     if kind == "missing":
-        return "is missing" + _purpose(model, location)
+        return "is missing" + _purpose_of(model, location)
     if kind == "list_type":
         hint = _IN_BRACKETS if called else _list_hint(location)
         return f"{shown(read)} is not a list; {hint}"
@@ -112,7 +121,8 @@ def _message(detail: ErrorDetails, location: Location, model: type[Table], calle
     return said.format(read=shown(read), **context) if isinstance(said, str) else said(read, context)
 
 
-def _wrong_number(read: object, _: dict[str, Any]) -> str:
+def wrong_number(read: object, _: Any = None) -> str:
+    """What to say about a value that is no number."""
     return f"{shown(read)} is not a number{number_hint(read)}"
 
 
@@ -122,7 +132,7 @@ def _wrong_length(_: object, context: dict[str, Any]) -> str:
 
 
 def _wrong_choice(read: object, context: dict[str, Any]) -> str:
-    return _choice_or_elsewhere(read, re.findall(r"'([^']*)'", context["expected"]))
+    return choice_or_elsewhere(read, re.findall(r"'([^']*)'", context["expected"]))
 
 
 _FIELDS_OF_KINDS = {
@@ -138,7 +148,7 @@ _FIELDS_OF_KINDS = {
 """Where a scenario names an algorithm, by its kind."""
 
 
-def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
+def choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
     """What to say about a name that is none of the choices, but perhaps of another kind of algorithm."""
     name = read if isinstance(read, str) else ""
     kinds = [kind for kind in _FIELDS_OF_KINDS if name in declarations().get(kind, {})]
@@ -149,8 +159,8 @@ def _choice_or_elsewhere(read: object, choices: Sequence[str]) -> str:
     return f"{shown(read)} is {article} {noun}, for {field}; here there are {', '.join(map(quoted, choices))}"
 
 
-def _unknown_field(key: str, location: Location, model: type[Table], called: bool) -> str:
-    """A key that its table does not have; a parameter of another algorithm says whose it is."""
+def _unknown_field(key: str, location: Location, model: Any, called: bool) -> str:
+    """A key that its table does not have."""
     known = known_keys(model, location)
     table = _table_at(model, location)
     spellings: dict[str, str] = {}
@@ -161,48 +171,22 @@ def _unknown_field(key: str, location: Location, model: type[Table], called: boo
             return f"is another name of {quoted(twin)}, which is there, too; leave out one of the two"
         spellings = {name: name for name in names.values()} if location else names
         known = known if location else list(names.values())
-    if table is None or not issubclass(table, Algorithm):
-        return unknown_key(key, known, spellings)
-    kind, name = table.__module__.rpartition(".")[2], table.model_fields["algorithm"].default
-    found = owners(key, [kind]) or owners(key)
-    if not found:
-        return unknown_key(key, known)
-    listed = " and ".join(
-        f"{_listed([owner for other, owner in found if other == of])} ({of})"
-        for of in dict.fromkeys(of for of, _ in found)
-    )
-    own = [field for field in known if field != "algorithm"]
-    has = f"which has {', '.join(own)}" if own else "which has no parameters"
-    return f"is a parameter of {listed}; the {kind} here is {quoted(name)}, {has}"
+    return unknown_key(key, known, spellings)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
     """Names as a sentence has them: ``a, b and c``."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
-    """A table of an algorithm that has no name, or an unknown one."""
-    tags = re.findall(r"'<([^']*)>'", context.get("expected_tags", ""))
-    names = [tag for tag in tags if tag not in (NAME_ONLY, PYTHON)]
-    if "algorithm" in read:
-        return f"algorithm {_choice_or_elsewhere(read['algorithm'], names)}"
-    own = '; or "python": a class of yours' if PYTHON in tags else ""
-    return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}{own}'
 
 
 def _no_alternative(read: object, context: dict[str, Any]) -> str:
     """A table that is no alternative of its field."""
     chosen_by = context.get("discriminator", "")
-    if isinstance(read, Algorithm) and "by_algorithm" in chosen_by:
-        return _no_algorithm({"algorithm": read.algorithm}, context)
     key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
     if isinstance(read, Table):
         return f"{shown(read)} does not belong here; a table here has a {key}: {', '.join(choices)}"
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
-    if "by_algorithm" in chosen_by:
-        return _no_algorithm(read, context)
     if key in read:
         return f"{key} {unknown_choice(read[key], list(choices))}"
     return f"a table here needs the key {quoted(key)}: one of {', '.join(map(quoted, choices))}"
@@ -226,7 +210,7 @@ _MESSAGES: dict[str, str | Callable[[object, dict[str, Any]], str]] = {
     "bool_type": "{read} is neither true nor false",
     "int_type": "{read} is not a whole number",
     "int_from_float": "{read} is not a whole number",
-    "float_type": _wrong_number,
+    "float_type": wrong_number,
     "string_type": "{read} is not text; write it in double quotes",
     "string_too_short": "is empty",
     "string_unicode": f"{{read}} {HALF_CHARACTER}",
@@ -282,17 +266,22 @@ def _list_hint(location: Location) -> str:
     return _IN_BRACKETS
 
 
-def _purpose(model: type[BaseModel], location: Location) -> str:
-    """What the missing field is for: the first sentence of its description."""
+def _purpose_of(model: Any, location: Location) -> str:
+    """What the missing field is for."""
     table = _table_at(model, location[:-1])
     for name, field in table.model_fields.items() if table else ():
         if table and (field.alias or name) == location[-1] and (text := field_docstring(table, name)):
-            sentence = re.split(r"[.:;](?:\s|$)", " ".join(text.split()))[0].replace("``", '"')
-            return f" ({sentence[:1].lower()}{sentence[1:]})"
+            return purpose(text.replace("``", "`"))
     return ""
 
 
-def known_keys(model: type[BaseModel], location: Location) -> list[str]:
+def purpose(text: str) -> str:
+    """What a field is for, in brackets: the first sentence of its description."""
+    sentence = re.split(r"[.:;](?:\s|$)", " ".join(text.split()))[0].replace("`", '"')
+    return f" ({sentence[:1].lower()}{sentence[1:]})"
+
+
+def known_keys(model: Any, location: Location) -> list[str]:
     """Keys of the table at a location, as the scenario writes them."""
     table = _table_at(model, location)
     return [field.alias or name for name, field in table.model_fields.items()] if table else []
@@ -303,7 +292,7 @@ def called_names(model: type[Table]) -> list[str]:
     return list(model.model_fields)
 
 
-def _table_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
+def _table_at(model: Any, location: Location) -> type[BaseModel] | None:
     """The table that an error's location leads to, None where that is not a table."""
     annotation: Any = model
     for part in location:
@@ -329,14 +318,27 @@ def field_of(annotation: Any, key: str, *, by_name: bool = False) -> Any:
     for choice in alternatives(annotation):
         if get_origin(choice) is dict:
             return get_args(choice)[1]
-        if isinstance(choice, type) and issubclass(choice, BaseModel):
-            for name, field in choice.model_fields.items():
-                if (field.alias or name) == key or (by_name and name == key):
-                    # pydantic keeps the metadata of an Annotated apart from its type.
-                    return (
-                        Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-                    )
+        if key in (fields := fields_of(choice, by_name=by_name)):
+            return fields[key]
     return None
+
+
+def fields_of(kind: Any, *, by_name: bool = False) -> dict[str, Any]:
+    """The types of a table's fields by their keys, or by their attributes, too; none for what is no table."""
+    if not isinstance(kind, type):
+        return {}
+    if issubclass(kind, Record):
+        hints = get_type_hints(kind, include_extras=True)
+        return {name: hints[name] for name in field_names(kind)}
+    if not issubclass(kind, BaseModel):
+        return {}
+    named = kind.model_fields if by_name else {}
+    fields = {**named, **{field.alias or name: field for name, field in kind.model_fields.items()}}
+    # pydantic keeps the metadata of an Annotated apart from its type.
+    return {
+        key: Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        for key, field in fields.items()
+    }
 
 
 def alternatives(annotation: Any) -> Iterator[Any]:

@@ -20,8 +20,9 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from anabranch import _core
-from anabranch.scenario.algorithm import Algorithm, configuration, declarations
+from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.loss import Loss as LossModel
+from anabranch.scenario.choice import Algorithm, configuration
 from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (

@@ -10,8 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Discriminator, Tag
 
 from anabranch import _core
-from anabranch.scenario.algorithm import Algorithm, configuration, declarations, parameters
+from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms import queue as disciplines
+from anabranch.scenario.choice import Algorithm, configuration, parameters
 from anabranch.scenario.limit import Limit
 from anabranch.scenario.quantity import PacketCount, quoted, shown
 from anabranch.scenario.table import alternative, refuse

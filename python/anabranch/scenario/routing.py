@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag, model_validator
 
 from anabranch import _core
-from anabranch.scenario.algorithm import Own, declarations, name_of, parameters
+from anabranch.scenario.algorithm import Own, declarations, name_of
 from anabranch.scenario.algorithms.load_balancing import LoadBalancing
 from anabranch.scenario.algorithms.scheme import Metric, Scheme
+from anabranch.scenario.choice import parameters
 from anabranch.scenario.demand import Demand
 from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import refuse_moved

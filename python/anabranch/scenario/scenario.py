@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.document import Document
 from anabranch.scenario.event import Event
@@ -242,4 +243,6 @@ def _plain(value: Any) -> Any:
     """A value as a file has it; tables such as :class:`Routing` may be given as they are."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    if isinstance(value, Algorithm):
+        return value.data(given_only=True)
     return [_plain(entry) for entry in value] if isinstance(value, list) else value

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 from anabranch.errors import ConsentError
-from anabranch.scenario.algorithm import Own, resolved
-from anabranch.scenario.controller import BY_SUBFLOW
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.algorithms.application import SubflowRoundRobinApplication
+from anabranch.scenario.algorithms.load_balancing import AnyLoadBalancing, Flow
+from anabranch.scenario.algorithms.path_manager import Fullmesh, Ndiffports
+from anabranch.scenario.algorithms.protocol import MptcpProtocol
+from anabranch.scenario.algorithms.scheme import AnyScheme, Semper, Shortest
+from anabranch.scenario.choice import leaf
+from anabranch.scenario.controller import BY_SUBFLOW, Controller
 from anabranch.scenario.event import Event
+from anabranch.scenario.leaves import (
+    CapacityChange,
+    CapturePoint,
+    Change,
+    DelayChange,
+    HostCapturePoint,
+    LinkCapturePoint,
+    LinksChange,
+    LossChange,
+    NodeChange,
+)
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.addresses import Addresses, address_changes
 from anabranch.setup.controller import ResolvedController
-from anabranch.setup.demand import demand_setup, planner_setup
+from anabranch.setup.demand import demand_setup, planner_setup, scheme_leaf
 from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.given import given_routes
 from anabranch.setup.model import (
@@ -27,12 +42,11 @@ from anabranch.setup.model import (
     ProbeSetup,
     RoutingSetup,
     Setup,
-    Tagged,
     TransportSetup,
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup, router_setups
 from anabranch.setup.own import Needed, OwnCode
-from anabranch.setup.own_routes import TrafficRoutes, core_scheme
+from anabranch.setup.own_routes import TrafficRoutes
 from anabranch.setup.problems import Problems
 from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
@@ -100,7 +114,7 @@ def resolve_names(scenario: Scenario, needed: Needed = Needed.NOTHING) -> tuple[
     _check_series(scenario.run_settings, series, len(network.links), problems)
     planner = planner_setup(scenario.routing, own)
     if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
-        planner["given"] = given
+        planner = replace(planner, given=given)
     spread = _spread(scenario, own, network)
     _check_end(scenario.run_settings, connections, problems)
     problems.raise_if_any()
@@ -155,27 +169,32 @@ def agree(scenario: Scenario, needed: Needed) -> Agreement | None:
     return found
 
 
-def _spread(scenario: Scenario, own: OwnCode, network: ResolvedNetwork) -> Tagged:
+def _spread(scenario: Scenario, own: OwnCode, network: ResolvedNetwork) -> AnyLoadBalancing:
     """The load balancing, with its parameters or as a class of the user's own."""
     chosen = scenario.routing.load_balancing
     if isinstance(chosen, Own):
-        return own.balancer(chosen, network.links)
+        # Where something is wrong with the class, which has been noted, another one stands in its place.
+        return own.balancer(chosen, network.links) or Flow()
     # With a controller there is none of the scenario's.
-    return resolved("load_balancing", "flow" if scenario.controller is not None else chosen)
+    found: AnyLoadBalancing = leaf("load_balancing", "flow" if scenario.controller is not None else chosen)
+    return found
 
 
-def _routing(scenario: Scenario, spread: Tagged) -> RoutingSetup:
+def _routing(scenario: Scenario, spread: AnyLoadBalancing) -> RoutingSetup:
     routing = scenario.routing
-    if scenario.controller is not None:
-        # What the controller will find where no link is down; nobody forwards by it.
-        scheme: dict[str, Any] = {"algorithm": "shortest"}
-        application = scenario.controller.application
-        if not isinstance(application, Own) and scenario.controller.application_name == BY_SUBFLOW:
-            scheme = {**resolved("application", application), "algorithm": "semper"}
-        metric = scenario.controller.path_metric()
-        routing = Routing.model_validate({"scheme": scheme, "metric": metric, "reaction": routing.reaction})
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    return RoutingSetup(None if routing.planned else core_scheme(routing), spread, reaction)
+    if scenario.controller is not None:
+        return RoutingSetup(_found_by(scenario.controller), spread, reaction)
+    return RoutingSetup(None if routing.planned else scheme_leaf(routing), spread, reaction)
+
+
+def _found_by(controller: Controller) -> AnyScheme:
+    """What a controller will find where no link is down; nobody forwards by it."""
+    metric, application = controller.path_metric(), controller.application
+    if controller.application_name != BY_SUBFLOW or isinstance(application, Own):
+        return Shortest.filled({"metric": metric})
+    k = application.k if isinstance(application, SubflowRoundRobinApplication) else None
+    return Semper.filled({"metric": metric, "k": k})
 
 
 def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:
@@ -196,19 +215,23 @@ def _check_end(run: Run, flows: FlowColumns, problems: Problems) -> None:
 
 def _subflows(flows: FlowColumns, transports: list[TransportSetup], network: ResolvedNetwork) -> int:
     """Most subflows of all multipath flows together."""
-    if not any("path_manager" in transport.config for transport in transports):
+    if not any(isinstance(transport.config, MptcpProtocol) for transport in transports):
         return 0
     outward = Counter(link.origin for link in network.links)
     inward = Counter(link.to for link in network.links)
 
     def most(origin: int, to: int, transport: int) -> int:
-        manager = transports[transport].config.get("path_manager")
-        if manager is None:
+        config = transports[transport].config
+        if not isinstance(config, MptcpProtocol):
             return 0
         pairs = min(outward[origin] * inward[to], _MOST_SUBFLOWS)
-        if manager["algorithm"] == "fullmesh":
-            return pairs
-        return max(int(manager.get("subflows", 1)), pairs if manager.get("by_interfaces") else 0)
+        match config.path_manager:
+            case Fullmesh():
+                return pairs
+            case Ndiffports(subflows=subflows, by_interfaces=by_interfaces):
+                return max(subflows, pairs if by_interfaces else 0)
+            case _:
+                return 1
 
     columns = (flows.origin.tolist(), flows.to.tolist(), flows.transport.tolist())
     return sum(map(most, *columns))
@@ -227,7 +250,7 @@ def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
         )
 
 
-def changes_of(event: Event, place: str, network: ResolvedNetwork, setup: Setup) -> list[Tagged]:
+def changes_of(event: Event, place: str, network: ResolvedNetwork, setup: Setup) -> list[Change]:
     """What changes with an event, whenever it is, as the engine reads it.
 
     Args:
@@ -250,24 +273,24 @@ def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetu
     if event.node is not None:
         node = network.node(event.node, f"{place}.node")
         up = event.state == "up"
-        return [] if node is None else [EventSetup(at, {"kind": "node", "node": node, "up": up})]
+        return [] if node is None else [EventSetup(at, NodeChange(node=node, up=up))]
     if event.address is not None:
         return [EventSetup(at, change) for change in address_changes(event, place, network)]
     assert event.link is not None  # noqa: S101 - the event demands one of them
     links = network.links_between(event.link, event, f"{place}.link")
-    changes: list[Tagged] = []
+    changes: list[Change] = []
     if event.capacity is not None:
         network.check_capacity(event.capacity, f"{place}.capacity")
-        changes.append({"kind": "capacity", "links": links, "capacity": int(event.capacity)})
+        changes.append(CapacityChange(links=links, capacity=int(event.capacity)))
     if event.delay is not None:
-        changes.append({"kind": "delay", "links": links, "delay": int(event.delay)})
+        changes.append(DelayChange(links=links, delay=int(event.delay)))
     if event.loss is not None:
-        changes.append({"kind": "loss", "links": links, "loss": loss_setup(event.loss)})
+        changes.append(LossChange(links=links, loss=loss_setup(event.loss)))
     if event.queue is not None:
         changes += network.queue_changes(links, event.queue, event.capacity, f"{place}.queue")
     if event.state is not None:
         # Last: a link that comes up comes up with its new capacity.
-        changes.append({"kind": "links", "links": links, "up": event.state == "up"})
+        changes.append(LinksChange(links=links, up=event.state == "up"))
     return [EventSetup(at, change) for change in changes]
 
 
@@ -282,14 +305,14 @@ def _captures(captures: list[Capture], network: ResolvedNetwork, problems: Probl
                 f"{quoted(capture.file)} is the file of capture[{files[capture.file]}] as well",
             )
         files[capture.file] = number
-        at: Tagged | None = None
+        at: CapturePoint | None = None
         if capture.link is not None:
             selector = LinkSelector(index=capture.index, direction="forward")
             found = network.links_between(capture.link, selector, f"{place}.link")
-            at = {"link": found[0]} if found else None
+            at = LinkCapturePoint(link=found[0]) if found else None
         elif capture.host is not None:
             host = network.node(capture.host, f"{place}.host")
-            at = None if host is None else {"host": host}
+            at = None if host is None else HostCapturePoint(host=host)
         if at is not None:
             setups.append(CaptureSetup(capture.file, at, int(capture.snap_length or 0)))
     return setups

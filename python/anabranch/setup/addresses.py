@@ -6,24 +6,26 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
+from anabranch.scenario.algorithms.protocol import MptcpProtocol
 from anabranch.scenario.event import Event
+from anabranch.scenario.leaves import AddressChange, BackupChange
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.flow_columns import FlowSetup
-from anabranch.setup.model import Tagged, TransportSetup
+from anabranch.setup.model import TransportSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 
 
-def address_changes(event: Event, place: str, network: ResolvedNetwork) -> list[Tagged]:
+def address_changes(event: Event, place: str, network: ResolvedNetwork) -> list[AddressChange | BackupChange]:
     """What changes with an event about an address, as the engine reads it; an unknown one is noted."""
-    changes: list[Tagged] = []
+    changes: list[AddressChange | BackupChange] = []
     for link in _links(event, place, network):
         if event.backup is not None:
-            changes.append({"kind": "backup", "link": link, "backup": event.backup})
+            changes.append(BackupChange(link=link, backup=event.backup))
         if event.state is not None:
             # Last: an address that comes up comes up with its new priority.
-            changes.append({"kind": "address", "link": link, "up": event.state == "up"})
+            changes.append(AddressChange(link=link, up=event.state == "up"))
     return changes
 
 
@@ -121,5 +123,5 @@ class Addresses:
 
 def _manager(transport: TransportSetup) -> str | None:
     """The path manager of a transport; None for one that is not multipath."""
-    manager: Tagged = transport.config.get("path_manager", {})
-    return manager.get("algorithm")
+    config = transport.config
+    return config.path_manager.algorithm if isinstance(config, MptcpProtocol) else None

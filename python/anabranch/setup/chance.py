@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.algorithms.loss import NoneLoss
+from anabranch.scenario.algorithms.protocol import AnyProtocol
+from anabranch.scenario.algorithms.queue import Codel, Fifo, Threshold
+from anabranch.scenario.algorithms.scheme import Shortest
 from anabranch.scenario.controller import BY_SUBFLOW
-from anabranch.setup.model import Setup, Tagged
+from anabranch.scenario.leaves import (
+    ConstantVariate,
+    ControllerSetup,
+    LossChange,
+    MessagesSource,
+    QueueChange,
+)
+from anabranch.setup.model import Setup, tcp_of
 
-_SURE_QUEUES = ("fifo", "threshold", "codel")
+_SURE_QUEUES = (Fifo, Threshold, Codel)
 """Disciplines that draw nothing, and hash nothing."""
 _DRAWING_CONTROLS = ("bbr", "bbr3", PYTHON)
 """Congestion controls that draw when they probe, or may do so."""
@@ -26,18 +37,19 @@ def is_noisy(setup: Setup) -> bool:
     """Whether packets meet chance under way: in a link, a queue, an application or BBR's phase."""
     changes = [event.change for event in setup.events]
     losses = [link.loss for link in setup.links]
-    losses += [change["loss"] for change in changes if "loss" in change]
+    losses += [change.loss for change in changes if isinstance(change, LossChange)]
     disciplines = [link.queue.discipline for link in setup.links]
-    disciplines += [change["queue"]["discipline"] for change in changes if "queue" in change]
+    disciplines += [change.queue.discipline for change in changes if isinstance(change, QueueChange)]
     sources = [entry.source for entry in setup.flows.entries]
-    drawn = [source[part] for source in sources for part in ("size", "gap") if part in source]
+    messages = [source for source in sources if isinstance(source, MessagesSource)]
+    drawn = [variate for source in messages for variate in (source.size, source.gap)]
     drawn += [host.processing_delay for host in setup.hosts if host.processing_delay]
     drawn += [router.processing_delay for router in setup.routers]
     return (
         any(link.jitter is not None for link in setup.links)
-        or any(loss["algorithm"] != "none" for loss in losses)
-        or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
-        or any(variate["distribution"] != "constant" for variate in drawn)
+        or not all(isinstance(loss, NoneLoss) for loss in losses)
+        or not all(isinstance(discipline, _SURE_QUEUES) for discipline in disciplines)
+        or not all(isinstance(variate, ConstantVariate) for variate in drawn)
         or any(_control(transport.config) in _DRAWING_CONTROLS for transport in setup.transports)
     )
 
@@ -52,34 +64,34 @@ def may_differ(setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
         has_single_paths: whether the plan has one path for each pair; called if nothing else tells.
     """
     if is_noisy(setup) or any(
-        transport.config["algorithm"] not in _SURE_TRANSPORTS for transport in setup.transports
+        transport.config.algorithm not in _SURE_TRANSPORTS for transport in setup.transports
     ):
         return True
     if setup.controller is not None:
         return _may_differ_under(setup.controller, setup, has_single_paths)
-    if setup.routing.load_balancing["algorithm"] in _SURE_BALANCERS:
+    if setup.routing.load_balancing.algorithm in _SURE_BALANCERS:
         return False
-    schemes = [(scheme or {}).get("algorithm") for scheme in (setup.routing.scheme, *setup.routing.others)]
-    if all(scheme == "shortest" for scheme in schemes):
+    if all(isinstance(scheme, Shortest) for scheme in (setup.routing.scheme, *setup.routing.others)):
         return False
     # After an event there may be other paths, and a planner may take minutes.
     is_planned = setup.planner is not None or any(own.planner for own in setup.own_routes)
     return bool(setup.events) or is_planned or not has_single_paths()
 
 
-def _may_differ_under(controller: Tagged, setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
+def _may_differ_under(
+    controller: ControllerSetup, setup: Setup, has_single_paths: Callable[[], bool]
+) -> bool:
     """The same under a controller."""
-    delay = controller.get("processing_delay")
-    if delay is not None and delay["distribution"] != "constant":
+    if not isinstance(controller.processing_delay, ConstantVariate | None):
         return True
-    application = controller["application"]["algorithm"]
+    application = controller.application.algorithm
     if application in _SURE_ALONG_ONE_PATH:
         # After an event there may be other paths.
         return bool(setup.events) or not has_single_paths()
     return application not in _SURE_APPLICATIONS
 
 
-def _control(config: Tagged) -> str | None:
+def _control(config: AnyProtocol) -> str | None:
     """Name of a transport's congestion control; that of its subflows where it has some."""
-    control: Tagged = config.get("tcp", config).get("congestion_control", {})
-    return control.get("algorithm")
+    tcp = tcp_of(config)
+    return None if tcp is None else tcp.congestion_control.algorithm

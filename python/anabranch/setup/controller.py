@@ -6,19 +6,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.algorithm import Own, core_value, resolved
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.algorithms.application import AnyApplication, Forwarding
+from anabranch.scenario.algorithms.scheme import Metric
+from anabranch.scenario.choice import leaf
 from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller, FlowTable
+from anabranch.scenario.leaves import ControllerSetup, FlowTableSetup
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import as_core
-from anabranch.setup.model import Tagged, TransportSetup
+from anabranch.setup.draws import variate
+from anabranch.setup.model import TransportSetup
 from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
 from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 from anabranch.topology import TopologyLink
 
-_UNLIMITED: Tagged = {"queue": "unlimited"}
+_UNLIMITED = {"queue": "unlimited"}
 """A control link loses nothing unless somebody says so."""
 
 
@@ -36,9 +41,9 @@ class ResolvedController:
         self._problems = problems
         self._table = scenario.controller
         self._measuring: list[int] = []
-        self._metrics: list[tuple[int, str]] = []
-        self.setup: Tagged | None = None
-        """As the core reads it (``ControllerSetup`` in crates/engine/src/setup.rs); None without one."""
+        self._metrics: list[tuple[int, Metric]] = []
+        self.setup: ControllerSetup | None = None
+        """None without one."""
         if self._table is None:
             return
         # How long routing takes to notice a change is how long the controller does.
@@ -54,24 +59,22 @@ class ResolvedController:
             self._lay_apart(self._table, switches)
         else:
             self._lay_in_band(self._table, node, switches)
+        application = self._application(self._table, own)
         # Flows with metrics of their own are filled in as they are made.
-        self.setup = _setup(self._table, self._application(self._table, own), node, switches) | {
-            "flow_metrics": self._metrics
-        }
+        self.setup = _setup(self._table, application, (node, switches), self._metrics)
 
-    def _application(self, table: Controller, own: OwnCode) -> Tagged:
-        """The application as the core reads it; what is wrong with a class is noted."""
+    def _application(self, table: Controller, own: OwnCode) -> AnyApplication:
+        """The application with its parameters; what is wrong with a class is noted."""
         if isinstance(table.application, Own):
-            return own.application(table.application)
-        application: Tagged = resolved("application", table.application)
-        if table.application_name == "tcpbp":
-            # Filled as the flows are made.
-            application["measuring"] = self._measuring
+            return own.application(table.application) or Forwarding()
+        # Filled as the flows are made.
+        measuring = {"measuring": self._measuring} if table.application_name == "tcpbp" else {}
+        application: AnyApplication = leaf("application", table.application, **measuring)
         return application
 
     def check_transport(self, transport: TransportSetup, place: str) -> None:
         """Notes a transport of a flow that the controller, or its absence, does not serve."""
-        protocol = transport.config["algorithm"]
+        protocol = transport.config.algorithm
         application = None if self._table is None else self._table.application_name
         if protocol == "sdn-paced" and application != "sdn-paced":
             remedy = (
@@ -100,7 +103,7 @@ class ResolvedController:
         """These flows measure the link between their ends, where the controller looks at that."""
         self._measuring.extend(flows)
 
-    def go_by(self, flows: Iterable[int], metric: str) -> None:
+    def go_by(self, flows: Iterable[int], metric: Metric) -> None:
         """These flows go by a metric of their own, where the application has paths by metrics."""
         if self._table is not None and self._table.application_name == BY_SUBFLOW:
             self._problems.add(
@@ -207,15 +210,24 @@ def _wire(switch: str, settings: dict[str, Any]) -> Wire:
     return Wire(TopologyLink(CONTROLLER_NAME, switch), settings, dict(settings), "controller.links")
 
 
-def _setup(table: Controller, application: Tagged, node: int, switches: list[int]) -> Tagged:
-    return {
-        "node": node,
-        "switches": switches,
-        "channel": table.channel,
-        "application": application,
-        "metric": table.path_metric(),
-        "table": {name: core_value(getattr(table.table, name)) for name in FlowTable.model_fields},
-        "linger": int(table.linger),
-        "processing_delay": None if table.processing_delay is None else as_core(table.processing_delay),
-        "statistics_interval": core_value(table.polling()),
-    }
+def _setup(
+    table: Controller,
+    application: AnyApplication,
+    places: tuple[int, list[int]],
+    metrics: list[tuple[int, Metric]],
+) -> ControllerSetup:
+    node, switches = places
+    delay, polling = table.processing_delay, table.polling()
+    entries = {name: core_value(getattr(table.table, name)) for name in FlowTable.model_fields}
+    return ControllerSetup(
+        node=node,
+        switches=switches,
+        channel=table.channel,
+        application=application,
+        metric=table.path_metric(),
+        table=FlowTableSetup(**entries),
+        linger=int(table.linger),
+        processing_delay=None if delay is None else variate(delay),
+        statistics_interval=None if polling is None else int(polling),
+        flow_metrics=metrics,
+    )

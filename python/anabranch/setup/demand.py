@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anabranch.scenario.algorithm import Own
+from anabranch.scenario.algorithms.scheme import AnyScheme
+from anabranch.scenario.choice import leaf
 from anabranch.scenario.demand import PairRates
+from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import RouteChoice
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.model import DemandSetup, Tagged
+from anabranch.setup.model import DemandSetup, PlannerSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own import OwnCode
 from anabranch.setup.pair_rates import PairRateReader
@@ -20,11 +23,20 @@ _PLACE = "routing.demand"
 _MOST_ROUTERS = 2000
 
 
-def planner_setup(routing: RouteChoice, own: OwnCode, place: str = "routing") -> Tagged | None:
-    """The planner of a scheme with its parameters in base units; None where the core plans."""
+def planner_setup(routing: RouteChoice, own: OwnCode, place: str = "routing") -> PlannerSetup | None:
+    """The planner of a scheme; None where the core plans, or if something is wrong, which is noted."""
     if isinstance(routing.scheme, Own):
-        return own.scheme(routing.scheme, f"{place}.scheme")
-    return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
+        scheme = own.scheme(routing.scheme, f"{place}.scheme")
+        return None if scheme is None else PlannerSetup(scheme)
+    return PlannerSetup(scheme_leaf(routing)) if routing.planned else None
+
+
+def scheme_leaf(routing: RouteChoice) -> AnyScheme:
+    """The scheme of the program's own as a setup has it, with its metric and its limits."""
+    assert not isinstance(routing.scheme, Own)  # noqa: S101 - the caller has seen it
+    limits = {} if routing.limits is None else {"limits": PathLimitsSetup(**routing.limits)}
+    found: AnyScheme = leaf("scheme", routing.scheme, metric=routing.metric, **limits)
+    return found
 
 
 def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> DemandSetup | None:

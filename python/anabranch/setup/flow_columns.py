@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic_core import to_json
 
+from anabranch.scenario.leaves import SizedSource
+from anabranch.scenario.record import Record
+
 if TYPE_CHECKING:
-    from anabranch.setup.model import Tagged
+    from anabranch.scenario.leaves import ReadingSetup, Source
 
 NEVER = 2**64 - 1
 """In the place of a stop that never comes."""
@@ -37,10 +40,10 @@ class FlowSetup:
     transport: int
     routing: int
     """Place of its routes: 0 for those of ``[routing]``, n for number n - 1 of ``Setup.own_routes``."""
-    source: Tagged
+    source: Source
     start: int
     stop: int | None
-    reads: Tagged | None = None
+    reads: ReadingSetup | None = None
     """How its receiving application reads; None: at once."""
 
 
@@ -51,11 +54,11 @@ class EntrySetup:
     name: str
     """A flow has this name, a dot, and its number."""
     transport: int
-    source: Tagged
+    source: Source
     """What applications send; of a size only that there is one."""
     routing: int = 0
     """As that of a :class:`FlowSetup`."""
-    reads: Tagged | None = None
+    reads: ReadingSetup | None = None
     """As that of a :class:`FlowSetup`."""
 
 
@@ -128,7 +131,7 @@ class FlowColumns(Sequence[FlowSetup]):
         columns = (getattr(self, name)[which].tolist() for name in _COLUMNS)
         for index, number, origin, to, size, start, stop in zip(*columns, strict=True):
             entry = self.entries[index]
-            source = {**entry.source, "bytes": size} if entry.source["kind"] == "sized" else entry.source
+            source = SizedSource(bytes=size) if isinstance(entry.source, SizedSource) else entry.source
             name = f"{entry.name}.{number}"
             end = None if stop == NEVER else stop
             ends = (origin, to, entry.transport, entry.routing)
@@ -146,7 +149,7 @@ class FlowColumns(Sequence[FlowSetup]):
     @property
     def can_complete(self) -> NDArray[np.bool_]:
         """Whether the stream of each flow has an end: a size, or a time to stop at."""
-        sized = np.array([entry.source["kind"] == "sized" for entry in self.entries], dtype=np.bool_)
+        sized = np.array([isinstance(entry.source, SizedSource) for entry in self.entries], dtype=np.bool_)
         ends: NDArray[np.bool_] = self.stop != NEVER
         return ends | sized[self.entry] if len(self) else ends
 
@@ -185,9 +188,9 @@ class FlowColumns(Sequence[FlowSetup]):
         first, last = np.searchsorted(pairs, [code := pair_code(origin, to), code + np.uint64(1)])
         return Counter(self.entries[entry].transport for entry in self.entry[order[first:last]].tolist())
 
-    def pairs_with(self, kind: str) -> list[tuple[int, int, int]]:
-        """The pairs with flows whose source is of a kind, and how many; those of the first flows first."""
-        of_kind = np.array([entry.source["kind"] == kind for entry in self.entries], dtype=bool)[self.entry]
+    def pairs_with(self, kind: type[Source]) -> list[tuple[int, int, int]]:
+        """The pairs with flows whose source is of a class, and how many; those of the first flows first."""
+        of_kind = np.array([isinstance(entry.source, kind) for entry in self.entries], dtype=bool)[self.entry]
         pairs, first, counts = np.unique(self.pairs[of_kind], return_index=True, return_counts=True)
         order = np.argsort(first)
         return [
@@ -198,4 +201,7 @@ class FlowColumns(Sequence[FlowSetup]):
     def core(self) -> dict[str, Any]:
         """As the core takes them."""
         columns = {"from" if name == "origin" else name: getattr(self, name) for name in _COLUMNS}
-        return {"entries": to_json(list(self.entries), inf_nan_mode="constants").decode(), **columns}
+        return {
+            "entries": to_json(list(self.entries), inf_nan_mode="constants", fallback=Record.core).decode(),
+            **columns,
+        }

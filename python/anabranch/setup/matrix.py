@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.scenario.demand import Matrix
+from anabranch.scenario.leaves import ExponentialVariate
 from anabranch.setup.draws import UNIT_INTERVAL, Draws
 from anabranch.setup.model import DemandSetup
 from anabranch.setup.network import ResolvedNetwork
@@ -81,7 +82,7 @@ class Matrices:
     def _gravity(self, matrix: Matrix, name: str) -> MatrixRates | None:
         hosts = self._network.hosts
         if matrix.weights == "exponential":
-            unit = {"distribution": "exponential", "mean": 1.0}
+            unit = ExponentialVariate(mean=1.0)
             out, into = (self._draws.many(unit, name, f"matrix {side}", len(hosts)) for side in ("out", "in"))
         else:
             capacity = np.zeros((2, len(self._network.nodes)))

@@ -15,14 +15,26 @@ from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from anabranch import _core
+from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, TcpProtocol
+from anabranch.scenario.leaves import (
+    CapturePoint,
+    Change,
+    ControllerSetup,
+    DatagramSource,
+    PlaceSetup,
+    QueueSetup,
+    Variate,
+)
+from anabranch.scenario.record import Record
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
 if TYPE_CHECKING:
     from anabranch.own.check import Chosen
+    from anabranch.scenario.algorithms.load_balancing import AnyLoadBalancing
+    from anabranch.scenario.algorithms.loss import AnyLoss
+    from anabranch.scenario.algorithms.scheme import AnyScheme
     from anabranch.scenario.provenance import Agreement
-
-Tagged = dict[str, Any]
-"""One of several forms, told apart by a key such as ``algorithm`` or ``kind``."""
+    from anabranch.setup.given import GivenRoutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +50,7 @@ class NodeSetup:
     """A node; its id is its index."""
 
     name: str
-    place: dict[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class QueueSetup:
-    """The queue in front of a link."""
-
-    limit: Tagged
-    """Room for waiting packets: ``packets`` and ``bytes``, None where there is no such bound."""
-    discipline: Tagged
-    """The discipline by ``algorithm``, with its parameters."""
+    place: PlaceSetup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class LinkSetup:
     name: str
     capacity: int
     delay: int
-    jitter: Tagged | None
-    loss: Tagged
+    jitter: Variate | None
+    loss: AnyLoss
     queue: QueueSetup
     weight: int | None = None
     """Cost where routes go by ``weight``."""
@@ -74,7 +76,7 @@ class HostSetup:
     node: int
     offload: int
     """Most segments that it hands to the network as one train."""
-    processing_delay: Tagged | None
+    processing_delay: Variate | None
     """Until it looks at a packet that has come for it, in picoseconds."""
 
 
@@ -83,7 +85,7 @@ class RouterSetup:
     """What a node takes to pass a packet on."""
 
     node: int
-    processing_delay: Tagged
+    processing_delay: Variate
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,14 @@ class TransportSetup:
     """A transport under the name that the scenario gives it."""
 
     name: str
-    config: dict[str, Any]
+    config: AnyProtocol
+
+
+def tcp_of(config: AnyProtocol) -> TcpProtocol | None:
+    """The TCP of a protocol: its own, or that of its subflows; None for one without TCP."""
+    if isinstance(config, MptcpProtocol):
+        return config.tcp
+    return config if isinstance(config, TcpProtocol) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +110,7 @@ class DatagramSetup:
     name: str
     origin: int
     to: int
-    source: Tagged
-    """``ping`` with ``interval``, or ``udp`` with ``rate``."""
+    source: DatagramSource
     packet_bytes: int
     start: int
     stop: int | None
@@ -115,7 +123,7 @@ class EventSetup:
     """A change of the network."""
 
     at: int
-    change: Tagged
+    change: Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class CaptureSetup:
     """Packets written to a file."""
 
     file: str
-    at: Tagged
+    at: CapturePoint
     snap_length: int
 
 
@@ -131,11 +139,30 @@ class CaptureSetup:
 class RoutingSetup:
     """How routes are chosen and packets spread."""
 
-    scheme: Tagged | None
-    load_balancing: Tagged
+    scheme: AnyScheme | None
+    load_balancing: AnyLoadBalancing
     reaction: int | None
-    others: list[Tagged | None] = field(default_factory=list)
+    others: list[AnyScheme | None] = field(default_factory=list)
     """The schemes of flows with routes of their own; None where a planner makes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnScheme:
+    """A routing scheme of the user's own."""
+
+    code: Chosen | NotLoaded
+    agreement: Agreement = field(compare=False)
+    """What may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerSetup:
+    """The planner that makes a plan."""
+
+    scheme: AnyScheme | OwnScheme
+    """Its scheme, with all parameters, metric and limits among them."""
+    given: GivenRoutes | None = None
+    """The routes of the scheme ``given``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +175,7 @@ class OwnRoutes:
     """Names of the entries that go by them."""
     scheme: str
     metric: str
-    planner: Tagged | None
+    planner: PlannerSetup | None
     """As :attr:`Setup.planner`."""
 
 
@@ -211,10 +238,9 @@ class Setup:
     routing: RoutingSetup
     probes: ProbeSetup
     captures: list[CaptureSetup]
-    controller: Tagged | None = None
-    planner: Tagged | None = None
-    """The planner that makes the plan, by name, with its parameters; None where the core's scheme does. The
-    engine does not see it."""
+    controller: ControllerSetup | None = None
+    planner: PlannerSetup | None = None
+    """The planner that makes the plan; None where the core's scheme does. The engine does not see it."""
     demand: DemandSetup | None = None
     """Bounds of the traffic, where the scenario gives some. The engine does not see them."""
     own_routes: tuple[OwnRoutes, ...] = ()
@@ -293,15 +319,17 @@ def _names(kind: type) -> tuple[tuple[str, str], ...]:
     return tuple((entry.name, "from" if entry.name == "origin" else entry.name) for entry in fields(kind))
 
 
-_LEAVES = frozenset({int, float, str, bool, type(None), dict})
+_PLAIN = frozenset({int, float, str, bool, type(None)})
 """What is plain data already, as most values of a setup are; a study makes a setup for each run."""
 
 
 def _plain(value: Any) -> Any:
-    """Tables as dictionaries; what is below them is plain data already and is not copied."""
+    """Tables as dictionaries; what records give the core is not copied."""
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
+    if isinstance(value, Record):
+        return value.core()
     if names := _names(value.__class__):
         values = ((name, getattr(value, entry)) for entry, name in names)
-        return {name: field if field.__class__ in _LEAVES else _plain(field) for name, field in values}
+        return {name: field if field.__class__ in _PLAIN else _plain(field) for name, field in values}
     return value

@@ -6,9 +6,12 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from anabranch.scenario.algorithm import Algorithm, core_value, resolved
+from anabranch.scenario.algorithms.loss import AnyLoss, Bernoulli
+from anabranch.scenario.choice import Algorithm, leaf
+from anabranch.scenario.leaves import PlaceSetup, QueueChange, QueueSetup
 from anabranch.scenario.network import (
     MOST_WEIGHT,
     DistanceDelay,
@@ -22,10 +25,11 @@ from anabranch.scenario.network import (
     RouterSettings,
 )
 from anabranch.scenario.quantity import SegmentCount, Span, Speed, quoted
+from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import Uniform, as_core
-from anabranch.setup.draws import Draws
-from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, RouterSetup, Tagged
+from anabranch.scenario.variate import Uniform
+from anabranch.setup.draws import Draws, variate
+from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, RouterSetup
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import Unsized, products_of, queue_setup, with_rtt
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
@@ -70,7 +74,7 @@ def _given(
     def said(settings: HostSettings | RouterSettings) -> dict[str, Any]:
         values = {name: getattr(settings, name) for name in type(everywhere).model_fields}
         return {
-            name: int(value) if isinstance(value, SegmentCount) else as_core(value)
+            name: int(value) if isinstance(value, SegmentCount) else variate(value)
             for name, value in values.items()
             if value is not None
         }
@@ -129,6 +133,8 @@ class ResolvedNetwork:
         self.unsized_queues: list[Unsized] = []
         """Queues whose room depends on the flows."""
         self._between: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._queues: dict[tuple[int, int], tuple[object, QueueSetup]] = {}
+        """What the links with one queue of the scenario, by its identity, and one capacity have in common."""
         self._missing: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.controller: int | None = None
         """The node that is the SDN controller; None where there is none."""
@@ -207,17 +213,14 @@ class ResolvedNetwork:
 
     def queue_changes(
         self, links: list[int], queue: object, capacity: int | None, place: str
-    ) -> list[Tagged]:
+    ) -> list[QueueChange]:
         """Changes of links to a queue, each at its capacity or at a new one; room without a size is noted."""
         if products := products_of(queue):
             reason = f"{quoted(products[0])} needs a round-trip time here; {with_rtt(products[0])}"
             self.problems.add(place, reason)
             return []
         setups = ((link, queue_setup(queue, capacity or self.links[link].capacity)) for link in links)
-        return [
-            {"kind": "queue", "links": [link], "queue": {"limit": to.limit, "discipline": to.discipline}}
-            for link, to in setups
-        ]
+        return [QueueChange(links=[link], queue=to) for link, to in setups]
 
     def _no_link(self, a: int, b: int, index: int | None) -> str:
         names = (quoted(self.nodes[a].name), quoted(self.nodes[b].name))
@@ -333,15 +336,17 @@ class ResolvedNetwork:
         queue = settings.get("queue")
         if products_of(queue):
             self.unsized_queues.append(Unsized(len(self.links), queue, f"{wire.place}.queue"))
+        if (kind := (id(queue), capacity)) not in self._queues:
+            self._queues[kind] = queue, queue_setup(queue, capacity)
         setup = LinkSetup(
             origin=origin,
             to=to,
             name=self._free_name(origin, to),
             capacity=capacity,
             delay=self._delay(settings, wire, stream),
-            jitter=None if settings.get("jitter") is None else as_core(settings["jitter"]),
+            jitter=None if settings.get("jitter") is None else variate(settings["jitter"]),
             loss=self._loss(settings, wire.link),
-            queue=queue_setup(queue, capacity),
+            queue=self._queues[kind][1],
             weight=self._weight(settings, wire),
             **{name: core_value(value) for name, value in settings.items() if name not in _RESOLVED},
         )
@@ -375,7 +380,7 @@ class ResolvedNetwork:
             return round(wire.link.length_km * 1e15 / delay.speed) + delay.plus
         return self._draws.one(delay, stream, "delay")
 
-    def _loss(self, settings: dict[str, Any], link: TopologyLink) -> Tagged:
+    def _loss(self, settings: dict[str, Any], link: TopologyLink) -> AnyLoss:
         loss = settings.get("loss", 0.0)
         if isinstance(loss, float) and not 0 <= loss < 1:
             # Only a topology gets here: what the scenario says has been checked.
@@ -420,17 +425,20 @@ class ResolvedNetwork:
         self._missing.clear()
 
 
-def loss_setup(loss: float | str | Algorithm) -> Tagged:
-    """Random loss as the core reads it."""
-    if isinstance(loss, str | Algorithm):
-        return resolved("loss", loss)
-    return {"algorithm": "bernoulli", "probability": float(loss)} if loss > 0 else {"algorithm": "none"}
+@lru_cache(maxsize=1024)
+def loss_setup(loss: float | str | Algorithm) -> AnyLoss:
+    """Random loss as a setup has it."""
+    if isinstance(loss, int | float):
+        loss = Bernoulli.filled({"probability": float(loss)}) if loss > 0 else "none"
+    found: AnyLoss = leaf("loss", loss)
+    return found
 
 
 def _node_setup(node: TopologyNode) -> NodeSetup:
     if node.place is None:
         return NodeSetup(node.name)
-    return NodeSetup(node.name, {"latitude": node.place.latitude, "longitude": node.place.longitude})
+    place = PlaceSetup(latitude=node.place.latitude, longitude=node.place.longitude)
+    return NodeSetup(node.name, place)
 
 
 def _of_topology(link: TopologyLink) -> dict[str, Any]:

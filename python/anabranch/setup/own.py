@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from anabranch.scenario.algorithm import PYTHON, Own
+from anabranch.scenario.algorithm import Own
 from anabranch.scenario.files import CodeReference
+from anabranch.scenario.leaves import (
+    PythonApplication,
+    PythonCongestionControl,
+    PythonLoadBalancing,
+    PythonScheduler,
+)
 from anabranch.scenario.provenance import Agreement
-from anabranch.setup.model import LinkSetup, NotLoaded
+from anabranch.setup.model import LinkSetup, NotLoaded, OwnScheme
 from anabranch.setup.problems import Problems
 
 if TYPE_CHECKING:
@@ -59,46 +65,55 @@ class OwnCode:
         """What may run."""
         return self._agreement
 
-    def control(self, chosen: Own, place: str) -> dict[str, Any] | None:
-        """A congestion control as the core reads it; None if something is wrong, which is noted."""
+    def control(self, chosen: Own, place: str) -> PythonCongestionControl | None:
+        """A congestion control as a setup has it; None if something is wrong, which is noted."""
         maker = self._loaded(chosen, place, "CONGESTION_CONTROL")
-        return None if maker is None else self._bound(maker)
+        if maker is None:
+            return None
+        hooks = _hooks(maker)
+        return PythonCongestionControl(
+            code=self._place(maker),
+            measures_rate="measures_rate" in hooks,
+            judges_losses="judges_losses" in hooks,
+            counts_marks="counts_marks" in hooks,
+        )
 
-    def scheduler(self, chosen: Own, place: str) -> dict[str, Any] | None:
-        """A scheduler of Multipath TCP as the core reads it; None if something is wrong, which is noted."""
+    def scheduler(self, chosen: Own, place: str) -> PythonScheduler | None:
+        """A scheduler of Multipath TCP as a setup has it; None if something is wrong, which is noted."""
         maker = self._loaded(chosen, place, "SCHEDULER")
-        return None if maker is None else self._bound(maker)
+        return None if maker is None else PythonScheduler(code=self._place(maker))
 
-    def balancer(self, chosen: Own, links: Sequence[LinkSetup]) -> dict[str, Any]:
-        """Load balancing as the core reads it; what is wrong is noted."""
+    def balancer(self, chosen: Own, links: Sequence[LinkSetup]) -> PythonLoadBalancing | None:
+        """Load balancing as a setup has it; None if something is wrong, which is noted."""
         maker = self._loaded(chosen, "routing.load_balancing", "LOAD_BALANCER")
         if maker is None:
-            return {}
+            return None
         if isinstance(maker, NotLoaded):
-            return self._bound(maker)
+            return PythonLoadBalancing(code=self._place(maker))
         from anabranch.own.check import BalancerMaker  # noqa: PLC0415 - few scenarios have such code
 
         delays = tuple(link.delay / _PS_PER_S for link in links)
         capacities = tuple(float(link.capacity) for link in links)
-        return self._bound(BalancerMaker(maker.cls, maker.parameters, delays, capacities))
+        bound = BalancerMaker(maker.cls, maker.parameters, delays, capacities)
+        return PythonLoadBalancing(code=self._place(bound))
 
-    def application(self, chosen: Own) -> dict[str, Any]:
-        """A controller application as the core reads it; what is wrong is noted."""
+    def application(self, chosen: Own) -> PythonApplication | None:
+        """A controller application as a setup has it; None if something is wrong, which is noted."""
         maker = self._loaded(chosen, "controller.application", "CONTROLLER_APPLICATION")
-        return {} if maker is None else self._bound(maker)
+        if maker is None:
+            return None
+        return PythonApplication(code=self._place(maker), probes_links="probes_links" in _hooks(maker))
 
-    def scheme(self, chosen: Own, place: str) -> dict[str, Any] | None:
+    def scheme(self, chosen: Own, place: str) -> OwnScheme | None:
         """A routing scheme as its planner takes it; None if something is wrong, which is noted."""
         maker = self._loaded(chosen, place, "ROUTING_SCHEME", Needed.ROUTES)
         if maker is None:
             return None
-        return {"algorithm": PYTHON, "code": maker, "agreement": self._agreement}
+        return OwnScheme(maker, self._agreement)
 
-    def _bound(self, maker: Chosen | NotLoaded) -> dict[str, Any]:
-        """The algorithm as the core reads it: its code by its place, and which of its hooks are called."""
-        abilities = {} if isinstance(maker, NotLoaded) else maker.abilities()
-        place = self._makers.setdefault(maker, len(self._makers))
-        return {"algorithm": PYTHON, "code": place, **abilities}
+    def _place(self, maker: Chosen | NotLoaded) -> int:
+        """The place of the code among all that the run brings along."""
+        return self._makers.setdefault(maker, len(self._makers))
 
     def _loaded(
         self, chosen: Own, place: str, kind: str, wanted: Needed = Needed.ALL
@@ -126,3 +141,9 @@ class OwnCode:
         except LoadError as mistake:
             self._problems.add(place, str(mistake))
             return None
+
+
+def _hooks(maker: Chosen | NotLoaded) -> set[str]:
+    """The hooks of a class that are called; none is known of one that is not loaded."""
+    abilities = {} if isinstance(maker, NotLoaded) else maker.abilities()
+    return {name for name, has in abilities.items() if has}

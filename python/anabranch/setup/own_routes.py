@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anabranch.scenario.algorithm import Own
+from anabranch.scenario.algorithms.scheme import AnyScheme
 from anabranch.scenario.routing import RouteChoice, TrafficRouting
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.demand import planner_setup
-from anabranch.setup.model import OwnRoutes, Tagged
+from anabranch.setup.demand import planner_setup, scheme_leaf
+from anabranch.setup.model import OwnRoutes
 from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 
@@ -21,8 +22,8 @@ class TrafficRoutes:
         self._own = own
         self._problems = problems
         self._choices: list[RouteChoice] = []
-        self.schemes: list[Tagged | None] = []
-        """As the core reads them; None where a planner makes the routes."""
+        self.schemes: list[AnyScheme | None] = []
+        """As a setup has them; None where a planner makes the routes."""
         self.routes: list[OwnRoutes] = []
 
     def place(self, routing: TrafficRouting | None, name: str, place: str) -> int:
@@ -62,15 +63,10 @@ class TrafficRoutes:
                 self.routes[number] = replace(there, traffic=(*there.traffic, name))
                 return number + 1
         planner = planner_setup(routing, self._own, f"{place}.routing")
-        scheme = None if isinstance(routing.scheme, Own) or planner is not None else core_scheme(routing)
+        scheme = None if isinstance(routing.scheme, Own) or planner is not None else scheme_leaf(routing)
         self._choices.append(routing)
         self.schemes.append(scheme)
         self.routes.append(
             OwnRoutes(f"{place}.routing", (name,), routing.scheme_name, routing.metric, planner)
         )
         return len(self.routes)
-
-
-def core_scheme(routing: RouteChoice) -> Tagged:
-    """A scheme with its parameters, the metric among them."""
-    return {"algorithm": routing.scheme_name, **routing.parameters}

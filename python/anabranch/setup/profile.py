@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from anabranch.scenario.files import FILE
+from anabranch.scenario.leaves import CapacityChange, Change, DelayChange, LossChange
 from anabranch.scenario.profile import Profile
 from anabranch.scenario.quantity import PS_PER_SECOND, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import text_of
-from anabranch.setup.model import EventSetup, Tagged
+from anabranch.setup.model import EventSetup
 from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
 from anabranch.setup.table_file import csv_rows, number_of
@@ -165,10 +166,13 @@ class _Reader:
         yield _Row(end, {}, self._name)
 
 
-def _change(kind: str, value: float, links: list[int]) -> Tagged:
-    """A change as the engine reads it."""
-    of = loss_setup(value) if kind == "loss" else round(value)
-    return {"kind": kind, "links": links, kind: of}
+def _change(kind: str, value: float, links: list[int]) -> Change:
+    """A change as a setup has it."""
+    if kind == "loss":
+        return LossChange(links=links, loss=loss_setup(value))
+    if kind == "delay":
+        return DelayChange(links=links, delay=round(value))
+    return CapacityChange(links=links, capacity=round(value))
 
 
 def _wrong_header(header: Sequence[str]) -> str | None:

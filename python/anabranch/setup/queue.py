@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.scenario.algorithm import configuration
+from anabranch.scenario.choice import leaf
+from anabranch.scenario.leaves import LimitSetup, QueueSetup
 from anabranch.scenario.limit import BandwidthDelay, in_bdps
 from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Span, quoted
 from anabranch.scenario.queue import parted
 from anabranch.setup.flow_columns import FlowSetup
-from anabranch.setup.model import DatagramSetup, LinkSetup, QueueSetup, Tagged
+from anabranch.setup.model import DatagramSetup, LinkSetup
 from anabranch.setup.problems import Problems
 
 
@@ -43,8 +44,8 @@ def queue_setup(queue: object, capacity_bps: int, rtt_ps: int = 0) -> QueueSetup
             packets.append(int(bound))
         elif bound != "unlimited":
             in_bytes.append(_bytes(bound, capacity_bps, rtt_ps))
-    room: Tagged = {"packets": min(packets, default=None), "bytes": min(in_bytes, default=None)}
-    return QueueSetup(room, configuration(discipline))
+    room = LimitSetup(packets=min(packets, default=None), bytes=min(in_bytes, default=None))
+    return QueueSetup(limit=room, discipline=leaf("queue", discipline))
 
 
 def products_of(queue: object) -> list[str]:

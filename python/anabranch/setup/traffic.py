@@ -10,6 +10,21 @@ from itertools import accumulate, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch.scenario.algorithms.protocol import MptcpProtocol, TcpProtocol
+from anabranch.scenario.leaves import (
+    BlockSetup,
+    ConstantVariate,
+    DatagramSource,
+    ExponentialVariate,
+    MessagesSource,
+    PingDatagramSource,
+    ReadingSetup,
+    SizedSource,
+    Source,
+    UdpDatagramSource,
+    UnlimitedSource,
+    Variate,
+)
 from anabranch.scenario.quantity import PS_PER_SECOND, Quantity, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.traffic import (
@@ -20,12 +35,12 @@ from anabranch.scenario.traffic import (
     Traffic,
     UdpApplication,
 )
-from anabranch.scenario.variate import as_core, mean_base_units
+from anabranch.scenario.variate import mean_base_units
 from anabranch.setup.controller import ResolvedController
-from anabranch.setup.draws import LARGEST_DRAW, UNIT_INTERVAL, Draws
+from anabranch.setup.draws import LARGEST_DRAW, UNIT_INTERVAL, Draws, variate
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_code
 from anabranch.setup.matrix import Matrices
-from anabranch.setup.model import DatagramSetup, DemandSetup, Tagged
+from anabranch.setup.model import DatagramSetup, DemandSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own_routes import TrafficRoutes
 from anabranch.setup.problems import Problems
@@ -116,7 +131,7 @@ class Flows:
 
     def _check_reading(self, entry: Traffic, transport: int, place: str) -> None:
         setup = self._transports.setups[transport]
-        if entry.reads is not None and setup.config["algorithm"] not in ("tcp", "mptcp"):
+        if entry.reads is not None and not isinstance(setup.config, TcpProtocol | MptcpProtocol):
             self._problems.add(
                 f"{place}.reads",
                 f"{quoted(setup.name)} has a fixed window, which no receiver shuts; take a transport of TCP "
@@ -164,7 +179,7 @@ class Flows:
         origin, to = (ends[pair[kept]].astype(np.uint32) for ends in pairs)
         return _Drawn(number[kept], pair[kept], origin, to, start[kept].astype(np.uint64), stop[kept])
 
-    def _gaps(self, pairs: Pairs, name: str, gaps: list[Tagged]) -> list[tuple[str, Tagged]]:
+    def _gaps(self, pairs: Pairs, name: str, gaps: list[Variate]) -> list[tuple[str, Variate]]:
         """The stream of each pair's arrivals, by the names of its nodes, and the time between them.
 
         Not by the number of its first flow: a pair without any arrival would share the next one's draws.
@@ -182,7 +197,7 @@ class Flows:
         return np.array(offsets[: len(first)], dtype=np.int64)
 
     def _arrivals(
-        self, entry: Traffic, name: str, counts: list[int], gaps: list[tuple[str, Tagged]] | None
+        self, entry: Traffic, name: str, counts: list[int], gaps: list[tuple[str, Variate]] | None
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
         """Pair and start of each flow, where flows arrive one after the other; one too many at most.
 
@@ -193,7 +208,7 @@ class Flows:
             gaps: by a matrix, the stream of each pair and the time between its flows; None for the entry's.
         """
         pairs: list[int] = []
-        common = None if entry.inter_arrival is None else as_core(entry.inter_arrival)
+        common = None if entry.inter_arrival is None else variate(entry.inter_arrival)
         starts: list[int] = []
         offset = 0
         for pair, flows in enumerate(counts):
@@ -214,7 +229,9 @@ class Flows:
         bounded = [min(start, _LARGEST_OFFSET) for start in starts]
         return np.array(pairs, dtype=np.intp), np.array(bounded, dtype=np.int64)
 
-    def _late(self, entry: Traffic, name: str, first: str, rest: range, gap: Tagged, begin: list[int]) -> int:
+    def _late(
+        self, entry: Traffic, name: str, first: str, rest: range, gap: Variate, begin: list[int]
+    ) -> int:
         """How many flows of a pair would begin when the run is over, and before their stop.
 
         Args:
@@ -269,10 +286,10 @@ class Flows:
             return np.full(pairs, entry.flows)
         if isinstance(entry.flows, str):
             return np.full(pairs, MAX_FLOWS + 1)
-        drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
+        drawn = self._draws.many(variate(entry.flows), name, "flows", pairs)
         return np.maximum(1, np.rint(np.minimum(drawn, MAX_FLOWS + 1))).astype(np.int64)
 
-    def _starts(self, entry: Traffic, first: str, flows: int, offset: int, gap: Tagged) -> Iterator[int]:
+    def _starts(self, entry: Traffic, first: str, flows: int, offset: int, gap: Variate) -> Iterator[int]:
         """Start of each flow of one pair, in picoseconds, where flows arrive one after the other.
 
         Args:
@@ -385,7 +402,7 @@ class Offered:
     """Rate of each pair."""
     counts: NDArray[np.int64]
     """The most flows of each pair."""
-    gaps: list[Tagged] | None
+    gaps: list[Variate] | None
     """Where transfers arrive: the time between those of each pair."""
 
     @classmethod
@@ -399,18 +416,24 @@ class Offered:
             return cls(bps, np.maximum(1, flows), None)
         bits = mean_base_units(entry.size) * 8
         means = (bits * PS_PER_SECOND / bps).tolist()
-        gaps: list[Tagged] = [{"distribution": "exponential", "mean": mean} for mean in means]
+        gaps: list[Variate] = [ExponentialVariate(mean=mean) for mean in means]
         return cls(bps, np.full(len(bps), MAX_FLOWS + 1), gaps)
 
-    def sources(self, entry: Traffic) -> list[Tagged]:
-        """What a flow of each pair sends."""
-        application = entry.application
-        rates = (self.bps / self.counts).tolist()
-        if isinstance(application, UdpApplication):
-            return [{"kind": "udp", "rate": max(1, round(bps))} for bps in rates]
-        if isinstance(application, RateApplication):
-            return [_messages(application, bps) for bps in rates]
+    @property
+    def rates(self) -> list[float]:
+        """The rate of a flow of each pair, in bits per second."""
+        rates: list[float] = (self.bps / self.counts).tolist()
+        return rates
+
+    def sources(self, entry: Traffic) -> list[Source]:
+        """What a connection of each pair sends."""
+        if isinstance(entry.application, RateApplication):
+            return [_messages(entry.application, bps) for bps in self.rates]
         return [_source(entry)]
+
+    def datagrams(self) -> list[DatagramSource]:
+        """What a flow of UDP of each pair sends."""
+        return [UdpDatagramSource(rate=max(1, round(bps))) for bps in self.rates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,7 +460,7 @@ class _Drawn:
         """As flows of datagrams."""
         application = entry.application
         assert isinstance(application, PingApplication | UdpApplication)  # noqa: S101 - the entry has datagrams
-        sources = [_packets(application)] if offered is None else offered.sources(entry)
+        sources = [_packets(application)] if offered is None else offered.datagrams()
         packet = int(application.packet)
         columns = (self.number, self.pair, self.origin, self.to, self.start, self.stop)
         for number, pair, origin, to, start, stop in zip(
@@ -453,39 +476,39 @@ def _apart(pairs: list[tuple[int, int]]) -> Pairs:
     return origin, to
 
 
-def _source(entry: Traffic) -> Tagged:
+def _source(entry: Traffic) -> Source:
     application = entry.application
     if isinstance(application, RateApplication | MessageApplication):
         return _messages(application)
     if entry.size is None or entry.size == "unlimited":
-        return {"kind": "unlimited"}
-    return {"kind": "sized", "bytes": 0}
+        return UnlimitedSource()
+    return SizedSource(bytes=0)
 
 
-def _reading(entry: Traffic) -> Tagged | None:
+def _reading(entry: Traffic) -> ReadingSetup | None:
     reads = entry.reads
     if reads is None:
         return None
     blocks = None
     if reads.rate is not None:
         interval = max(1, round(8 * int(reads.block) * PS_PER_SECOND / int(reads.rate)))
-        blocks = {"bytes": int(reads.block), "interval": interval}
+        blocks = BlockSetup(bytes=int(reads.block), interval=interval)
     pause, resume = (None if time is None else int(time) for time in (reads.pause, reads.resume))
-    return {"blocks": blocks, "pause": pause, "resume": resume}
+    return ReadingSetup(blocks=blocks, pause=pause, resume=resume)
 
 
-def _packets(application: PingApplication | UdpApplication) -> Tagged:
+def _packets(application: PingApplication | UdpApplication) -> DatagramSource:
     if isinstance(application, PingApplication):
-        return {"kind": "ping", "interval": int(application.interval)}
+        return PingDatagramSource(interval=int(application.interval))
     assert application.rate is not None  # noqa: S101 - the entry demands it
-    return {"kind": "udp", "rate": int(application.rate)}
+    return UdpDatagramSource(rate=int(application.rate))
 
 
-def _messages(application: RateApplication | MessageApplication, bps: float | None = None) -> Tagged:
+def _messages(application: RateApplication | MessageApplication, bps: float | None = None) -> Source:
     """Messages at the application's own rate, or at one in bits per second."""
-    gap: Tagged
+    gap: Variate
     if isinstance(application, MessageApplication):
-        gap = as_core(application.gap)
+        gap = variate(application.gap)
     else:
         rate = bps or application.rate
         if application.gap is not None:
@@ -493,8 +516,6 @@ def _messages(application: RateApplication | MessageApplication, bps: float | No
         else:
             assert rate is not None  # noqa: S101 - the table demands one of both
             mean = mean_base_units(application.message) * 8 * PS_PER_SECOND / rate
-        if application.kind == "poisson":
-            gap = {"distribution": "exponential", "mean": mean}
-        else:
-            gap = {"distribution": "constant", "value": mean}
-    return {"kind": "messages", "size": as_core(application.message), "gap": gap}
+        is_poisson = application.kind == "poisson"
+        gap = ExponentialVariate(mean=mean) if is_poisson else ConstantVariate(value=mean)
+    return MessagesSource(size=variate(application.message), gap=gap)

@@ -7,16 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.algorithm import (
-    Algorithm,
-    Own,
-    configuration,
-    core_value,
-    declarations,
-    parameters_of,
-)
+from anabranch.scenario.algorithm import Own, declarations, parameters_of
+from anabranch.scenario.algorithms.protocol import AnyProtocol
+from anabranch.scenario.choice import Algorithm, configuration, leaf_of_core
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.transport import CHOICES, Transport, fields_of
 from anabranch.setup.model import TransportSetup
@@ -25,7 +21,13 @@ from anabranch.setup.problems import Problems
 
 # The runs of a study have the same transports over and over.
 _preset = lru_cache(maxsize=1024)(_core.transport_preset)
-_complete = lru_cache(maxsize=1024)(_core.resolve_transport)
+
+
+@lru_cache(maxsize=1024)
+def _complete(config: str) -> AnyProtocol:
+    """A transport with all its choices, of JSON in which some may be left out."""
+    found: AnyProtocol = leaf_of_core("protocol", json.loads(_core.resolve_transport(config)))
+    return found
 
 
 class Transports:
@@ -67,7 +69,7 @@ class Transports:
         known = list(dict.fromkeys([*self._tables, *self._presets]))
         self._problems.add(place, f"transport {unknown_choice(name, known)}")
 
-    def _resolve(self, name: str, table: Transport) -> dict[str, Any] | None:
+    def _resolve(self, name: str, table: Transport) -> AnyProtocol | None:
         place = f"transport.{name}"
         preset = table.preset or name
         if preset not in self._presets:
@@ -87,21 +89,21 @@ class Transports:
         if len(self._problems) > before:
             return None
         try:
-            resolved: dict[str, Any] = json.loads(_complete(json.dumps(config)))
+            return _complete(json.dumps(config))
         except _core.SetupError as error:
             parameter, problem = error.args
             # The core has the subflows' TCP in a table of its own; the scenario has it beside the rest.
             self._problems.add(f"{place}.{parameter.removeprefix('tcp.')}", problem)
             return None
-        return resolved
 
     def _fill(self, config: dict[str, Any], protocol: str, table: Transport, place: str) -> None:
         """Puts the table's own values in the place of the preset's."""
         for field in parameters_of("protocol", protocol):
             value: str | Algorithm | Own | Any = getattr(table, field)
             if isinstance(value, Own):
-                found = self.own.scheduler if field == "scheduler" else self.own.control
-                config[field] = found(value, f"{place}.{field}")
+                load = self.own.scheduler if field == "scheduler" else self.own.control
+                if (found := load(value, f"{place}.{field}")) is not None:
+                    config[field] = found.core()
             elif value is not None:
                 config[field] = configuration(value) if field in CHOICES else core_value(value)
 

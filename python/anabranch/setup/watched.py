@@ -76,7 +76,7 @@ class WatchedFlows:
 
     @cached_property
     def _protocols(self) -> list[str]:
-        return [self._transports[flow.transport].config["algorithm"] for flow in self._flows]
+        return [self._transports[flow.transport].config.algorithm for flow in self._flows]
 
     def chosen(self, run: Run, about: _Field) -> list[int]:
         """Ids of the flows that a field names, in order; what is wrong with a name is noted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue
 
 from anabranch.scenario.algorithm import PYTHON, Own
-from anabranch.scenario.messages import alternatives, field_of, place
+from anabranch.scenario.messages import alternatives, field_of, fields_of, place
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.suggest import suggest
@@ -52,12 +52,7 @@ def overlap(one: Steps, other: Steps) -> bool:
 
 
 def _hint(steps: Steps, index: int, choices: Sequence[Any]) -> str:
-    keys = [
-        entry.alias or name
-        for choice in choices
-        if isinstance(choice, type) and issubclass(choice, BaseModel)
-        for name, entry in choice.model_fields.items()
-    ]
+    keys = [key for choice in choices for key in fields_of(choice)]
     lists = any(get_origin(choice) is list for choice in choices)
     around = place(steps[:index])
     if lists:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from anabranch.errors import Problem, ScenarioError, StudyError
+from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.files import CodeReference, code_references
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.quantity import Quantity
@@ -90,6 +91,8 @@ def plain_data(given: Any) -> Any:
     match given:
         case Quantity():
             return given.text
+        case Algorithm():
+            return given.data()
         case BaseModel():
             return given.model_dump(mode="json", exclude_none=True)
         case dict():

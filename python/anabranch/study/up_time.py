@@ -19,6 +19,8 @@ from anabranch import _core
 from anabranch.predictions import application_of, packet_sizes
 from anabranch.result import Column
 from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
+from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.setup import Setup
 from anabranch.study.model import Metric
 
@@ -118,7 +120,7 @@ class MeasuredRun:
         for flow in self.setup.datagrams:
             end_s = self.ended_s if flow.stop is None else min(flow.stop / _PS_PER_S, self.ended_s)
             note(known.way(flow.routing, flow.origin, flow.to), flow.start / _PS_PER_S, end_s)
-            if flow.source["kind"] == "ping":
+            if isinstance(flow.source, PingDatagramSource):
                 note(known.way(flow.routing, flow.to, flow.origin), flow.start / _PS_PER_S, end_s)
         return np.where(unknown | (last <= first), np.nan, last - first)
 
@@ -200,11 +202,10 @@ class _Ways:
         return PairWay(tuple(crossed), len(crossed) == len(seen) - 1 and len(crossed) > 0)
 
 
-def _sizes(config: Mapping[str, Any]) -> tuple[int, int]:
+def _sizes(config: AnyProtocol) -> tuple[int, int]:
     """Payload of a full segment of a transport, and the headers of one with data, in bytes."""
-    multipath = config["algorithm"] == "mptcp"
-    sizes = packet_sizes(config["tcp"] if multipath else dict(config))
-    payload = sizes.payload - (_DSS_BYTES if multipath else 0)
+    sizes = packet_sizes(config)
+    payload = sizes.payload - (_DSS_BYTES if isinstance(config, MptcpProtocol) else 0)
     return payload, sizes.data_packet - payload
 
 

@@ -2,7 +2,6 @@
 
 use anabranch_transport::Brought;
 use anabranch_units::{Instant, LinkId};
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// One of the routes that such a balancer spreads over.
@@ -26,13 +25,13 @@ pub trait BalancerMaker: Debug + Send + Sync {
     fn balancer(&self, choices: &[ExternalChoice], seed: u64) -> Box<dyn ExternalBalancer>;
 }
 
-/// The choice of such a balancer.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExternalBalancing {
-    /// Its number among what the caller brings along.
-    pub code: usize,
-    /// What makes it.
-    #[serde(skip)]
-    pub maker: Brought<dyn BalancerMaker>,
+anabranch_units::leaf! {
+    /// The choice of such a balancer.
+    pub struct ExternalBalancing: "load_balancing" by "algorithm" = "python" {
+        /// Its number among what the caller brings along.
+        pub code: usize,
+        ;
+        /// What makes it.
+        pub maker: Brought<dyn BalancerMaker>,
+    }
 }

@@ -4,16 +4,15 @@ use anabranch_network::Network;
 use anabranch_routing::ShortestScheme;
 use anabranch_routing::{LinkMask, Metric, Scheme};
 use anabranch_units::{Bytes, LinkId, NodeId, Span};
-use serde::{Deserialize, Serialize};
 
-/// Where control messages travel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Channel {
-    /// Over a link of its own between each switch and the controller, which carries nothing else.
-    Apart,
-    /// Over the links of the network, on the way of least delay, beside the data.
-    InBand,
+anabranch_units::choice! {
+    /// Where control messages travel.
+    pub enum Channel {
+        /// Over a link of its own between each switch and the controller, which carries nothing else.
+        "apart" => Apart,
+        /// Over the links of the network, on the way of least delay, beside the data.
+        "in-band" => InBand,
+    }
 }
 
 /// The ways between the controller and its switches, and from each host to its switch.

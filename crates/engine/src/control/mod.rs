@@ -19,34 +19,33 @@ use anabranch_transport::CycleParameters;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use applications::ApplicationSetup;
 use channel::{Channel, Channels};
-use serde::{Deserialize, Serialize};
 use table::{FlowTableSetup, Removal, Rule};
 
-/// An SDN controller: switches that it governs, how it reaches them, and what it does.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ControllerSetup {
-    /// Where it is. It is no switch and no end of a flow.
-    pub node: NodeId,
-    /// The switches. Every other node, the controller apart, is a host: it sends what it has over its
-    /// first link to a switch.
-    pub switches: Vec<NodeId>,
-    /// Where control messages travel.
-    pub channel: Channel,
-    /// What the controller does.
-    pub application: ApplicationSetup,
-    /// Metric of the paths that the application gives to flows.
-    pub metric: Metric,
-    /// Flows that go by a metric of their own.
-    pub flow_metrics: Vec<(FlowId, Metric)>,
-    /// Flow tables of the switches.
-    pub table: FlowTableSetup,
-    /// Time from a flow's FIN until the controller removes its entries; zero for at once.
-    pub linger: Span,
-    /// How long it works on each message that has come to it, one after the other, in picoseconds; `None`: no time.
-    pub processing_delay: Option<Variate>,
-    /// Interval at which the controller asks all switches for the counters of their links; `None`: never.
-    pub statistics_interval: Option<Span>,
+anabranch_units::leaf! {
+    /// An SDN controller: switches that it governs, how it reaches them, and what it does.
+    pub struct ControllerSetup: "controller" {
+        /// Where it is. It is no switch and no end of a flow.
+        pub node: NodeId,
+        /// The switches. Every other node, the controller apart, is a host: it sends what it has over its
+        /// first link to a switch.
+        pub switches: Vec<NodeId>,
+        /// Where control messages travel.
+        pub channel: Channel,
+        /// What the controller does.
+        pub application: ApplicationSetup,
+        /// Metric of the paths that the application gives to flows.
+        pub metric: Metric,
+        /// Flow tables of the switches.
+        pub table: FlowTableSetup,
+        /// Time from a flow's FIN until the controller removes its entries; zero for at once.
+        pub linger: Span,
+        /// How long it works on each message that has come to it, one after the other, in picoseconds; `None`: no time.
+        pub processing_delay: Option<Variate>,
+        /// Interval at which the controller asks all switches for the counters of their links; `None`: never.
+        pub statistics_interval: Option<Span>,
+        /// Flows that go by a metric of their own.
+        pub flow_metrics: Vec<(FlowId, Metric)>,
+    }
 }
 
 /// Bytes of every message of the control plane but a reply with statistics (Gholizadeh 2019, section 4.4).

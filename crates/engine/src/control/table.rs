@@ -3,31 +3,31 @@
 use super::{Header, Ingress};
 use crate::packet::Direction;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flow tables of the switches.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FlowTableSetup {
-    /// Most entries; `None` for no bound.
-    pub size: Option<u64>,
-    /// What a switch does with a new entry when its table is full.
-    pub when_full: WhenFull,
-    /// An entry that nothing has matched for so long is removed (OpenFlow 1.3 section 5.5); `None`: never.
-    pub idle_timeout: Option<Span>,
-    /// An entry is removed so long after it was made (OpenFlow 1.3 section 5.5); `None`: never.
-    pub hard_timeout: Option<Span>,
+anabranch_units::leaf! {
+    /// Flow tables of the switches.
+    #[derive(Copy, Eq)]
+    pub struct FlowTableSetup: "flow_table" {
+        /// Most entries; `None` for no bound.
+        pub size: Option<u64>,
+        /// What a switch does with a new entry when its table is full.
+        pub when_full: WhenFull,
+        /// An entry that nothing has matched for so long is removed (OpenFlow 1.3 section 5.5); `None`: never.
+        pub idle_timeout: Option<Span>,
+        /// An entry is removed so long after it was made (OpenFlow 1.3 section 5.5); `None`: never.
+        pub hard_timeout: Option<Span>,
+    }
 }
 
-/// What a switch does with a new entry when its table is full.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenFull {
-    /// It refuses the entry and says so (OpenFlow 1.3 section 6.4, "table full").
-    Refuse,
-    /// It removes the entry that has been idle longest (OpenFlow 1.4 section 5.5, eviction).
-    Evict,
+anabranch_units::choice! {
+    /// What a switch does with a new entry when its table is full.
+    pub enum WhenFull {
+        /// It refuses the entry and says so (OpenFlow 1.3 section 6.4, "table full").
+        "refuse" => Refuse,
+        /// It removes the entry that has been idle longest (OpenFlow 1.4 section 5.5, eviction).
+        "evict" => Evict,
+    }
 }
 
 /// Which packets an entry matches, by flags.

@@ -35,16 +35,16 @@ use crate::packet::{PacketId, PacketPool};
 use crate::random::{Stream, Streams};
 use anabranch_units::declaration::{Kind, OutOfRange, Parameter, Parameters, Plain, Registry};
 use anabranch_units::{Instant, Rate};
-use serde::{Deserialize, Serialize};
 
-/// Most packets and bytes that may wait.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limit {
-    /// Packets; `None` for no such bound.
-    pub packets: Option<u64>,
-    /// Bytes; `None` for no such bound.
-    pub bytes: Option<u64>,
+anabranch_units::leaf! {
+    /// Most packets and bytes that may wait.
+    #[derive(Copy, Eq, Default)]
+    pub struct Limit: "limit" {
+        /// Packets; `None` for no such bound.
+        pub packets: Option<u64>,
+        /// Bytes; `None` for no such bound.
+        pub bytes: Option<u64>,
+    }
 }
 
 const ROOM_TEXT: &str = "Room for waiting packets, such as `\"64 kB\"`, `\"20 ms\"` or `\"1 BDP\"`, or a list of rooms, \

@@ -178,14 +178,14 @@ impl Taps {
         let mut captures = Vec::new();
         for capture in &setup.captures {
             let name = match capture.at {
-                CapturePoint::Link(link) => setup.links[link.index()].name.to_string(),
-                CapturePoint::Host(node) => setup.nodes[node.index()].name.clone(),
+                CapturePoint::Link { link } => setup.links[link.index()].name.to_string(),
+                CapturePoint::Host { host: node } => setup.nodes[node.index()].name.clone(),
             };
             let file = CaptureFile::create(Path::new(&capture.file), &[name], capture.snap_length)?;
             captures.push(Capture { at: capture.at, path: capture.file.clone(), file, identification: 0 });
         }
         let watches_links = probes_links(setup)
-            || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link(_)));
+            || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link { .. }));
         let (watched, datagrams) = if watches_links { (flows, datagrams) } else { (&[][..], &[][..]) };
         let ends = |flow: &Flow| {
             flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect()
@@ -200,7 +200,7 @@ impl Taps {
             },
             external: None,
             drops: vec![FlowDrops::default(); setup.flows.len() + setup.datagrams.len()],
-            watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
+            watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
             endpoints: watched.iter().map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
@@ -227,7 +227,7 @@ impl Taps {
             Direction::Forward => flow.forward.from,
             Direction::Backward => flow.backward.from,
         };
-        let (at, ends) = (CapturePoint::Host(from), (lane.key.source, lane.key.destination));
+        let (at, ends) = (CapturePoint::Host { host: from }, (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (None, packet), segment, ends);
     }
 
@@ -254,7 +254,7 @@ impl Taps {
             Direction::Forward => flow.forward.to,
             Direction::Backward => flow.backward.to,
         };
-        let (at, ends) = (CapturePoint::Host(to), (lane.key.source, lane.key.destination));
+        let (at, ends) = (CapturePoint::Host { host: to }, (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 
@@ -268,7 +268,13 @@ impl Taps {
     ) {
         let lane = flow.lane(packet.direction);
         let content = Content::Datagram(on_the_wire(flow.setup.source, packet, order));
-        self.record(CapturePoint::Host(host), now, packet, content, (lane.key.source, lane.key.destination));
+        self.record(
+            CapturePoint::Host { host },
+            now,
+            packet,
+            content,
+            (lane.key.source, lane.key.destination),
+        );
     }
 
     /// A segment, or what an external host has really sent in its place.
@@ -386,7 +392,7 @@ impl TapAt<'_> {
             Direction::Forward => (source, destination),
             Direction::Backward => (destination, source),
         };
-        let point = CapturePoint::Link(self.link);
+        let point = CapturePoint::Link { link: self.link };
         let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
         if let Some(number) = packet.flow.index().checked_sub(connections) {
             let datagram = on_the_wire(self.taps.datagrams[number], packet, pool.order(id));

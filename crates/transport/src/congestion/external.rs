@@ -2,7 +2,6 @@
 
 use super::{CongestionControl, Start};
 use crate::brought::Brought;
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// A control of the caller's own. It may do whatever it likes within its calls, which all come from the thread that
@@ -15,22 +14,22 @@ pub trait ExternalMaker: Debug + Send + Sync {
     fn control(&self, choice: &External, start: Start) -> Box<dyn ExternalControl>;
 }
 
-/// The choice of such a control: which, and what it asks of the connection.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct External {
-    /// Its number among those that the caller brings along.
-    pub code: usize,
-    /// It looks at delivery rates.
-    #[serde(default)]
-    pub measures_rate: bool,
-    /// It hears of each lost segment.
-    #[serde(default)]
-    pub judges_losses: bool,
-    /// It counts ECN marks: the receiver echoes each of them, and ECN has to be on.
-    #[serde(default)]
-    pub counts_marks: bool,
-    /// What makes it.
-    #[serde(skip)]
-    pub maker: Brought<dyn ExternalMaker>,
+anabranch_units::leaf! {
+    /// The choice of such a control: which, and what it asks of the connection.
+    pub struct External: "congestion_control" by "algorithm" = "python" {
+        /// Its number among those that the caller brings along.
+        pub code: usize,
+        /// It looks at delivery rates.
+        #[serde(default)]
+        pub measures_rate: bool,
+        /// It hears of each lost segment.
+        #[serde(default)]
+        pub judges_losses: bool,
+        /// It counts ECN marks: the receiver echoes each of them, and ECN has to be on.
+        #[serde(default)]
+        pub counts_marks: bool,
+        ;
+        /// What makes it.
+        pub maker: Brought<dyn ExternalMaker>,
+    }
 }

@@ -199,6 +199,12 @@ macro_rules! registry {
                 Self::check(self)
             }
         }
+
+        impl $crate::declaration::leaf::Shaped for $name {
+            fn shape() -> $crate::declaration::leaf::Shape {
+                $crate::declaration::leaf::Shape::Algorithm($registry)
+            }
+        }
     };
 }
 
@@ -254,6 +260,12 @@ macro_rules! choice {
                         text: $crate::declaration::joined(text),
                     })
                     .collect()
+            }
+        }
+
+        impl $crate::declaration::leaf::Shaped for $name {
+            fn shape() -> $crate::declaration::leaf::Shape {
+                $crate::declaration::leaf::Shape::Choice(Self::NAMES.map(|(name, _)| name).to_vec())
             }
         }
     };

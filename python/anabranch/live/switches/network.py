@@ -19,8 +19,11 @@ from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.process import ControllerProcess
 from anabranch.live.switches.vswitch import VSwitch
 from anabranch.routing import Planned
+from anabranch.scenario.algorithms.load_balancing import Flow
+from anabranch.scenario.choice import leaf
+from anabranch.scenario.leaves import LinksChange, NodeChange
 from anabranch.setup import Setup
-from anabranch.setup.model import RoutingSetup, Tagged, TransportSetup
+from anabranch.setup.model import RoutingSetup, TransportSetup
 from anabranch.switch_rules import TCP, OwnFlow
 
 _PS_PER_S = 1e12
@@ -52,7 +55,7 @@ def links_alone(
         {"from": a, "to": b, "paths": [{"links": [link], "weight": 1.0}]}
         for (a, b), link in sorted(direct.items())
     ]
-    scheme: Tagged = {"algorithm": "shortest", "metric": "hops"}
+    scheme = leaf("scheme", "shortest", metric="hops")
     alone = changed(
         setup,
         nodes=setup.nodes[:nodes],
@@ -62,7 +65,7 @@ def links_alone(
         transports=[transport],
         flows=carrier_flows("link", 0, pairs),
         datagrams=[],
-        routing=RoutingSetup(scheme, {"algorithm": "flow"}, None),
+        routing=RoutingSetup(scheme, Flow(), None),
         own_routes=(),
         probes=changed(setup.probes, flows=False, sequences=[], log=[]),
         captures=[],
@@ -112,8 +115,8 @@ class SwitchedHosts(LiveHosts):
 
     def _processing(self) -> list[str]:
         """Whether the scenario has real hosts, switches or a controller take time."""
-        controller = self._setup.controller or {}
-        if not self._setup.routers and controller.get("processing_delay") is None:
+        controller = self._setup.controller
+        if not self._setup.routers and (controller is None or controller.processing_delay is None):
             return super()._processing()
         devices = "real switches and their controller take the time that they need, not that of the scenario"
         return [*super()._processing(), f"processing_delay: {devices}"]
@@ -236,15 +239,15 @@ def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]
     found = []
     for event in setup.events:
         change = event.change
-        if change["kind"] == "links":
-            links = list(change["links"])
-        elif change["kind"] == "node":
-            node = change["node"]
-            links = [number for number, link in enumerate(setup.links) if node in (link.origin, link.to)]
+        if isinstance(change, LinksChange):
+            links = change.links
+        elif isinstance(change, NodeChange):
+            ends = [(link.origin, link.to) for link in setup.links]
+            links = [number for number, pair in enumerate(ends) if change.node in pair]
         else:
             continue
         for port in layout.ports:
             own = [link for link in (port.link_out, port.link_in) if link is not None]
             if set(own) & set(links):
-                found.append(((event.at + reaction) / _PS_PER_S, port.device, bool(change["up"])))
+                found.append(((event.at + reaction) / _PS_PER_S, port.device, change.up))
     return sorted(found, key=lambda one: one[0])

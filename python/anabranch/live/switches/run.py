@@ -17,7 +17,9 @@ from anabranch.live.switches.network import SwitchedHosts
 from anabranch.live.switches.tables import controller_tables
 from anabranch.live.switches.vswitch import missing_tools, schema
 from anabranch.routing import Planned
+from anabranch.scenario.algorithms.load_balancing import SubflowRoundRobinLoadBalancing
 from anabranch.scenario.controller import Controller
+from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve_names
 
@@ -62,7 +64,7 @@ class Switched(Live):
         _check_scenario(scenario, setup)
         carrying = super().prepared(scenario, setup)
         check_switches()
-        nodes = len(setup.nodes) if setup.controller is None else int(setup.controller["node"])
+        nodes = len(setup.nodes) if setup.controller is None else setup.controller.node
         links = [link for link in setup.links if max(link.origin, link.to) < nodes]
         ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
         names = [node.name for node in setup.nodes[:nodes]]
@@ -71,16 +73,16 @@ class Switched(Live):
         self._layout = SwitchLayout.of(names, links, switches, ends, cable=measures)
         self._configuration = {"application": {"algorithm": "plan"}}
         balancing = setup.routing.load_balancing
-        if balancing["algorithm"] == _STATEFUL:
-            table = {"idle_timeout": balancing.get("idle_timeout"), "hard_timeout": None}
+        if isinstance(balancing, SubflowRoundRobinLoadBalancing):
+            table = {"idle_timeout": core_value(balancing.idle_timeout), "hard_timeout": None}
             self._configuration = {
                 "application": {"algorithm": _STATEFUL},
                 "controller": {"metric": "hops", "table": table},
             }
         if setup.controller is not None:
             self._configuration = {
-                "application": setup.controller["application"],
-                "controller": setup.controller,
+                "application": setup.controller.application.core(),
+                "controller": setup.controller.core(),
             }
         return carrying
 
@@ -134,7 +136,7 @@ def check_switches() -> None:
 def _switches(scenario: Scenario, setup: Setup, nodes: int) -> set[int]:
     """Those of the controller; without one, all nodes but hosts of one link."""
     if setup.controller is not None:
-        return {int(node) for node in setup.controller["switches"]}
+        return set(setup.controller.switches)
     _, network = resolve_names(scenario)
     degrees = [sum(link.origin == node for link in setup.links) for node in range(nodes)]
     return {node for node in range(nodes) if not network.is_host(node) or degrees[node] > 1}
@@ -146,7 +148,7 @@ def _check_scenario(scenario: Scenario, setup: Setup) -> None:
     Raises:
         ScenarioError: if they cannot, with every reason.
     """
-    stateful = setup.routing.load_balancing["algorithm"] == _STATEFUL
+    stateful = isinstance(setup.routing.load_balancing, SubflowRoundRobinLoadBalancing)
     found = [
         *_spread(setup),
         *_control(scenario.controller),
@@ -166,7 +168,7 @@ def _check_scenario(scenario: Scenario, setup: Setup) -> None:
 
 
 def _spread(setup: Setup) -> list[Problem]:
-    algorithm = str(setup.routing.load_balancing["algorithm"])
+    algorithm = setup.routing.load_balancing.algorithm
     if algorithm in (*_BY_FLOW, _STATEFUL):
         return []
     remedy = f"take one of {', '.join((*_BY_FLOW, _STATEFUL))}"

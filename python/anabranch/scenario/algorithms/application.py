@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
-
-from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
+from anabranch.scenario.algorithm import Own
 from anabranch.scenario.algorithms.estimator import Estimator
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonApplication
 from anabranch.scenario.quantity import Span
+from anabranch.scenario.record import filled_in
 
 
-class Forwarding(Algorithm):
+class Forwarding(Algorithm, kind="application"):
     """Entries for each flow along the best path (Gholizadeh 2019, figure 3.6)."""
 
     algorithm: Literal["forwarding"] = "forwarding"
 
 
-class SdnPaced(Algorithm):
+class SdnPaced(Algorithm, kind="application"):
     """Entries for each flow, and senders that are paced (Gholizadeh 2019, chapter 4)."""
 
     algorithm: Literal["sdn-paced"] = "sdn-paced"
-    alpha: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    alpha: float = 1.0
     """Share of the bottleneck that may be used (section 4.2)."""
-    beta: Annotated[float, Field(ge=1.0, le=1000.0)] = 1.0
+    beta: float = 1.0
     """Overestimation of the handshake's delay (section 4.2)."""
-    gamma: Annotated[float, Field(ge=1.0, le=1000.0)] = 1.5
+    gamma: float = 1.5
     """Overestimation of the round-trip time (section 4.2)."""
     schedule: Literal["stretched", "published"] = "stretched"
     """How senders share an interval. ``stretched``: With intervals long enough to give each sender that
@@ -33,17 +35,17 @@ class SdnPaced(Algorithm):
     one segment for each sender."""
 
 
-class WindowClamp(Algorithm):
+class WindowClamp(Algorithm, kind="application"):
     """Entries for each flow, and its advertised window kept to its share of the bandwidth-delay product
     (SCCP, Hwang et al.; SDTCP, Lu et al.).
     """
 
     algorithm: Literal["window-clamp"] = "window-clamp"
-    share: Annotated[float, Field(gt=0.0, le=1000.0)] = 1.0
+    share: float = 1.0
     """Share of the bandwidth-delay product that all flows of a link get together."""
 
 
-class TcpbpApplication(Algorithm):
+class TcpbpApplication(Algorithm, kind="application"):
     """Entries along the path of most predicted TCP throughput over links that are measured, to which open
     flows move (Vilela 2022). The metric of the controller gives the initial paths.
     """
@@ -54,40 +56,45 @@ class TcpbpApplication(Algorithm):
     delay: Literal["measured", "configured"] = "measured"
     """Where the delays of links come from. ``measured``: Time stamps of probes: propagation, transmission
     and queue; ``configured``: Propagation as the network's settings say."""
-    sample_packets: Annotated[int, Field(ge=1, le=4294967296)] = 1000
+    sample_packets: int = 1000
     """Packets sent over a link that make a sample of its loss; with fewer it goes on to the next request."""
-    loss_granularity: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0001
+    loss_granularity: float = 0.0001
     """Step of estimates of loss; 0 for none."""
     delay_granularity: Span = Span(100000000)
     """Step of the delays of links; zero for none."""
     search: Literal["exact", "published"] = "published"
     """How the best path is looked for. ``exact``: So that none is missed; ``published``: By the modified
     Dijkstra as published (Vilela 2022, algorithm 1), which can miss the best."""
-    threshold: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
+    threshold: float = 0.0
     """Share by which another path must be better before a flow moves to it."""
     hold_time: Span = Span(0)
     """How long at least a flow that has moved stays, unless its path breaks."""
+    measuring: list[int] = filled_in(())
+    """Flows that are there to be measured: each keeps to the link between its ends, if there is one."""
 
 
-class SubflowRoundRobinApplication(Algorithm):
+class SubflowRoundRobinApplication(Algorithm, kind="application"):
     """Entries for each subflow; the subflows of a host take the paths of the scheme ``semper`` in turn
     (Garcia-Aviles 2017, section IV, the stateful benchmark).
     """
 
     algorithm: Literal["subflow-round-robin"] = "subflow-round-robin"
-    k: Annotated[int, Field(ge=1, le=10000)] | None = None
+    k: int | None = None
     """Most paths of a pair; left out, as many as there are."""
 
 
 Application = Annotated[
-    Annotated[
-        Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"], Tag("<name>")
-    ]
-    | Annotated[Forwarding, Tag("<forwarding>")]
-    | Annotated[SdnPaced, Tag("<sdn-paced>")]
-    | Annotated[WindowClamp, Tag("<window-clamp>")]
-    | Annotated[TcpbpApplication, Tag("<tcpbp>")]
-    | Annotated[SubflowRoundRobinApplication, Tag("<subflow-round-robin>")]
-    | Annotated[Own, Tag("<python>")],
-    Discriminator(by_algorithm),
+    Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"]
+    | Forwarding
+    | SdnPaced
+    | WindowClamp
+    | TcpbpApplication
+    | SubflowRoundRobinApplication
+    | Own,
+    Choice("application", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyApplication = (
+    Forwarding | SdnPaced | WindowClamp | TcpbpApplication | SubflowRoundRobinApplication | PythonApplication
+)
+"""As a setup has it: every parameter has its value."""

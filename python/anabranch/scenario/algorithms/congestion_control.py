@@ -4,45 +4,46 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonCongestionControl
+from anabranch.scenario.quantity import Span
 
-from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
-from anabranch.scenario.quantity import Span, within
 
-
-class Newreno(Algorithm):
+class Newreno(Algorithm, kind="congestion_control"):
     """Additive increase by bytes acknowledged, half of the window at a loss (RFC 5681, RFC 3465)."""
 
     algorithm: Literal["newreno"] = "newreno"
     hystart: bool = False
     """Slow start leaves early on rising delay (RFC 9406)."""
-    beta_ecn: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    beta_ecn: float = 0.5
     """What an ECN mark leaves of the window. RFC 3168 has a half, as for a loss; ABE (RFC 8511) 0.8."""
 
 
-class Cubic(Algorithm):
+class Cubic(Algorithm, kind="congestion_control"):
     """A cubic function of the time since the last loss (RFC 9438)."""
 
     algorithm: Literal["cubic"] = "cubic"
     hystart: bool = True
     """Slow start leaves early on rising delay (RFC 9406)."""
-    beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
+    beta: float = 0.7
     """Multiplicative decrease (RFC 9438 section 4.6)."""
-    beta_ecn: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
+    beta_ecn: float = 0.7
     """What an ECN mark leaves of the window. RFC 9438 has beta's 0.7; ABE (RFC 8511 section 3.1) 0.85."""
-    c: Annotated[float, Field(gt=0.0)] = 0.4
+    c: float = 0.4
     """Aggressiveness C in segments per second cubed (RFC 9438 section 5)."""
     fast_convergence: bool = True
     """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
 
 
-class Bbr(Algorithm):
+class Bbr(Algorithm, kind="congestion_control"):
     """A model of bottleneck bandwidth and round-trip time
     (draft-cardwell-iccrg-bbr-congestion-control-00).
     """
 
     algorithm: Literal["bbr"] = "bbr"
-    burst: Annotated[Span, within(most=100000000000)] = Span(0)
+    burst: Span = Span(0)
     """What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10
     s."""
     long_term: bool = False
@@ -50,43 +51,43 @@ class Bbr(Algorithm):
     Linux does."""
 
 
-class Bbr3(Algorithm):
+class Bbr3(Algorithm, kind="congestion_control"):
     """A model of the path that losses bound (BBR version 3, draft-ietf-ccwg-bbr-06)."""
 
     algorithm: Literal["bbr3"] = "bbr3"
-    startup_gain: Annotated[float, Field(gt=1.0, le=10.0)] = 2.77
+    startup_gain: float = 2.77
     """Pacing gain of Startup, 4 ln 2 (draft section 2.5, "StartupPacingGain")."""
-    loss_threshold: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.02
+    loss_threshold: float = 0.02
     """Share of losses in a round trip that is too high (draft section 2.8, "LossThresh")."""
-    startup_losses: Annotated[int, Field(ge=1, le=4294967295)] = 6
+    startup_losses: int = 6
     """Ranges of lost data in a round trip with which Startup ends (draft section 5.3.1.3,
     "BBRStartupFullLossCnt")."""
-    beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
+    beta: float = 0.7
     """The least that losses leave of a bound (draft section 2.8, "Beta")."""
-    headroom: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.15
+    headroom: float = 0.15
     """Share of the inflight bound that stays free for others (draft section 2.8, "Headroom")."""
-    probe_wait: Annotated[Span, within(above=0)] = Span(2000000000000)
+    probe_wait: Span = Span(2000000000000)
     """Shortest time between probes for bandwidth; up to a second more is drawn (draft section 5.3.3.8,
     "T_bbr")."""
-    reno_rounds: Annotated[int, Field(ge=1, le=4294967295)] = 63
+    reno_rounds: int = 63
     """Most round trips between them, for the sake of Reno and CUBIC (draft section 5.3.3.8, "T_reno")."""
-    min_rtt_window: Annotated[Span, within(above=0)] = Span(10000000000000)
+    min_rtt_window: Span = Span(10000000000000)
     """How long a smallest RTT is believed (draft section 2.16.1, "MinRTTFilterLen")."""
-    probe_rtt_interval: Annotated[Span, within(above=0)] = Span(5000000000000)
+    probe_rtt_interval: Span = Span(5000000000000)
     """Time without a smaller RTT after which the window shrinks to look for one (draft section 2.16.2,
     "ProbeRTTInterval")."""
-    burst: Annotated[Span, within(most=100000000000)] = Span(1000000000)
+    burst: Span = Span(1000000000)
     """What the pacing rate gives in this time leaves back to back (draft section 5.6.3); 0 spaces every
     segment."""
 
 
-class LinuxReno(Algorithm):
+class LinuxReno(Algorithm, kind="congestion_control"):
     """Reno of Linux: RFC 5681 in whole segments, reduced from cwnd and not from what is in flight."""
 
     algorithm: Literal["linux-reno"] = "linux-reno"
 
 
-class LinuxCubic(Algorithm):
+class LinuxCubic(Algorithm, kind="congestion_control"):
     """CUBIC of Linux: whole segments, HyStart with ACK trains (Ha and Rhee 2011), a friendly window that
     grows alike for ever.
     """
@@ -94,58 +95,58 @@ class LinuxCubic(Algorithm):
     algorithm: Literal["linux-cubic"] = "linux-cubic"
     hystart: bool = True
     """Slow start ends early on long ACK trains or rising delay (Ha and Rhee 2011)."""
-    beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7001953125
+    beta: float = 0.7001953125
     """Multiplicative decrease, 717/1024."""
-    c: Annotated[float, Field(gt=0.0)] = 0.400390625
+    c: float = 0.400390625
     """Aggressiveness C in segments per second cubed, 410/1024."""
     fast_convergence: bool = True
     """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
 
 
-class Ns2Newreno(Algorithm):
+class Ns2Newreno(Algorithm, kind="congestion_control"):
     """NewReno of ns-2: grows by ACKs though the application leaves the window unused, and halves that
     window.
     """
 
     algorithm: Literal["ns2-newreno"] = "ns2-newreno"
-    window_segments: Annotated[int, Field(ge=2, le=1000000)] = 1000
+    window_segments: int = 1000
     """Largest window in segments, and first slow-start threshold (``window_`` of ns-2, whose default is
     20: too small for most paths, so that studies set it)."""
 
 
-class Dctcp(Algorithm):
+class Dctcp(Algorithm, kind="congestion_control"):
     """The window comes down in proportion to the share of marked bytes (RFC 8257)."""
 
     algorithm: Literal["dctcp"] = "dctcp"
-    g: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.0625
+    g: float = 0.0625
     """Estimation gain g: weight of the newest window of data in the estimate (RFC 8257 section 4.2)."""
 
 
-class Mprc(Algorithm):
+class Mprc(Algorithm, kind="congestion_control"):
     """NewReno's growth, and half of cwnd at any loss, whatever found it (Chang 2024, section 4)."""
 
     algorithm: Literal["mprc"] = "mprc"
 
 
-class Lia(Algorithm):
+class Lia(Algorithm, kind="congestion_control"):
     """Linked increases over the subflows of a connection (RFC 6356); on one path NewReno."""
 
     algorithm: Literal["lia"] = "lia"
 
 
-class Olia(Algorithm):
+class Olia(Algorithm, kind="congestion_control"):
     """Opportunistic linked increases (Khalili 2012); on one path NewReno."""
 
     algorithm: Literal["olia"] = "olia"
 
 
-class Balia(Algorithm):
+class Balia(Algorithm, kind="congestion_control"):
     """Balanced linked adaptation (Peng 2016); on one path NewReno."""
 
     algorithm: Literal["balia"] = "balia"
 
 
-class Held(Algorithm):
+class Held(Algorithm, kind="congestion_control"):
     """The window that a program sets between two steps of a run; until then the initial one. Losses and
     marks leave it as it is. A timeout leaves one segment (RFC 5681 section 3.1), which grows back by what
     is delivered.
@@ -155,37 +156,52 @@ class Held(Algorithm):
 
 
 CongestionControl = Annotated[
-    Annotated[
-        Literal[
-            "newreno",
-            "cubic",
-            "bbr",
-            "bbr3",
-            "linux-reno",
-            "linux-cubic",
-            "ns2-newreno",
-            "dctcp",
-            "mprc",
-            "lia",
-            "olia",
-            "balia",
-            "held",
-        ],
-        Tag("<name>"),
+    Literal[
+        "newreno",
+        "cubic",
+        "bbr",
+        "bbr3",
+        "linux-reno",
+        "linux-cubic",
+        "ns2-newreno",
+        "dctcp",
+        "mprc",
+        "lia",
+        "olia",
+        "balia",
+        "held",
     ]
-    | Annotated[Newreno, Tag("<newreno>")]
-    | Annotated[Cubic, Tag("<cubic>")]
-    | Annotated[Bbr, Tag("<bbr>")]
-    | Annotated[Bbr3, Tag("<bbr3>")]
-    | Annotated[LinuxReno, Tag("<linux-reno>")]
-    | Annotated[LinuxCubic, Tag("<linux-cubic>")]
-    | Annotated[Ns2Newreno, Tag("<ns2-newreno>")]
-    | Annotated[Dctcp, Tag("<dctcp>")]
-    | Annotated[Mprc, Tag("<mprc>")]
-    | Annotated[Lia, Tag("<lia>")]
-    | Annotated[Olia, Tag("<olia>")]
-    | Annotated[Balia, Tag("<balia>")]
-    | Annotated[Held, Tag("<held>")]
-    | Annotated[Own, Tag("<python>")],
-    Discriminator(by_algorithm),
+    | Newreno
+    | Cubic
+    | Bbr
+    | Bbr3
+    | LinuxReno
+    | LinuxCubic
+    | Ns2Newreno
+    | Dctcp
+    | Mprc
+    | Lia
+    | Olia
+    | Balia
+    | Held
+    | Own,
+    Choice("congestion_control", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyCongestionControl = (
+    Newreno
+    | Cubic
+    | Bbr
+    | Bbr3
+    | LinuxReno
+    | LinuxCubic
+    | Ns2Newreno
+    | Dctcp
+    | Mprc
+    | Lia
+    | Olia
+    | Balia
+    | Held
+    | PythonCongestionControl
+)
+"""As a setup has it: every parameter has its value."""

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
 
-
-class Sma(Algorithm):
+class Sma(Algorithm, kind="estimator"):
     """Simple moving average."""
 
     algorithm: Literal["sma"] = "sma"
-    window: Annotated[int, Field(ge=1, le=1000000)] = 3
+    window: int = 3
     """Number of samples that it is the mean of (Vilela 2022, section 4.1.2)."""
 
 
-class Ewma(Algorithm):
+class Ewma(Algorithm, kind="estimator"):
     """Exponentially weighted moving average."""
 
     algorithm: Literal["ewma"] = "ewma"
-    weight: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
+    weight: float = 0.5
     """Weight of the newest sample. At 0.5 samples have the mean age that they have in a window of 3."""
 
 
-class Hte(Algorithm):
+class Hte(Algorithm, kind="estimator"):
     """An estimate that stays until a statistical test of the last samples refuses it."""
 
     algorithm: Literal["hte"] = "hte"
-    window: Annotated[int, Field(ge=2, le=1000000)] = 3
+    window: int = 3
     """Number of samples that the estimate is tested against; a test of a mean needs two."""
-    significance: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05
+    significance: float = 0.05
     """Probability of a change though the link is as it was."""
 
 
 Estimator = Annotated[
-    Annotated[Literal["sma", "ewma", "hte"], Tag("<name>")]
-    | Annotated[Sma, Tag("<sma>")]
-    | Annotated[Ewma, Tag("<ewma>")]
-    | Annotated[Hte, Tag("<hte>")],
-    Discriminator(by_algorithm),
+    Literal["sma", "ewma", "hte"] | Sma | Ewma | Hte,
+    Choice("estimator"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyEstimator = Sma | Ewma | Hte
+"""As a setup has it: every parameter has its value."""

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Tag
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonLoadBalancing
+from anabranch.scenario.quantity import Span
 
-from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm, complete
-from anabranch.scenario.quantity import Span, within
 
-
-class Flow(Algorithm):
+class Flow(Algorithm, kind="load_balancing"):
     """A flow keeps its route: a hash of the 5-tuple, each direction for itself (RFC 2992)."""
 
     algorithm: Literal["flow"] = "flow"
 
 
-class Flowlet(Algorithm):
+class Flowlet(Algorithm, kind="load_balancing"):
     """A flow may change its route after a pause (Kandula 2007)."""
 
     algorithm: Literal["flowlet"] = "flowlet"
-    gap: Annotated[Span, within(above=0)]
+    gap: Span
     """Length of the pause."""
 
 
-class Packet(Algorithm):
+class Packet(Algorithm, kind="load_balancing"):
     """Every packet takes a route at random by weight."""
 
     algorithm: Literal["packet"] = "packet"
 
 
-class PacketRoundRobin(Algorithm):
+class PacketRoundRobin(Algorithm, kind="load_balancing"):
     """Packets take the routes in smooth weighted round-robin."""
 
     algorithm: Literal["packet-round-robin"] = "packet-round-robin"
 
 
-class Hash(Algorithm):
+class Hash(Algorithm, kind="load_balancing"):
     """A subflow keeps its path in both directions: a hash of the 4-tuple modulo the number of paths,
     without weights (Garcia-Aviles 2017).
     """
@@ -44,13 +45,13 @@ class Hash(Algorithm):
     algorithm: Literal["hash"] = "hash"
 
 
-class WeightedHash(Algorithm):
+class WeightedHash(Algorithm, kind="load_balancing"):
     """A subflow keeps its path in both directions: a hash of the 4-tuple, by weight."""
 
     algorithm: Literal["weighted-hash"] = "weighted-hash"
 
 
-class ResilientHash(Algorithm):
+class ResilientHash(Algorithm, kind="load_balancing"):
     """As ``weighted-hash``, but a failure or repair moves only the subflows of that path (weighted
     rendezvous hashing, Thaler and Ravishankar 1998).
     """
@@ -58,39 +59,48 @@ class ResilientHash(Algorithm):
     algorithm: Literal["resilient-hash"] = "resilient-hash"
 
 
-class SubflowRoundRobinLoadBalancing(Algorithm):
+class SubflowRoundRobinLoadBalancing(Algorithm, kind="load_balancing"):
     """The first subflow of a host goes by a hash, the next ones over the paths in turn, with an entry for
     each (Garcia-Aviles 2017, the stateful benchmark).
     """
 
     algorithm: Literal["subflow-round-robin"] = "subflow-round-robin"
-    idle_timeout: Annotated[Span, within(above=0)] | None = None
+    idle_timeout: Span | None = None
     """An entry that no packet has matched for so long is forgotten; left out: never."""
 
 
 LoadBalancing = Annotated[
-    Annotated[
-        Literal[
-            "flow",
-            "flowlet",
-            "packet",
-            "packet-round-robin",
-            "hash",
-            "weighted-hash",
-            "resilient-hash",
-            "subflow-round-robin",
-        ],
-        AfterValidator(complete("load_balancing")),
-        Tag("<name>"),
+    Literal[
+        "flow",
+        "flowlet",
+        "packet",
+        "packet-round-robin",
+        "hash",
+        "weighted-hash",
+        "resilient-hash",
+        "subflow-round-robin",
     ]
-    | Annotated[Flow, Tag("<flow>")]
-    | Annotated[Flowlet, Tag("<flowlet>")]
-    | Annotated[Packet, Tag("<packet>")]
-    | Annotated[PacketRoundRobin, Tag("<packet-round-robin>")]
-    | Annotated[Hash, Tag("<hash>")]
-    | Annotated[WeightedHash, Tag("<weighted-hash>")]
-    | Annotated[ResilientHash, Tag("<resilient-hash>")]
-    | Annotated[SubflowRoundRobinLoadBalancing, Tag("<subflow-round-robin>")]
-    | Annotated[Own, Tag("<python>")],
-    Discriminator(by_algorithm),
+    | Flow
+    | Flowlet
+    | Packet
+    | PacketRoundRobin
+    | Hash
+    | WeightedHash
+    | ResilientHash
+    | SubflowRoundRobinLoadBalancing
+    | Own,
+    Choice("load_balancing", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLoadBalancing = (
+    Flow
+    | Flowlet
+    | Packet
+    | PacketRoundRobin
+    | Hash
+    | WeightedHash
+    | ResilientHash
+    | SubflowRoundRobinLoadBalancing
+    | PythonLoadBalancing
+)
+"""As a setup has it: every parameter has its value."""

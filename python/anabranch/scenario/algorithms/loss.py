@@ -4,72 +4,70 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
 
-from anabranch.scenario.algorithm import Algorithm, ascending, by_algorithm, complete
 
-
-class NoneLoss(Algorithm):
+class NoneLoss(Algorithm, kind="loss"):
     """No random loss."""
 
     algorithm: Literal["none"] = "none"
 
 
-class Bernoulli(Algorithm):
+class Bernoulli(Algorithm, kind="loss"):
     """Each packet is lost independently."""
 
     algorithm: Literal["bernoulli"] = "bernoulli"
-    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    probability: float
     """Probability."""
 
 
-class GilbertElliott(Algorithm):
+class GilbertElliott(Algorithm, kind="loss"):
     """Loss in bursts: a good and a bad state with a loss each (Gilbert 1960, Elliott 1963). It starts in
     the good one; the state moves once a packet.
     """
 
     algorithm: Literal["gilbert-elliott"] = "gilbert-elliott"
-    to_bad: Annotated[float, Field(ge=0.0, le=1.0)]
+    to_bad: float
     """Probability of going from good to bad, at each packet."""
-    to_good: Annotated[float, Field(ge=0.0, le=1.0)]
+    to_good: float
     """Probability of going from bad to good, at each packet."""
-    loss_good: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    loss_good: float = 0.0
     """Loss in the good state."""
-    loss_bad: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
+    loss_bad: float = 1.0
     """Loss in the bad state."""
 
 
-class Periodic(Algorithm):
+class Periodic(Algorithm, kind="loss"):
     """One packet of each 1/probability is lost, as in the model of Mathis, Semke, Mahdavi and Ott (1997,
     section 2): n packets lose n times the probability, but for one. Where the first loss falls is drawn.
     """
 
     algorithm: Literal["periodic"] = "periodic"
-    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    probability: float
     """Share of the packets that is lost."""
 
 
-class Trace(Algorithm):
+class Trace(Algorithm, kind="loss"):
     """The packets with data that a measurement lost, by their place among those that the link has sent;
     nothing else is lost. So simulated and measured connections can lose the same packets.
     """
 
     algorithm: Literal["trace"] = "trace"
-    packets: Annotated[list[int], AfterValidator(ascending)]
+    packets: list[int]
     """Which packets with data are lost: 1 is the first that the link sends. Retransmissions count, SYNs,
     FINs and ACKs without data do not; a train counts as one."""
 
 
 Loss = Annotated[
-    Annotated[
-        Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"],
-        AfterValidator(complete("loss")),
-        Tag("<name>"),
-    ]
-    | Annotated[NoneLoss, Tag("<none>")]
-    | Annotated[Bernoulli, Tag("<bernoulli>")]
-    | Annotated[GilbertElliott, Tag("<gilbert-elliott>")]
-    | Annotated[Periodic, Tag("<periodic>")]
-    | Annotated[Trace, Tag("<trace>")],
-    Discriminator(by_algorithm),
+    Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"]
+    | NoneLoss
+    | Bernoulli
+    | GilbertElliott
+    | Periodic
+    | Trace,
+    Choice("loss"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLoss = NoneLoss | Bernoulli | GilbertElliott | Periodic | Trace
+"""As a setup has it: every parameter has its value."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.quantity import Span
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
-from anabranch.scenario.quantity import Span, within
 
-
-class Dupack(Algorithm):
+class Dupack(Algorithm, kind="loss_detection"):
     """Duplicate ACKs and SACK (RFC 5681, 6582, 6675)."""
 
     algorithm: Literal["dupack"] = "dupack"
-    threshold: Annotated[int, Field(ge=1, le=1000)] = 3
+    threshold: int = 3
     """Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh")."""
     impatient: bool = True
     """Without SACK only the first partial ACK of a recovery resets the retransmission timer, so that many
@@ -22,7 +21,7 @@ class Dupack(Algorithm):
     each one does, and one loss is repaired in each round trip, however many there are (Slow-but-Steady)."""
 
 
-class Rack(Algorithm):
+class Rack(Algorithm, kind="loss_detection"):
     """RACK-TLP: losses by time (RFC 8985)."""
 
     algorithm: Literal["rack"] = "rack"
@@ -33,7 +32,7 @@ class Rack(Algorithm):
     section 7.2); the default is Linux's smallest timeout."""
 
 
-class LinuxRack(Algorithm):
+class LinuxRack(Algorithm, kind="loss_detection"):
     """RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster."""
 
     algorithm: Literal["linux-rack"] = "linux-rack"
@@ -44,24 +43,24 @@ class LinuxRack(Algorithm):
     section 7.2); the default is Linux's smallest timeout."""
 
 
-class Fastrto(Algorithm):
+class Fastrto(Algorithm, kind="loss_detection"):
     """A timer for each segment (Chang 2024, section 4)."""
 
     algorithm: Literal["fastrto"] = "fastrto"
-    gamma: Annotated[float, Field(gt=1.0)] = 1.5
+    gamma: float = 1.5
     """Growth of RTTmin per round, and margin of FastRTO above it (4.1), (4.2); at 1 RTTmin could never
     rise."""
-    k: Annotated[float, Field(gt=0.0)] = 4.0
+    k: float = 4.0
     """Mean deviations above the smoothed RTT (4.2)."""
-    k_diversity: Annotated[float, Field(ge=0.0)] = 0.0
+    k_diversity: float = 0.0
     """K follows RTT diversity: ``k`` deviations, or this many times the way from the smoothed RTT to the
     largest RTT of the last rounds, whichever is more. That largest RTT shrinks by gamma a round unless
     measured anew. 0: K is ``k``. The thesis says that K varies, and not how."""
-    srtt_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
+    srtt_gain: float = 0.25
     """Weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298)."""
-    rttvar_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
+    rttvar_gain: float = 0.25
     """The same in its mean deviation (beta of RFC 6298)."""
-    fastrto_max: Annotated[Span, within(above=0)] = Span(500000000000)
+    fastrto_max: Span = Span(500000000000)
     """RTOmax, the largest FastRTO (4.3), or gamma times the largest RTT of the last rounds where that is
     more; ``max_rto`` bounds it once it backs off."""
     tail_loss_probe: bool = True
@@ -69,29 +68,29 @@ class Fastrto(Algorithm):
     SACK. The thesis has none."""
 
 
-class TcpPr(Algorithm):
+class TcpPr(Algorithm, kind="loss_detection"):
     """TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing."""
 
     algorithm: Literal["tcp-pr"] = "tcp-pr"
-    ewrtt_alpha: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.995
+    ewrtt_alpha: float = 0.995
     """Factor by which the envelope of the RTT, ewrtt, decays over a window of ACKs ("alpha")."""
-    mxrtt_beta: Annotated[float, Field(gt=1.0)] = 3.0
+    mxrtt_beta: float = 3.0
     """A segment is lost when it has been out for so many ewrtt ("beta")."""
 
 
-class RrTcp(Algorithm):
+class RrTcp(Algorithm, kind="loss_detection"):
     """RR-TCP (Zhang et al., ICNP 2003): DupThresh follows the reordering that was seen."""
 
     algorithm: Literal["rr-tcp"] = "rr-tcp"
-    fa_ratio: Annotated[float, Field(ge=0.0, le=1.0)] = 0.9
+    fa_ratio: float = 0.9
     """Share of the reordering events that must not look like a loss, at first ("FA ratio")."""
-    fa_step: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
+    fa_step: float = 0.01
     """What a false fast retransmit adds to it."""
-    timeout_cost: Annotated[float, Field(ge=0.0)] = 10.0
+    timeout_cost: float = 10.0
     """False fast retransmits that one retransmission timeout outweighs."""
 
 
-class TcpNcr(Algorithm):
+class TcpNcr(Algorithm, kind="loss_detection"):
     """TCP-NCR (RFC 4653): DupThresh is about a window of data."""
 
     algorithm: Literal["tcp-ncr"] = "tcp-ncr"
@@ -101,15 +100,16 @@ class TcpNcr(Algorithm):
 
 
 LossDetection = Annotated[
-    Annotated[
-        Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"], Tag("<name>")
-    ]
-    | Annotated[Dupack, Tag("<dupack>")]
-    | Annotated[Rack, Tag("<rack>")]
-    | Annotated[LinuxRack, Tag("<linux-rack>")]
-    | Annotated[Fastrto, Tag("<fastrto>")]
-    | Annotated[TcpPr, Tag("<tcp-pr>")]
-    | Annotated[RrTcp, Tag("<rr-tcp>")]
-    | Annotated[TcpNcr, Tag("<tcp-ncr>")],
-    Discriminator(by_algorithm),
+    Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]
+    | Dupack
+    | Rack
+    | LinuxRack
+    | Fastrto
+    | TcpPr
+    | RrTcp
+    | TcpNcr,
+    Choice("loss_detection"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyLossDetection = Dupack | Rack | LinuxRack | Fastrto | TcpPr | RrTcp | TcpNcr
+"""As a setup has it: every parameter has its value."""

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
 
-
-class ControllerPacing(Algorithm):
+class ControllerPacing(Algorithm, kind="pacing"):
     """At the controller's own rate if it has one, else as the window allows."""
 
     algorithm: Literal["controller"] = "controller"
 
 
-class Window(Algorithm):
+class Window(Algorithm, kind="pacing"):
     """At cwnd / srtt times a gain, as Linux's fq does for window-based controllers."""
 
     algorithm: Literal["window"] = "window"
-    slow_start_gain: Annotated[float, Field(gt=0.0)] = 2.0
+    slow_start_gain: float = 2.0
     """Gain below ssthresh (Linux: ``net.ipv4.tcp_pacing_ss_ratio``)."""
-    avoidance_gain: Annotated[float, Field(gt=0.0)] = 1.2
+    avoidance_gain: float = 1.2
     """Gain above it (Linux: ``net.ipv4.tcp_pacing_ca_ratio``)."""
 
 
 Pacing = Annotated[
-    Annotated[Literal["controller", "window"], Tag("<name>")]
-    | Annotated[ControllerPacing, Tag("<controller>")]
-    | Annotated[Window, Tag("<window>")],
-    Discriminator(by_algorithm),
+    Literal["controller", "window"] | ControllerPacing | Window,
+    Choice("pacing"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyPacing = ControllerPacing | Window
+"""As a setup has it: every parameter has its value."""

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
 
-
-class Default(Algorithm):
+class Default(Algorithm, kind="path_manager"):
     """The first subflow and no other, as the path manager of that name in the kernel of multipath-tcp.org."""
 
     algorithm: Literal["default"] = "default"
 
 
-class Ndiffports(Algorithm):
+class Ndiffports(Algorithm, kind="path_manager"):
     """Subflows between the same two addresses that differ in their source ports."""
 
     algorithm: Literal["ndiffports"] = "ndiffports"
-    subflows: Annotated[int, Field(ge=1, le=255)] = 2
+    subflows: int = 2
     """How many; 2 are what ndiffports of the kernel of multipath-tcp.org opens unless told otherwise
     (num_subflows)."""
     by_interfaces: bool = False
@@ -27,24 +26,24 @@ class Ndiffports(Algorithm):
     their place: ports alone leave it to the hash of a router whether two of them share a path."""
 
 
-class Fullmesh(Algorithm):
+class Fullmesh(Algorithm, kind="path_manager"):
     """One subflow for each pair of a local and a remote interface that a path joins; the first pair
     carries the first subflow, and each local interface has one before any has a second.
     """
 
     algorithm: Literal["fullmesh"] = "fullmesh"
-    limit: Annotated[int, Field(ge=1, le=255)] = 255
+    limit: int = 255
     """Most subflows. The path manager in Linux's kernel has two beside the first unless it is told
     otherwise, and eight at most (``ip mptcp limits``)."""
-    add_addr_accepted: Annotated[int, Field(ge=0, le=255)] = 8
+    add_addr_accepted: int = 8
     """Most addresses that it accepts by ADD_ADDR during a connection (``ip mptcp limits`` has the same
     name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end)."""
 
 
 PathManager = Annotated[
-    Annotated[Literal["default", "ndiffports", "fullmesh"], Tag("<name>")]
-    | Annotated[Default, Tag("<default>")]
-    | Annotated[Ndiffports, Tag("<ndiffports>")]
-    | Annotated[Fullmesh, Tag("<fullmesh>")],
-    Discriminator(by_algorithm),
+    Literal["default", "ndiffports", "fullmesh"] | Default | Ndiffports | Fullmesh,
+    Choice("path_manager"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyPathManager = Default | Ndiffports | Fullmesh
+"""As a setup has it: every parameter has its value."""

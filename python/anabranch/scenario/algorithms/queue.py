@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
-
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.limit import Limit
-from anabranch.scenario.quantity import ByteCount, PacketCount, Span, within
+from anabranch.scenario.quantity import ByteCount, PacketCount, Span
 
 
-class Fifo(Algorithm):
+class Fifo(Algorithm, kind="queue"):
     """First in, first out; what finds the queue full is lost (drop-tail)."""
 
     algorithm: Literal["fifo"] = "fifo"
@@ -20,7 +19,7 @@ class Fifo(Algorithm):
     all hold."""
 
 
-class Threshold(Algorithm):
+class Threshold(Algorithm, kind="queue"):
     """Drop-tail; an ECN-capable packet that finds a long queue is marked (RFC 3168, RFC 8257 section 3.1)."""
 
     algorithm: Literal["threshold"] = "threshold"
@@ -32,76 +31,76 @@ class Threshold(Algorithm):
     section 4)."""
 
 
-class Codel(Algorithm):
+class Codel(Algorithm, kind="queue"):
     """Controlled delay: drops at the head while packets wait too long (RFC 8289)."""
 
     algorithm: Literal["codel"] = "codel"
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
     all hold."""
-    target: Annotated[Span, within(above=0)] = Span(5000000000)
+    target: Span = Span(5000000000)
     """Acceptable standing delay (RFC 8289 section 4.2)."""
-    interval: Annotated[Span, within(above=0)] = Span(100000000000)
+    interval: Span = Span(100000000000)
     """Time it may be exceeded (RFC 8289 section 4.3)."""
     ecn: bool = False
     """Mark ECN-capable packets in place of dropping them."""
 
 
-class FqCodel(Algorithm):
+class FqCodel(Algorithm, kind="queue"):
     """Flow queue CoDel: a queue under CoDel for each flow, in turn, new flows first (RFC 8290)."""
 
     algorithm: Literal["fq-codel"] = "fq-codel"
     limit: Limit = PacketCount(10240)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
     all hold."""
-    flows: Annotated[int, Field(ge=1, le=65536)] = 1024
+    flows: int = 1024
     """Queues into which flows are hashed (RFC 8290 section 5.2.5)."""
-    quantum: Annotated[ByteCount, within(least=1, most=1000000000)] = ByteCount(1514)
+    quantum: ByteCount = ByteCount(1514)
     """Bytes that a flow may send in its turn (section 5.2.4)."""
-    target: Annotated[Span, within(above=0)] = Span(5000000000)
+    target: Span = Span(5000000000)
     """Acceptable standing delay of a flow's queue (section 5.2.2)."""
-    interval: Annotated[Span, within(above=0)] = Span(100000000000)
+    interval: Span = Span(100000000000)
     """Time it may be exceeded (section 5.2.1)."""
     ecn: bool = True
     """Mark ECN-capable packets in place of dropping them (section 5.2.6)."""
 
 
-class Pie(Algorithm):
+class Pie(Algorithm, kind="queue"):
     """Proportional integral controller enhanced: drops at random, by the delay of the queue (RFC 8033)."""
 
     algorithm: Literal["pie"] = "pie"
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
     all hold."""
-    target: Annotated[Span, within(above=0)] = Span(15000000000)
+    target: Span = Span(15000000000)
     """Delay that the controller aims at (QDELAY_REF, RFC 8033 section 4.2)."""
-    update: Annotated[Span, within(least=1000000)] = Span(15000000000)
+    update: Span = Span(15000000000)
     """Time between two updates of the probability (T_UPDATE, section 4.2)."""
     burst: Span = Span(150000000000)
     """Time for which a burst passes unhindered after quiet (MAX_BURST, section 4.4)."""
     ecn: bool = False
     """Mark ECN-capable packets in place of dropping them, as long as ``mark_below`` holds (section 5.1)."""
-    mark_below: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1
+    mark_below: float = 0.1
     """Probability from which on packets are dropped, whether they can be marked or not (MARK_ECNTH,
     section 5.1)."""
 
 
-class Red(Algorithm):
+class Red(Algorithm, kind="queue"):
     """Random early detection by the average length of the queue (Floyd and Jacobson 1993)."""
 
     algorithm: Literal["red"] = "red"
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
     all hold."""
-    min_threshold: Annotated[PacketCount, within(least=1, most=999999999)] = PacketCount(5)
+    min_threshold: PacketCount = PacketCount(5)
     """Average of waiting packets below which nothing is dropped ("min_th", section 6)."""
-    max_threshold: Annotated[PacketCount, within(least=2, most=1000000000)] = PacketCount(15)
+    max_threshold: PacketCount = PacketCount(15)
     """Average from which on everything is, without ``gentle`` ("max_th"); above the other."""
-    max_probability: Annotated[float, Field(gt=0.0, le=1.0)] = 0.02
+    max_probability: float = 0.02
     """Probability near the upper threshold ("max_p", section 6: 1/50)."""
-    weight: Annotated[float, Field(gt=0.0, le=1.0)] = 0.002
+    weight: float = 0.002
     """Weight of the length now in the average ("w_q", section 6)."""
-    packet: Annotated[ByteCount, within(least=1, most=1000000)] = ByteCount(1500)
+    packet: ByteCount = ByteCount(1500)
     """Size of the packets that count as sent in an idle time ("s" is what one takes, section 4)."""
     gentle: bool = False
     """Let the probability rise to 1 at twice the upper threshold (Floyd 2000)."""
@@ -110,12 +109,15 @@ class Red(Algorithm):
 
 
 Queue = Annotated[
-    Annotated[Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"], Tag("<name>")]
-    | Annotated[Fifo, Tag("<fifo>")]
-    | Annotated[Threshold, Tag("<threshold>")]
-    | Annotated[Codel, Tag("<codel>")]
-    | Annotated[FqCodel, Tag("<fq-codel>")]
-    | Annotated[Pie, Tag("<pie>")]
-    | Annotated[Red, Tag("<red>")],
-    Discriminator(by_algorithm),
+    Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"]
+    | Fifo
+    | Threshold
+    | Codel
+    | FqCodel
+    | Pie
+    | Red,
+    Choice("queue"),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyQueue = Fifo | Threshold | Codel | FqCodel | Pie | Red
+"""As a setup has it: every parameter has its value."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PythonScheduler
 
-from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
 
-
-class LowestRtt(Algorithm):
+class LowestRtt(Algorithm, kind="scheduler"):
     """The fastest subflow with room: the smallest smoothed RTT first, as in the kernel of
     multipath-tcp.org.
     """
@@ -17,35 +18,35 @@ class LowestRtt(Algorithm):
     algorithm: Literal["lowest-rtt"] = "lowest-rtt"
 
 
-class RoundRobin(Algorithm):
+class RoundRobin(Algorithm, kind="scheduler"):
     """One segment each in turn."""
 
     algorithm: Literal["round-robin"] = "round-robin"
 
 
-class Redundant(Algorithm):
+class Redundant(Algorithm, kind="scheduler"):
     """Everything on every subflow."""
 
     algorithm: Literal["redundant"] = "redundant"
 
 
-class Blest(Algorithm):
+class Blest(Algorithm, kind="scheduler"):
     """Lowest RTT first, unless a slow subflow would block the receive window (Ferlin 2016)."""
 
     algorithm: Literal["blest"] = "blest"
 
 
-class Ecf(Algorithm):
+class Ecf(Algorithm, kind="scheduler"):
     """Lowest RTT first, but a slower subflow waits for the fastest if that completes earlier (Lim et al.
     2017).
     """
 
     algorithm: Literal["ecf"] = "ecf"
-    beta: Annotated[float, Field(ge=0.0)] = 0.25
+    beta: float = 0.25
     """How much more a slower subflow must promise once it waits (section 4: 0.25)."""
 
 
-class Linux(Algorithm):
+class Linux(Algorithm, kind="scheduler"):
     """The subflow whose queue empties first, by its pacing rate, takes up to 64 kB at once (Linux 5.13 and
     later).
     """
@@ -54,13 +55,16 @@ class Linux(Algorithm):
 
 
 Scheduler = Annotated[
-    Annotated[Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"], Tag("<name>")]
-    | Annotated[LowestRtt, Tag("<lowest-rtt>")]
-    | Annotated[RoundRobin, Tag("<round-robin>")]
-    | Annotated[Redundant, Tag("<redundant>")]
-    | Annotated[Blest, Tag("<blest>")]
-    | Annotated[Ecf, Tag("<ecf>")]
-    | Annotated[Linux, Tag("<linux>")]
-    | Annotated[Own, Tag("<python>")],
-    Discriminator(by_algorithm),
+    Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"]
+    | LowestRtt
+    | RoundRobin
+    | Redundant
+    | Blest
+    | Ecf
+    | Linux
+    | Own,
+    Choice("scheduler", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyScheduler = LowestRtt | RoundRobin | Redundant | Blest | Ecf | Linux | PythonScheduler
+"""As a setup has it: every parameter has its value."""

@@ -4,74 +4,96 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import Algorithm
+from anabranch.scenario.choice_schema import Choice
+from anabranch.scenario.leaves import PathLimitsSetup
+from anabranch.scenario.quantity import Span
+from anabranch.scenario.record import filled_in
 
-from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
-from anabranch.scenario.quantity import Span, within
 
-
-class Shortest(Algorithm):
+class Shortest(Algorithm, kind="scheme"):
     """One shortest path (Dijkstra 1959), or the best one by a metric of whole paths."""
 
     algorithm: Literal["shortest"] = "shortest"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
-class Ecmp(Algorithm):
+class Ecmp(Algorithm, kind="scheme"):
     """All paths of equal and least cost, hop by hop (RFC 2328 section 16.1)."""
 
     algorithm: Literal["ecmp"] = "ecmp"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class KShortest(Algorithm):
+class KShortest(Algorithm, kind="scheme"):
     """The k shortest loop-free paths in equal shares (Yen 1971)."""
 
     algorithm: Literal["k-shortest"] = "k-shortest"
-    k: Annotated[int, Field(ge=1, le=64)] = 2
+    k: int = 2
     """Number of paths, or as many as there are."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
-class NearShortest(Algorithm):
+class NearShortest(Algorithm, kind="scheme"):
     """The loop-free paths that are nearly as short as the shortest, in equal shares (Carlyle and Wood
     2005).
     """
 
     algorithm: Literal["near-shortest"] = "near-shortest"
-    within_percent: Annotated[int, Field(ge=0, le=10000)] = 10
+    within_percent: int = 10
     """How much longer a path may be than the shortest of its pair, in percent."""
-    k: Annotated[int, Field(ge=1, le=64)] = 8
+    k: int = 8
     """Most paths of a pair; of more, the shortest."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out; the shortest is the one within them."""
 
 
-class Disjoint(Algorithm):
+class Disjoint(Algorithm, kind="scheme"):
     """Paths of least total cost that share no link, in equal shares (Suurballe 1974)."""
 
     algorithm: Literal["disjoint"] = "disjoint"
-    k: Annotated[int, Field(ge=1, le=64)] | None = None
+    k: int | None = None
     """Most paths of a pair; left out, as many as there are."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class MaxFlow(Algorithm):
+class MaxFlow(Algorithm, kind="scheme"):
     """The split that carries most, each path with its share of the flow (Ford and Fulkerson 1962)."""
 
     algorithm: Literal["max-flow"] = "max-flow"
+    metric: Metric = filled_in("hops")
+    """Among the splits that carry most, the one whose paths are shortest in this."""
 
 
-class TcpbpScheme(Algorithm):
+class TcpbpScheme(Algorithm, kind="scheme"):
     """The path of highest predicted TCP throughput as the published algorithm finds it, a modified
     Dijkstra (Vilela 2022, algorithm 1), or the first k of Yen's algorithm over it in equal shares (section
     3.5.2).
     """
 
     algorithm: Literal["tcpbp"] = "tcpbp"
-    k: Annotated[int, Field(ge=1, le=64)] = 1
+    k: int = 1
     """Number of paths, or as many as there are."""
+    metric: Metric = filled_in("tcpbp")
+    """What is predicted."""
 
 
-class TcpbpExact(Algorithm):
+class TcpbpExact(Algorithm, kind="scheme"):
     """The path of highest predicted TCP throughput, without exception, or the k best in equal shares."""
 
     algorithm: Literal["tcpbp-exact"] = "tcpbp-exact"
-    k: Annotated[int, Field(ge=1, le=64)] = 1
+    k: int = 1
     """Number of paths, or as many as there are."""
     model: Literal["mathis", "pftk", "cubic", "bbr", "transport"] | None = None
     """The throughput model by whose prediction paths are chosen, in place of d sqrt(p). ``mathis``: Mathis
@@ -84,30 +106,38 @@ class TcpbpExact(Algorithm):
     objective: Literal["total", "proportional"] | None = None
     """With ``sharing = "all-pairs"``: what the routes make large; left out, ``total``. ``total``: The sum
     of all flows' rates; ``proportional``: The sum of their logarithms, which starves nobody."""
+    metric: Metric = filled_in("tcpbp")
+    """What is predicted."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Paths beyond these are left out."""
 
 
-class Semper(Algorithm):
+class Semper(Algorithm, kind="scheme"):
     """Link-disjoint paths between the edge routers, the same ones there and back (Garcia-Aviles 2017)."""
 
     algorithm: Literal["semper"] = "semper"
-    k: Annotated[int, Field(ge=1, le=64)] | None = None
+    k: int | None = None
     """Most paths of a pair; left out, as many as there are."""
     shares: Literal["equal", "capacity"] = "equal"
     """What each path gets. ``equal``: Equal parts; ``capacity``: Parts by the capacity of its narrowest
     link between the edge routers, there or back."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in, there and back together."""
 
 
-class Given(Algorithm):
+class Given(Algorithm, kind="scheme"):
     """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
 
     algorithm: Literal["given"] = "given"
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class Robust(Algorithm):
+class Robust(Algorithm, kind="scheme"):
     """The split with the least worst-case load over all matrices of ``demand`` (Fukushima 2016)."""
 
     algorithm: Literal["robust"] = "robust"
-    k: Annotated[int, Field(ge=1, le=64)] | None = None
+    k: int | None = None
     """Candidates of each pair; left out, all paths."""
     method: Literal["single-lp", "exchange", "all-paths", "link-flow"] | None = None
     """Which solver. Left out, ``single-lp`` over k paths and ``all-paths`` over all. They find the same.
@@ -123,23 +153,27 @@ class Robust(Algorithm):
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
     directions together."""
-    time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
+    time_limit: Span = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
+    gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class HybridHop(Algorithm):
+class HybridHop(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by hops."""
 
     algorithm: Literal["hybrid-hop"] = "hybrid-hop"
     method: Literal["single-lp", "exchange"] | None = None
     """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
     ``exchange``: Matrices are added one by one."""
-    k: Annotated[int, Field(ge=1, le=64)] = 2
+    k: int = 2
     """Candidates of each pair."""
-    single_percent: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
+    single_percent: float = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
     splits: Literal["fewest", "solver"] | None = None
@@ -151,23 +185,27 @@ class HybridHop(Algorithm):
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
     directions together."""
-    time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
+    time_limit: Span = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
+    gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class HybridDelay(Algorithm):
+class HybridDelay(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by delay."""
 
     algorithm: Literal["hybrid-delay"] = "hybrid-delay"
     method: Literal["single-lp", "exchange"] | None = None
     """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
     ``exchange``: Matrices are added one by one."""
-    k: Annotated[int, Field(ge=1, le=64)] = 2
+    k: int = 2
     """Candidates of each pair."""
-    single_percent: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
+    single_percent: float = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
     shortest path."""
     splits: Literal["fewest", "solver"] | None = None
@@ -179,80 +217,108 @@ class HybridDelay(Algorithm):
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
     directions together."""
-    time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
+    time_limit: Span = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
+    gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("delay")
+    """What a short path is short in."""
 
 
-class RobustOptimal(Algorithm):
+class RobustOptimal(Algorithm, kind="scheme"):
     """The most TCP throughput up to a worst-case load."""
 
     algorithm: Literal["robust-optimal"] = "robust-optimal"
-    k: Annotated[int, Field(ge=1, le=64)] = 4
+    k: int = 4
     """Candidates of each pair."""
-    level: Annotated[float, Field(gt=0.0)] = 1.0
+    level: float = 1.0
     """Worst-case load that may not be exceeded, 1 for full links."""
-    time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
+    time_limit: Span = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
+    gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
-class RobustSingle(Algorithm):
+class RobustSingle(Algorithm, kind="scheme"):
     """The least worst-case load with every pair on one path."""
 
     algorithm: Literal["robust-single"] = "robust-single"
-    k: Annotated[int, Field(ge=1, le=64)] = 4
+    k: int = 4
     """Candidates of each pair."""
-    time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
+    time_limit: Span = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
     seconds on one core."""
-    gap: Annotated[float, Field(gt=0.0, lt=1.0)] = 1e-06
+    gap: float = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """What a short path is short in."""
 
 
 Scheme = Annotated[
-    Annotated[
-        Literal[
-            "shortest",
-            "ecmp",
-            "k-shortest",
-            "near-shortest",
-            "disjoint",
-            "max-flow",
-            "tcpbp",
-            "tcpbp-exact",
-            "semper",
-            "given",
-            "robust",
-            "hybrid-hop",
-            "hybrid-delay",
-            "robust-optimal",
-            "robust-single",
-        ],
-        Tag("<name>"),
+    Literal[
+        "shortest",
+        "ecmp",
+        "k-shortest",
+        "near-shortest",
+        "disjoint",
+        "max-flow",
+        "tcpbp",
+        "tcpbp-exact",
+        "semper",
+        "given",
+        "robust",
+        "hybrid-hop",
+        "hybrid-delay",
+        "robust-optimal",
+        "robust-single",
     ]
-    | Annotated[Shortest, Tag("<shortest>")]
-    | Annotated[Ecmp, Tag("<ecmp>")]
-    | Annotated[KShortest, Tag("<k-shortest>")]
-    | Annotated[NearShortest, Tag("<near-shortest>")]
-    | Annotated[Disjoint, Tag("<disjoint>")]
-    | Annotated[MaxFlow, Tag("<max-flow>")]
-    | Annotated[TcpbpScheme, Tag("<tcpbp>")]
-    | Annotated[TcpbpExact, Tag("<tcpbp-exact>")]
-    | Annotated[Semper, Tag("<semper>")]
-    | Annotated[Given, Tag("<given>")]
-    | Annotated[Robust, Tag("<robust>")]
-    | Annotated[HybridHop, Tag("<hybrid-hop>")]
-    | Annotated[HybridDelay, Tag("<hybrid-delay>")]
-    | Annotated[RobustOptimal, Tag("<robust-optimal>")]
-    | Annotated[RobustSingle, Tag("<robust-single>")]
-    | Annotated[Own, Tag("<python>")],
-    Discriminator(by_algorithm),
+    | Shortest
+    | Ecmp
+    | KShortest
+    | NearShortest
+    | Disjoint
+    | MaxFlow
+    | TcpbpScheme
+    | TcpbpExact
+    | Semper
+    | Given
+    | Robust
+    | HybridHop
+    | HybridDelay
+    | RobustOptimal
+    | RobustSingle
+    | Own,
+    Choice("scheme", external=True),
 ]
+"""Its name, or a table with its parameters, as a scenario has it."""
+AnyScheme = (
+    Shortest
+    | Ecmp
+    | KShortest
+    | NearShortest
+    | Disjoint
+    | MaxFlow
+    | TcpbpScheme
+    | TcpbpExact
+    | Semper
+    | Given
+    | Robust
+    | HybridHop
+    | HybridDelay
+    | RobustOptimal
+    | RobustSingle
+)
+"""As a setup has it: every parameter has its value."""
 
 
 Metric = Literal[

@@ -2,7 +2,6 @@
 
 use crate::control::{Application, View};
 use anabranch_transport::Brought;
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// An application of the caller's own. All calls come from the thread that runs the simulation; every order of it
@@ -16,15 +15,15 @@ pub trait ApplicationMaker: Debug + Send + Sync {
     fn application(&self, view: &View<'_>, seed: u64) -> Box<dyn ExternalApplication>;
 }
 
-/// The choice of such an application.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExternalApplicationSetup {
-    /// Its number among what the caller brings along.
-    pub code: usize,
-    /// Whether it hears of probes over links.
-    pub probes_links: bool,
-    /// What makes it.
-    #[serde(skip)]
-    pub maker: Brought<dyn ApplicationMaker>,
+anabranch_units::leaf! {
+    /// The choice of such an application.
+    pub struct ExternalApplicationSetup: "application" by "algorithm" = "python" {
+        /// Its number among what the caller brings along.
+        pub code: usize,
+        /// Whether it hears of probes over links.
+        pub probes_links: bool,
+        ;
+        /// What makes it.
+        pub maker: Brought<dyn ApplicationMaker>,
+    }
 }

@@ -3,7 +3,6 @@
 use super::{Choice, SubflowScheduler, View};
 use crate::brought::Brought;
 use anabranch_units::{Instant, Span};
-use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// Data that wait for a subflow.
@@ -46,15 +45,15 @@ pub trait SchedulerMaker: Debug + Send + Sync {
     fn scheduler(&self) -> Box<dyn ExternalScheduler>;
 }
 
-/// The choice of such a scheduler.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExternalScheduling {
-    /// Its number among what the caller brings along.
-    pub code: usize,
-    /// What makes it.
-    #[serde(skip)]
-    pub maker: Brought<dyn SchedulerMaker>,
+anabranch_units::leaf! {
+    /// The choice of such a scheduler.
+    pub struct ExternalScheduling: "scheduler" by "algorithm" = "python" {
+        /// Its number among what the caller brings along.
+        pub code: usize,
+        ;
+        /// What makes it.
+        pub maker: Brought<dyn SchedulerMaker>,
+    }
 }
 
 /// Such a scheduler at work.
