@@ -41,13 +41,13 @@ def run(
     return Scenario.from_data(document).run().flows.to_dicts()
 
 
-# The queue has one to three times the bandwidth-delay product, and room for an initial window; slow start is$
+# The queue has half to five times the bandwidth-delay product, and room for an initial window; slow start is
 # little of a hundred round trips with a full queue. A busy machine is no reason to fail.
 @settings(deadline=None)
 @given(
     st.floats(math.log10(5e-6), math.log10(0.5)).map(lambda exponent: 10**exponent),
     st.floats(3, 100),
-    st.floats(1, 3),
+    st.floats(0.5, 5),
 )
 def test_a_clean_path_has_the_goodput_of_newreno(rtt_s: float, product: float, depth: float) -> None:
     # Below 1 Mbps the peer's 40 ms make an ACK for each packet, and slow start doubles in each round trip.
@@ -59,9 +59,8 @@ def test_a_clean_path_has_the_goodput_of_newreno(rtt_s: float, product: float, d
         one_path(transport, rtt_s, capacity_mbps, queue, duration_s) for transport in ("mprc", "newreno")
     )
     assert mprc["goodput_mbps"] >= 0.95 * newreno["goodput_mbps"]
-    # FastRTO finds a loss after one and a half round trips, when the window has grown once more: a queue that
-    # overflows costs two segments where NewReno loses one.
-    assert mprc["retransmissions"] <= 2.25 * newreno["retransmissions"]
+    # More than twice as many where the window grows until FastRTO has found a loss.
+    assert mprc["retransmissions"] <= 1.5 * newreno["retransmissions"]
     assert mprc["spurious_retransmissions"] == 0
 
 
@@ -71,7 +70,7 @@ def test_ten_gigabits_carry_what_newreno_has_at_microseconds(rtt_us: float) -> N
         one_path(transport, rtt_us * 1e-6, 10_000, 200, 0.2) for transport in ("mprc", "newreno")
     )
     assert mprc["goodput_mbps"] >= 0.98 * newreno["goodput_mbps"]
-    assert mprc["retransmissions"] <= 2 * newreno["retransmissions"]
+    assert mprc["retransmissions"] <= 1.1 * newreno["retransmissions"]
     assert mprc["spurious_retransmissions"] == 0
 
 
