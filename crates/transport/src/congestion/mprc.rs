@@ -27,8 +27,6 @@ impl ConfiguredController for Mprc {
 #[derive(Clone, Debug)]
 pub struct Mprc {
     newreno: NewReno,
-    /// Bytes SACKed behind a hole of which nobody knows yet whether it is a loss.
-    behind_hole: u64,
     undo: Option<Undo>,
 }
 
@@ -42,28 +40,11 @@ impl Mprc {
     /// For segments of `mss` payload bytes, starting with `initial_window` bytes.
     #[must_use]
     pub fn new(mss: u32, initial_window: u64) -> Self {
-        Self { newreno: NewReno::new(mss, initial_window), behind_hole: 0, undo: None }
-    }
-
-    /// Bytes of an ACK by which the window grows: what it acknowledges cumulatively, as NewReno has it (RFC 5681 section
-    /// 3.1, RFC 3465 section 2.1). What is SACKed behind a hole counts when the hole is filled, and not at all if the
-    /// hole is a loss: FastRTO finds it half a round trip after the last ACK of what left before it, and a window
-    /// that grew in that time would overflow the queue once more. During the repair congestion avoidance goes on by all that
-    /// arrives, or a repair that is itself lost again and again would find the window as full each time.
-    #[inline]
-    fn counted(&mut self, ack: &Ack) -> u64 {
-        if ack.recovery != Recovery::Open {
-            return ack.delivered;
-        }
-        self.behind_hole = self.behind_hole.saturating_add(ack.delivered);
-        let counted = self.behind_hole.min(ack.acked);
-        self.behind_hole -= counted;
-        counted
+        Self { newreno: NewReno::new(mss, initial_window), undo: None }
     }
 
     /// "cwnd is reduced by half ... the slow start threshold is set to half of the new cwnd value."
     fn halve(&mut self, episode: &LossEpisode) {
-        self.behind_hole = 0;
         let window = &self.newreno.window;
         self.undo = Some(Undo { cwnd: window.cwnd, ssthresh: window.ssthresh });
         let least = 2 * window.mss;
@@ -97,8 +78,7 @@ impl CongestionControl for Mprc {
     fn on_ack(&mut self, ack: &Ack) {
         // Only the round of a mark holds the window still; a repair does not.
         if !self.newreno.window.is_held(&Ack { recovery: Recovery::Open, ..*ack }) {
-            let delivered = self.counted(ack);
-            self.newreno.grow(&Ack { delivered, ..*ack });
+            self.newreno.grow(ack);
         }
     }
 
