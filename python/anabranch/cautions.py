@@ -12,6 +12,7 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.censored import late_note
+from anabranch.plan_paths import Pair, PlanPaths
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
@@ -26,6 +27,10 @@ _MOST_PAIRS = 64
 """Pairs of hosts that are looked at for paths of which no subflow makes use."""
 _MOST_SUBFLOWS = 255
 """Of a connection."""
+_BY_PACKET = ("packet", "packet-round-robin")
+"""Load balancing that leaves no subflow on one path."""
+_MOST_PATHS = 256
+"""Of a pair, hop by hop, that are told one by one."""
 _NEARLY = 1.1
 """Round-trip times are nearly equal up to this ratio."""
 
@@ -40,6 +45,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_after_the_end(setup),
         *_unheard_addresses(setup),
         *_unused_paths(scenario, setup, plan),
+        *_sprayed_subflows(scenario, setup, plan),
         *_phases(setup.of_routing(0), plan),
     ]
 
@@ -154,6 +160,47 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
                     f"{flow.name}: {name} announces an address at {at}, and add_addr_accepted of its path "
                     "manager is 0, as in a stock kernel, so that no subflow goes there"
                 )
+
+
+def _sprayed_subflows(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterator[str]:
+    """Connections of Multipath TCP whose subflows have no path of their own."""
+    balancer = setup.routing.load_balancing.algorithm
+    if scenario.controller is not None or balancer not in _BY_PACKET:
+        return
+    managers = [_path_manager(transport) for transport in setup.transports]
+    flows: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for flow in setup.flows if any(manager is not None for manager in managers) else ():
+        if managers[flow.transport] is not None:
+            flows[flow.routing, flow.origin, flow.to, flow.transport].append(flow.name)
+    plans: dict[int, PlanPaths] = {}
+    sprayed: list[tuple[list[str], int]] = []
+    for (routing, origin, to, transport), names in islice(flows.items(), _MOST_PAIRS):
+        if routing not in plans:
+            plans[routing] = PlanPaths.of([plan, *plan.others()][routing].data())
+        most = _paths_of_a_subflow(plans[routing], setup.links, (origin, to), managers[transport])
+        if most > 1:
+            sprayed.append((names, most))
+    if sprayed:
+        names, most = sprayed[0]
+        yield (
+            f"{_first(names, sprayed)}: routing.load_balancing = {quoted(balancer)} distributes the packets "
+            f"of each subflow over {most} paths, so that "
+            "none of its subflows has a path of its own to measure and to fill; "
+            'routing.load_balancing = "hash" keeps each of them on one'
+        )
+
+
+def _paths_of_a_subflow(plan: PlanPaths, links: Sequence[LinkSetup], pair: Pair, manager: AnyPathManager | None) -> int:
+    """How many paths the packets of a subflow may take: those between its two interfaces, or all of the pair.
+
+    It has no interfaces of its own where ports alone tell it from others, or where packets go hop by hop.
+    """
+    by_interfaces = isinstance(manager, Fullmesh) or (isinstance(manager, Ndiffports) and manager.by_interfaces)
+    if pair in plan.paths and by_interfaces:
+        ends = ((path.links[0], path.links[-1]) for path in plan.paths[pair] if path.links)
+        return max(Counter(ends).values(), default=0)
+    paths = plan.of_pair(links, pair, _MOST_PATHS)
+    return _MOST_PATHS if paths is None else len(paths)
 
 
 def _unused_paths(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Iterator[str]:

@@ -11,6 +11,10 @@ from hypothesis import strategies as st
 from anabranch import Scenario
 
 PACKET_BITS = 1500 * 8
+WITH_FASTRTO = {
+    f"{preset}-fastrto": {"preset": preset, "loss_detection": "fastrto"} for preset in ("newreno", "cubic")
+}
+"""Other windows with MPRC's loss detection."""
 
 
 def one_path(
@@ -24,7 +28,9 @@ def one_path(
         "delay": f"{rtt_s / 2 * 1e6:.3f} us",
         "queue": f"{queue} packets",
     }
-    return run([link], [{"from": "a", "to": "b", "transport": transport, **change}], duration_s)[0]
+    own = {name: table for name, table in WITH_FASTRTO.items() if name == transport}
+    flow = {"from": "a", "to": "b", "transport": transport, **change}
+    return run([link], [flow], duration_s, transport=own)[0]
 
 
 def run(
@@ -41,28 +47,30 @@ def run(
     return Scenario.from_data(document).run().flows.to_dicts()
 
 
-# The queue has one to three times the bandwidth-delay product, and room for an initial window; slow start is$
+# The queue has half to five times the bandwidth-delay product, and room for an initial window; slow start is
 # little of a hundred round trips with a full queue. A busy machine is no reason to fail.
 @settings(deadline=None)
 @given(
     st.floats(math.log10(5e-6), math.log10(0.5)).map(lambda exponent: 10**exponent),
     st.floats(3, 100),
-    st.floats(1, 3),
+    st.floats(0.5, 5),
+    st.sampled_from([("mprc", "newreno"), ("newreno-fastrto", "newreno"), ("cubic-fastrto", "cubic")]),
 )
-def test_a_clean_path_has_the_goodput_of_newreno(rtt_s: float, product: float, depth: float) -> None:
+def test_a_clean_path_has_what_duplicate_acks_have(
+    rtt_s: float, product: float, depth: float, transports: tuple[str, str]
+) -> None:
     # Below 1 Mbps the peer's 40 ms make an ACK for each packet, and slow start doubles in each round trip.
     capacity_mbps = max(product * PACKET_BITS / rtt_s / 1e6, 1)
     product = capacity_mbps * 1e6 * rtt_s / PACKET_BITS
     queue = max(20, round(product * depth))
     duration_s = 100 * (rtt_s + queue * PACKET_BITS / capacity_mbps / 1e6)
-    mprc, newreno = (
-        one_path(transport, rtt_s, capacity_mbps, queue, duration_s) for transport in ("mprc", "newreno")
+    timed, counted = (
+        one_path(transport, rtt_s, capacity_mbps, queue, duration_s) for transport in transports
     )
-    assert mprc["goodput_mbps"] >= 0.95 * newreno["goodput_mbps"]
-    # FastRTO finds a loss after one and a half round trips, when the window has grown once more: a queue that
-    # overflows costs two segments where NewReno loses one.
-    assert mprc["retransmissions"] <= 2.25 * newreno["retransmissions"]
-    assert mprc["spurious_retransmissions"] == 0
+    assert timed["goodput_mbps"] >= 0.95 * counted["goodput_mbps"]
+    # More than twice as many where the window grows until FastRTO has found a loss.
+    assert timed["retransmissions"] <= 1.5 * counted["retransmissions"]
+    assert timed["spurious_retransmissions"] == 0
 
 
 @pytest.mark.parametrize("rtt_us", [5, 10, 20, 50, 100, 200, 500])
@@ -71,7 +79,7 @@ def test_ten_gigabits_carry_what_newreno_has_at_microseconds(rtt_us: float) -> N
         one_path(transport, rtt_us * 1e-6, 10_000, 200, 0.2) for transport in ("mprc", "newreno")
     )
     assert mprc["goodput_mbps"] >= 0.98 * newreno["goodput_mbps"]
-    assert mprc["retransmissions"] <= 2 * newreno["retransmissions"]
+    assert mprc["retransmissions"] <= 1.1 * newreno["retransmissions"]
     assert mprc["spurious_retransmissions"] == 0
 
 

@@ -240,6 +240,65 @@ def test_every_preset_has_all_disjoint_paths_as_it_comes(preset: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("balancer", "scheme", "manager", "paths"),
+    [
+        ('"packet"', "disjoint", '"ndiffports"', 2),
+        ('"packet-round-robin"', "disjoint", '"ndiffports"', 2),
+        ('{ algorithm = "packet" }', "ecmp", '"ndiffports"', 2),
+        ('"packet"', "ecmp", '"default"', 2),
+        # One path joins the two interfaces of a subflow, or hosts have one path.
+        ('"packet"', "disjoint", '"fullmesh"', None),
+        ('"packet"', "disjoint", '{ algorithm = "ndiffports", by_interfaces = true }', None),
+        ('"packet"', "shortest", '"ndiffports"', None),
+        ('"hash"', "disjoint", '"ndiffports"', None),
+        ('"flow"', "ecmp", '"ndiffports"', None),
+        ('"subflow-round-robin"', "disjoint", '"ndiffports"', None),
+    ],
+)
+def test_subflows_without_a_path_of_their_own_are_told(
+    balancer: str, scheme: str, manager: str, paths: int | None
+) -> None:
+    text = MESH.replace('"fullmesh"', manager).replace("2 ms", "1 ms")
+    text = text.replace('"disjoint"', f'"{scheme}"\nmetric = "hops"\nload_balancing = {balancer}')
+    told = [each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each]
+    if paths is None:
+        assert told == []
+        return
+    name = "packet-round-robin" if "robin" in balancer else "packet"
+    assert told == [
+        f'transfer.0: routing.load_balancing = "{name}" distributes the packets of each subflow over {paths} '
+        "paths, so that none of its subflows has a path of its own to measure and to fill; "
+        'routing.load_balancing = "hash" keeps each of them on one'
+    ]
+    single = text.replace('transport = "mptcp"', 'transport = "mprc"')
+    assert not any("each subflow" in each for each in Scenario.loads(single).run().summary["warnings"])
+
+
+def test_a_fabric_between_hosts_of_one_interface_sprays_their_subflows() -> None:
+    """Paths of one pair of interfaces, which a full mesh cannot tell apart."""
+    text = """
+[network]
+topology = "leaf-spine"
+[network.links]
+capacity = "1 Gbps"
+delay = "1 us"
+[[traffic]]
+from = ["host1.1", "host1.2"]
+to = ["host2.1", "host2.2"]
+pairs = "in-order"
+transport = "mptcp"
+[routing]
+scheme = { algorithm = "k-shortest", k = 4 }
+load_balancing = "packet"
+[run]
+duration = "1 ms"
+"""
+    (told,) = (each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each)
+    assert told.startswith("traffic[0].0 (and 1 more): ")
+    assert "over 4 paths" in told
+
+
 def test_only_pairs_that_paths_join_there_and_back_count() -> None:
     """Berlin to Munich over four paths there, of which the other four back share the interfaces of one."""
     text = """

@@ -76,8 +76,8 @@ def test_the_examples_are_studies() -> None:
         # Transports over four round-trip times with five losses each, five seeds.
         "model_errors": (5 * 4 * 5 * 5, ["categorical", "categorical"]),
         "model_errors_bbr": (2 * 4 * 5 * 5, ["categorical", "categorical"]),
-        # Seven networks, four numbers with three levels each, three replications.
-        "mprc_sensitivity": (7 * 3**4 * 3, ["categorical"] + 4 * ["continuous"]),
+        # Seven networks, four values of K, three of each of three other numbers, three replications.
+        "mprc_sensitivity": (7 * 4 * 3**3 * 3, ["categorical"] + 4 * ["continuous"]),
         "queues": (5 * 2 * 10, ["continuous", "categorical"]),
         "rrul": (5 * 5, ["categorical"]),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -68,7 +69,8 @@ def markdown(comparison: Comparison) -> str:
     lines = [
         "# Systems compared",
         "",
-        f"Made by Anabranch {__version__}{kind}; {result.interval_note}; those of ratios are of pairs, "
+        f"Made by Anabranch {__version__}, {datetime.now(UTC).date().isoformat()}{kind}; "
+        f"{result.interval_note}; those of ratios are of pairs, "
         "replication by replication. A dash has its reason below the tables of its network.",
         "",
         *markdown_table(

@@ -213,7 +213,7 @@ impl CongestionControl for LinuxCubic {
         if self.window.is_held(ack) || !ack.cwnd_limited {
             return;
         }
-        let left = self.window.slow_start(self.window.segments(ack.delivered));
+        let left = self.window.slow_start(self.window.segments(ack.growth));
         if left > 0 {
             let per = self.acked_per_segment(ack.now, left);
             self.window.avoid(left, per);

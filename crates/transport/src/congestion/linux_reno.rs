@@ -53,7 +53,7 @@ impl CongestionControl for LinuxReno {
         if self.window.is_held(ack) || !ack.cwnd_limited {
             return;
         }
-        let left = self.window.slow_start(self.window.segments(ack.delivered));
+        let left = self.window.slow_start(self.window.segments(ack.growth));
         if left > 0 {
             self.window.avoid(left, self.window.cwnd);
         }

@@ -92,6 +92,9 @@ pub struct Ack {
     pub acked: u64,
     /// Bytes newly delivered: cumulatively acknowledged or selectively, each counted once.
     pub delivered: u64,
+    /// Bytes by which it lets a window grow: those delivered. Where loss detection waits to see whether a hole is a loss,
+    /// what has arrived behind it counts with the ACK that fills it.
+    pub growth: u64,
     /// Bytes newly marked lost on this ACK.
     pub lost: u64,
     /// Bytes in flight (RFC 6675 "pipe") before this ACK.

@@ -86,6 +86,7 @@ fn ack() -> impl Strategy<Value = Ack> {
             now: Instant::ZERO + since,
             acked: delivered,
             delivered,
+            growth: delivered,
             lost,
             in_flight_before,
             in_flight,

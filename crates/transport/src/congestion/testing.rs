@@ -15,6 +15,7 @@ pub fn plain_ack(now: Instant) -> Ack {
         now,
         acked: SEGMENT,
         delivered: SEGMENT,
+        growth: SEGMENT,
         lost: 0,
         in_flight_before: 10 * SEGMENT,
         in_flight: 9 * SEGMENT,
@@ -96,6 +97,7 @@ impl<C: CongestionControl> Rounds<C> {
             self.controller.on_ack(&Ack {
                 acked: covered * SEGMENT,
                 delivered: covered * SEGMENT,
+                growth: covered * SEGMENT,
                 in_flight_before: before,
                 in_flight: left * SEGMENT,
                 rtt: Some(self.rtt),

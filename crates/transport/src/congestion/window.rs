@@ -99,7 +99,7 @@ impl Window {
     /// cover segments that arrived long before.
     #[inline]
     pub(crate) fn slow_start(&mut self, ack: &Ack) -> u64 {
-        if self.in_slow_start() { self.grow_in_slow_start(ack) } else { ack.delivered }
+        if self.in_slow_start() { self.grow_in_slow_start(ack) } else { ack.growth }
     }
 
     #[inline(never)]
@@ -108,14 +108,14 @@ impl Window {
         let initial = self.ssthresh == u64::MAX;
         let hystart = self.hystart.as_mut().filter(|_| initial);
         let counted = match (hystart, ack.recovery) {
-            (_, Recovery::Loss) => ack.delivered.min(self.mss),
-            (None, _) => ack.delivered,
+            (_, Recovery::Loss) => ack.growth.min(self.mss),
+            (None, _) => ack.growth,
             (Some(hystart), _) => {
                 if hystart.on_ack(ack) {
                     self.ssthresh = self.cwnd;
-                    return ack.delivered;
+                    return ack.growth;
                 }
-                hystart.increase(ack.delivered)
+                hystart.increase(ack.growth)
             }
         };
         if !ack.cwnd_limited {

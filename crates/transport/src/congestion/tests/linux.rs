@@ -139,10 +139,10 @@ fn a_mark_reduces_and_holds_the_window_for_a_round() {
     let mark = crate::congestion::LossEpisode { snd_nxt: 40 * SEGMENT, ..episode(path.now, 40 * SEGMENT) };
     path.controller.on_ecn(&mark);
     assert_eq!(path.packets(), 20);
-    let below = Ack { snd_una: 40 * SEGMENT - 1, delivered: 40 * SEGMENT, ..plain_ack(path.now) };
+    let below = Ack { snd_una: 40 * SEGMENT - 1, growth: 40 * SEGMENT, ..plain_ack(path.now) };
     path.controller.on_ack(&below);
     assert_eq!(path.packets(), 20, "still the data from before the mark");
-    path.controller.on_ack(&Ack { snd_una: 40 * SEGMENT, delivered: 20 * SEGMENT, ..below });
+    path.controller.on_ack(&Ack { snd_una: 40 * SEGMENT, growth: 20 * SEGMENT, ..below });
     assert_eq!(path.packets(), 21);
     path.controller.on_undo(path.now);
     assert_eq!(path.packets(), 21, "a mark is never spurious");

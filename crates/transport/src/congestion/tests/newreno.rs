@@ -58,7 +58,7 @@ fn a_second_timeout_of_the_same_data_keeps_ssthresh() {
 fn after_a_timeout_one_ack_adds_one_segment() {
     let mut controller = NewReno::new(MSS, 32 * SEGMENT);
     controller.on_timeout(&episode(Instant::ZERO, 32 * SEGMENT), true);
-    controller.on_ack(&Ack { delivered: 12 * SEGMENT, recovery: Recovery::Loss, ..plain_ack(Instant::ZERO) });
+    controller.on_ack(&Ack { growth: 12 * SEGMENT, recovery: Recovery::Loss, ..plain_ack(Instant::ZERO) });
     assert_eq!(controller.cwnd(), 2 * SEGMENT);
 }
 

@@ -1,6 +1,7 @@
 use crate::CongestionConfig;
-use crate::congestion::testing::{MSS, SEGMENT};
-use crate::congestion::{CongestionControl, Controller, CubicParameters, Start};
+use crate::congestion::testing::{MSS, SEGMENT, plain_ack};
+use crate::congestion::{Ack, CongestionControl, Controller, CubicParameters, Start};
+use anabranch_units::Instant;
 
 /// The bounds of RFC 9438: a beta that keeps something and takes something, and a curve that rises.
 #[test]
@@ -38,6 +39,28 @@ fn a_name_makes_its_controller() {
     assert!(bbr.governs_recovery() && bbr.pacing_rate().is_some());
     assert!(!newreno.governs_recovery() && newreno.pacing_rate().is_none());
     assert_eq!((newreno.cwnd(), newreno.ssthresh()), (10 * SEGMENT, u64::MAX));
+}
+
+/// Windows grow by what the loss detection counts, whatever the ACK delivers; BBR's follows a rate, ns-2 counts ACKs,
+/// and a held one is led from outside.
+#[test]
+fn windows_grow_by_what_counts() {
+    let mut windows = 0;
+    for name in CongestionConfig::NAMES {
+        let config = CongestionConfig::named(name).expect("registered");
+        if config.measures_rate() || ["ns2-newreno", "held"].contains(name) {
+            continue;
+        }
+        windows += 1;
+        let start =
+            Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true, undo: true };
+        let mut controller = Controller::new(&config, start);
+        for (growth, packets) in [(0, 10), (SEGMENT, 11)] {
+            controller.take_ack(|| Ack { growth, ..plain_ack(Instant::ZERO) });
+            assert_eq!(controller.cwnd(), packets * SEGMENT, "{name} by {growth} of {SEGMENT} bytes");
+        }
+    }
+    assert!(windows >= 8, "{windows}");
 }
 
 /// What the connection asks of a controller, without knowing it by name.

@@ -16,6 +16,7 @@
 //!   beyond FastRTO would, without timestamps, never be measured.
 //! - A segment waits for the peer's delayed ACK as well as long as nothing sent later is known to have
 //!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
+//! - A window grows by what is acknowledged cumulatively, with SACK as without: [`FastRto::growth`].
 //! - With SACK such a tail is probed for sooner (RFC 8985 section 7), one FastRTO behind the last ACK: its last segment
 //!   goes again without a reduction, which follows if the answer shows losses.
 
@@ -155,6 +156,8 @@ pub struct FastRto {
     /// When the timer last expired, if no valid sample has come since.
     expired_at: Option<Instant>,
     backoff: u32,
+    /// Bytes SACKed behind a hole of which nobody knows yet whether it is a loss.
+    behind_hole: u64,
     /// Latest place among all transmissions that is known to have arrived.
     newest: u64,
     /// That of the latest retransmission.
@@ -175,6 +178,7 @@ impl FastRto {
             answers_first: None,
             expired_at: None,
             backoff: 0,
+            behind_hole: 0,
             newest: 0,
             resent: 0,
             timeout: None,
@@ -221,6 +225,7 @@ impl FastRto {
         // Duplicate ACKs told of some of these, which count as arrived no more.
         board.settle_presumed(lost);
         if lost > 0 {
+            self.behind_hole = 0;
             self.on_expiry(now, last_sent_at);
         }
     }
@@ -329,6 +334,21 @@ impl LossDetection for FastRto {
         }
         self.estimator.on_ack(facts.snd_una, facts.snd_nxt);
         self.detect(board, facts.now);
+    }
+
+    /// What is acknowledged cumulatively (RFC 5681 section 3.1, RFC 3465 section 2.1). What is SACKed behind a hole counts
+    /// when the hole is filled, and not at all if the hole is a loss: FastRTO finds it half a round trip after the last
+    /// ACK of what left before it, and a window that grew in that time would overflow the queue once more. During a
+    /// repair all counts that arrives, or one that is itself lost again and again would find the window as full each time.
+    #[inline]
+    fn growth(&mut self, acked: u64, delivered: u64, in_recovery: bool) -> u64 {
+        if in_recovery {
+            return delivered;
+        }
+        self.behind_hole = self.behind_hole.saturating_add(delivered);
+        let growth = self.behind_hole.min(acked);
+        self.behind_hole -= growth;
+        growth
     }
 
     fn probes_tail(&self) -> bool {

@@ -435,3 +435,32 @@ fn a_flight_backs_off_once() {
     detector.on_timeout(&mut board, at(680));
     assert_eq!(detector.backoff, 1);
 }
+
+/// RFC 5681 section 3.1: a window grows by what is acknowledged cumulatively. Segments that overtook a late one count once
+/// it has come, each once; during a repair all that arrives counts.
+#[test]
+fn what_overtook_counts_when_the_hole_is_filled() {
+    let mut detector = detector(true, Some(ms(100)));
+    let overtaking = |detector: &mut FastRto| detector.growth(0, SEGMENT, false);
+    assert_eq!((0..5).map(|_| overtaking(&mut detector)).sum::<u64>(), 0, "behind a hole");
+    assert_eq!(detector.growth(6 * SEGMENT, SEGMENT, false), 6 * SEGMENT);
+    // Behind two holes, of which one is filled.
+    assert_eq!(overtaking(&mut detector) + overtaking(&mut detector), 0);
+    assert_eq!(detector.growth(2 * SEGMENT, SEGMENT, false), 2 * SEGMENT);
+    assert_eq!(detector.growth(0, 3 * SEGMENT, true), 3 * SEGMENT, "in recovery");
+    assert_eq!(detector.growth(9 * SEGMENT, SEGMENT, false), 2 * SEGMENT, "three have counted as they came");
+}
+
+/// What is SACKed behind a loss grows nothing, though it is acknowledged once the loss is repaired.
+#[test]
+fn what_arrives_behind_a_loss_does_not_count() {
+    let mut detector = detector(true, Some(ms(100)));
+    let mut board = board(&[0, 0, 0, 0]);
+    for number in 1..4 {
+        sack(&mut detector, &mut board, at(100), number);
+        assert_eq!(detector.growth(0, SEGMENT, false), 0);
+    }
+    detector.on_timeout(&mut board, at(400));
+    assert_eq!(board.lost(), SEGMENT);
+    assert_eq!(detector.growth(4 * SEGMENT, SEGMENT, false), SEGMENT, "the repair itself");
+}

@@ -267,6 +267,12 @@ pub(crate) trait LossDetection {
         false
     }
 
+    /// Bytes by which an ACK lets a window grow that acknowledges `acked` bytes cumulatively and delivers `delivered`,
+    /// SACKed ones included.
+    fn growth(&mut self, _acked: u64, delivered: u64, _in_recovery: bool) -> u64 {
+        delivered
+    }
+
     /// Whether holes are sent again that are not lost yet, once there are no new data (RFC 6675 section 4, NextSeg rules
     /// 3 and 4). Detections that wait out reordering do not.
     fn resends_holes(&self) -> bool {
@@ -456,6 +462,11 @@ macro_rules! dispatch_detectors {
             #[inline]
             pub(crate) fn holds_growth(&self, after_timeout: bool) -> bool {
                 each_detector!(self, d => d.holds_growth(after_timeout); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn growth(&mut self, acked: u64, delivered: u64, in_recovery: bool) -> u64 {
+                each_detector!(self, d => d.growth(acked, delivered, in_recovery); $($variant)+)
             }
 
             #[inline]

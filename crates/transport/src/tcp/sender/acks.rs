@@ -336,12 +336,15 @@ impl Sender {
         let repeats = self.config.dsack_delivers && acked == 0 && !delivered.fresh;
         let may_grow = acked > 0 || !(repeats || self.detector.holds_growth(after_timeout));
         let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
+        let in_recovery = !matches!(self.recovery, RecoveryState::Open);
+        let growth = self.detector.growth(acked, delivered.bytes, in_recovery);
         let Self { controller, rtt, window_use, recovery, .. } = self;
         let (snd_una, snd_nxt) = (self.snd_una, self.snd_nxt);
         controller.take_ack(|| Ack {
             now,
             acked,
             delivered: delivered.bytes,
+            growth,
             lost,
             in_flight_before: before.pipe,
             in_flight: pipe,
