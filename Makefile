@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -240,6 +240,19 @@ wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an e
 		--out $(CURDIR)/dist
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist ./publications
 	$(RUN) release/wheel_test.py dist
+
+# The version of the program is that of the crate in Cargo.lock.
+WASM_BINDGEN := 0.2.130
+wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
+	rustup target add wasm32-unknown-unknown
+	[ -x target/tools/bin/wasm-bindgen ] || \
+		CARGO_TARGET_DIR=target/tools/build cargo install wasm-bindgen-cli --version $(WASM_BINDGEN) --root target/tools
+	cargo build --release --locked -p anabranch-wasm --target wasm32-unknown-unknown
+	target/tools/bin/wasm-bindgen --target web --out-dir target/wasm \
+		target/wasm32-unknown-unknown/release/anabranch_wasm.wasm
+
+check-wasm: wasm setup ## examples in headless Chromium, each table beside the native one
+	$(RUN) validation/browser.py target/wasm
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
 	$(RUN) release/check.py docs/release_checks.md

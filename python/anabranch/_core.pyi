@@ -278,6 +278,7 @@ class Setup:
         flows: dict[str, str | NDArray[np.generic]] | None = None,
         own: Sequence[object] = ...,
     ) -> Self: ...
+    def json(self) -> str: ...
     def plan(self, progress: Callable[[int, int], object] | None = None, routing: int = 0) -> Plan: ...
     def candidate_paths(
         self,
@@ -304,6 +305,17 @@ class Setup:
     def simulate(
         self, plan: Plan, progress: Callable[[float, int], object] | None = None, cores: int = 1
     ) -> Outcome: ...
+
+@final
+class Scenario:
+    """A scenario as the core reads it from plain data."""
+
+    problems: list[tuple[str, str]]
+
+    def __new__(cls, data: object) -> Self: ...
+    def resolve(
+        self, network_json: str, files: Callable[[str], str], own: Callable[[str, str], str]
+    ) -> list[tuple[str, str]] | dict[str, Any]: ...
 
 @final
 class Simulation:

@@ -190,12 +190,16 @@ def _sprayed_subflows(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Ite
         )
 
 
-def _paths_of_a_subflow(plan: PlanPaths, links: Sequence[LinkSetup], pair: Pair, manager: AnyPathManager | None) -> int:
+def _paths_of_a_subflow(
+    plan: PlanPaths, links: Sequence[LinkSetup], pair: Pair, manager: AnyPathManager | None
+) -> int:
     """How many paths the packets of a subflow may take: those between its two interfaces, or all of the pair.
 
     It has no interfaces of its own where ports alone tell it from others, or where packets go hop by hop.
     """
-    by_interfaces = isinstance(manager, Fullmesh) or (isinstance(manager, Ndiffports) and manager.by_interfaces)
+    by_interfaces = isinstance(manager, Fullmesh) or (
+        isinstance(manager, Ndiffports) and manager.by_interfaces
+    )
     if pair in plan.paths and by_interfaces:
         ends = ((path.links[0], path.links[-1]) for path in plan.paths[pair] if path.links)
         return max(Counter(ends).values(), default=0)

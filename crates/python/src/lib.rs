@@ -19,6 +19,7 @@ mod paths;
 mod plan;
 mod quantity;
 mod run;
+mod scenario;
 mod setup;
 mod simulation;
 mod transport;
@@ -70,6 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimate::in_steps, module)?)?;
     module.add_function(wrap_pyfunction!(estimate::tcpbp_beats, module)?)?;
     module.add_class::<setup::Setup>()?;
+    module.add_class::<scenario::Scenario>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;
     #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! A setup, read once: everything that is asked of it is a method.
 
-use crate::error::{engine_error, parse, setup_error};
+use crate::error::{engine_error, parse, setup_error, value_error};
 use crate::flows::FlowColumns;
 use crate::own;
 use crate::paths::{self, Astray};
@@ -62,6 +62,11 @@ impl Setup {
             let mask = setup.data_mask(&network);
             Ok(Self { setup: Arc::new(setup), network, mask, calls_python })
         })
+    }
+
+    /// The setup as JSON, every default filled in.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&*self.setup).map_err(value_error)
     }
 
     /// The routes that a scheme computes for every pair of the flows that go by it, both ways: `routing` is 0 for

@@ -14,7 +14,7 @@ mod prefetch;
 mod rate;
 pub mod records;
 mod shared;
-mod text;
+pub mod text;
 mod time;
 
 pub use branch::rarely;

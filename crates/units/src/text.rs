@@ -24,7 +24,8 @@ pub enum Quantity {
     Speed,
 }
 
-type Units = &'static [(&'static str, u128)];
+/// Units by name, each with the number of base units in it.
+pub type Units = &'static [(&'static str, u128)];
 
 /// Base unit: picosecond.
 const SPAN: Units = &[
@@ -70,7 +71,9 @@ const SEGMENTS: Units = &[("segments", 1), ("segment", 1)];
 const SPEED: Units = &[("km/ms", 1_000_000), ("km/s", 1_000), ("m/s", 1)];
 
 impl Quantity {
-    const fn units(self) -> Units {
+    /// Its units, the base unit first, each with the number of base units in it.
+    #[must_use]
+    pub const fn units(self) -> Units {
         match self {
             Self::Span => SPAN,
             Self::Rate => RATE,
@@ -90,7 +93,9 @@ impl Quantity {
         }
     }
 
-    const fn noun(self) -> &'static str {
+    /// What people call it: `a time`.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
         match self {
             Self::Span => "a time",
             Self::Rate => "a rate",
@@ -101,7 +106,9 @@ impl Quantity {
         }
     }
 
-    const fn example(self) -> &'static str {
+    /// One as people write it.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
         match self {
             Self::Span => "2.5 ms",
             Self::Rate => "10 Mbps",
@@ -110,6 +117,16 @@ impl Quantity {
             Self::Segments => "44 segments",
             Self::Speed => "200 km/ms",
         }
+    }
+}
+
+impl Quantity {
+    /// The number of base units that a text says.
+    ///
+    /// # Errors
+    /// Any [`ParseError`].
+    pub fn parse(self, text: &str) -> Result<u64, ParseError> {
+        parse(text, self)
     }
 }
 

@@ -278,10 +278,14 @@ impl<T: Value> Value for Option<T> {
 /// Where the values of a parameter end, and their unit where the type does not tell it.
 #[derive(Clone, Debug)]
 pub struct Bounds<T> {
-    least: Option<T>,
-    above: Option<T>,
-    most: Option<T>,
-    below: Option<T>,
+    /// The smallest value.
+    pub least: Option<T>,
+    /// All values are above this.
+    pub above: Option<T>,
+    /// The largest value.
+    pub most: Option<T>,
+    /// All values are below this.
+    pub below: Option<T>,
     kind: Option<Kind>,
 }
 

@@ -1,0 +1,112 @@
+//! A scenario: everything that one run needs.
+
+use crate::controller::Controller;
+use crate::event::{Event, Profile};
+use crate::network::Network;
+use crate::node::Node;
+use crate::problem::{Place, Problems};
+use crate::read::{Form, Read, read_some};
+use crate::routing::Routing;
+use crate::run::{Capture, Run};
+use crate::traffic::Traffic;
+use crate::transport::Transport;
+
+/// Entries of traffic, of which there is one at least.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AllTraffic(pub Vec<Traffic>);
+
+impl Read for AllTraffic {
+    fn form() -> Form {
+        Vec::<Traffic>::form()
+    }
+
+    fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
+        read_some(node, at, problems).map(Self)
+    }
+}
+
+/// Transports by name.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Transports(pub Vec<(String, Transport)>);
+
+impl Read for Transports {
+    fn form() -> Form {
+        Form::Free
+    }
+
+    fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
+        let Some(entries) = node.table() else {
+            problems.add(at, format!("{} is not a table", node.shown()));
+            return None;
+        };
+        let read: Vec<_> = entries
+            .iter()
+            .map(|(name, table)| Some((name.clone(), Transport::read(table, &at.key(name), problems)?)))
+            .collect();
+        read.into_iter().collect::<Option<_>>().map(Self)
+    }
+}
+
+/// One line for people; it may be empty.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Title(pub String);
+
+impl Read for Title {
+    fn form() -> Form {
+        Form::Text
+    }
+
+    fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
+        if let Some(text) = node.text() {
+            return Some(Self(text.to_owned()));
+        }
+        problems.add(at, format!("{} is not text; write it in double quotes", node.shown()));
+        None
+    }
+}
+
+/// The routing, and which of its fields the scenario gives: with a controller it may give but one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SaidRouting {
+    /// The table.
+    pub routing: Routing,
+    /// The keys that are given.
+    pub keys: Vec<String>,
+}
+
+impl Read for SaidRouting {
+    fn form() -> Form {
+        Routing::form()
+    }
+
+    fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
+        let keys = node.table().unwrap_or_default().iter().map(|(key, _)| key.clone()).collect();
+        Routing::read(node, at, problems).map(|routing| Self { routing, keys })
+    }
+}
+
+crate::table! {
+    /// Everything one run needs: network, routing or controller, traffic, transports, events, measurements.
+    pub struct Scenario {
+        /// One line for people.
+        title: Title = Title::default();
+        /// The network that carries the traffic.
+        network: Network;
+        /// How routes are chosen, and how packets are spread over them.
+        routing: Option<SaidRouting>;
+        /// The SDN controller that sets up every flow; left out, nodes forward by the routes of `routing`.
+        controller: Option<Controller>;
+        /// Who sends what to whom.
+        traffic: AllTraffic;
+        /// Transports by name: presets with changes.
+        transport: Transports = Transports::default();
+        /// Changes of the network at given times.
+        event: Vec<Event> = Vec::new();
+        /// Measured conditions of links, replayed from files.
+        profile: Vec<Profile> = Vec::new();
+        /// How long, with which randomness, and what is sampled.
+        run_settings as "run": Run;
+        /// Packets written to files.
+        capture: Vec<Capture> = Vec::new();
+    }
+}

@@ -1,0 +1,44 @@
+//! From the tables of a scenario to what the engine runs: names become ids, quantities numbers in base units, and the
+//! random variates that shape network and traffic are drawn.
+//!
+//! [`resolve`] has the phases in their order. Each takes what the one before has made: a [`PlainNetwork`] is what a topology
+//! gives, a [`Network`] has the scenario's settings and finds nodes by name, a controller adds to it, and [`Flows`] are made
+//! over it.
+
+mod addresses;
+mod arrivals;
+mod bounds;
+mod changes;
+mod control;
+mod csv_table;
+mod draws;
+mod flows;
+mod lay;
+mod matrix;
+mod network;
+mod own;
+mod pair_rates;
+mod pairs;
+mod plain;
+mod reach;
+mod resolve;
+mod rooms;
+mod routes;
+mod sampled;
+mod transports;
+mod watched;
+mod weights;
+mod wires;
+
+pub use arrivals::NEVER;
+pub use bounds::{DemandSetup, PairBps};
+pub use draws::Draws;
+pub(crate) use draws::quotient;
+pub use flows::{EntrySetup, FlowColumns, Flows, Given};
+pub use matrix::DemandBounds;
+pub use network::Network;
+pub use own::{NoOwnCode, OwnCode, OwnKind};
+pub use plain::{Files, PlainLink, PlainNetwork, PlainNode};
+pub use reach::Reach;
+pub use resolve::{Resolved, World, resolve};
+pub use routes::{OwnRoutes, Planned};
