@@ -104,7 +104,7 @@ MISTAKES: dict[str, list[str]] = {
         "its keys"
     ],
     "LinkSettings(queue=scenario.GilbertElliott(to_bad=0.1, to_good=0.2))": [
-        'LinkSettings.queue: algorithm "gilbert-elliott" is a loss, for loss of links; here there are '
+        'LinkSettings.queue: "gilbert-elliott" is a loss, for loss of links; here there are '
         '"fifo", "threshold", "codel", "fq-codel", "pie", "red"'
     ],
     "Traffic(source='a', destination='b', application=Codel())": [
@@ -307,7 +307,9 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("table", WHOLE, ids=lambda table: type(table).__name__)
+@pytest.mark.parametrize(
+    "table", [table for table in WHOLE if isinstance(table, Table)], ids=lambda table: type(table).__name__
+)
 def test_a_copy_with_changes_is_what_a_call_makes(table: Table) -> None:
     """The same table, or the same message."""
 

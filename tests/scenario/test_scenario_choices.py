@@ -74,40 +74,47 @@ def test_values_are_read_as_those_of_a_file() -> None:
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Codel(tarjet="5 ms"), ['tarjet: no such key; nearest: "target"']),  # type: ignore[call-arg]
-        (lambda: Codel(algorithm="pie"), ['algorithm: "pie" is the name of another class; leave it out']),  # type: ignore[arg-type]
+        (lambda: Codel(tarjet="5 ms"), ['Codel.tarjet: no such key; nearest: "target"']),  # type: ignore[call-arg]
+        (
+            lambda: Codel(algorithm="pie"),
+            ['Codel.algorithm: "pie" is the name of another class; leave it out'],
+        ),  # type: ignore[arg-type]
         (
             lambda: GilbertElliott(to_bad=2),  # type: ignore[call-arg]
             [
-                "to_bad: 2 must be at most 1.0",
-                "to_good: is missing (probability of going from bad to good, at each packet)",
+                "GilbertElliott.to_bad: 2 must be at most 1.0",
+                "GilbertElliott.to_good: is missing (probability of going from bad to good, at each packet)",
             ],
         ),
-        (lambda: Codel(target="0 ms"), ['target: "0 ms" must be above zero, for example "2.5 ms"']),  # type: ignore[arg-type]
+        (lambda: Codel(target="0 ms"), ['Codel.target: "0 ms" must be above zero, for example "2.5 ms"']),  # type: ignore[arg-type]
         (
             lambda: Codel(target="5 parsec", ecn=1),  # type: ignore[arg-type]
             [
-                'target: "5 parsec": "parsec" is not a unit of a time (units: ps, ns, us, µs, ms, s, min, h)',
-                "ecn: 1 is neither true nor false",
+                'Codel.target: "5 parsec": "parsec" is not a unit of a time '
+                "(units: ps, ns, us, µs, ms, s, min, h)",
+                "Codel.ecn: 1 is neither true nor false",
             ],
         ),
         (
             lambda: Codel(target=PacketCount(5)),  # type: ignore[arg-type]
-            ['target: 5 packets is not a time; write text such as "2.5 ms"'],
+            ['Codel.target: 5 packets is not a time; write text such as "2.5 ms"'],
         ),
-        (lambda: Trace(packets=[1, 3, 2]), ["packets: 2 stands behind 3; the numbers must rise, from 1 on"]),
-        (lambda: Trace(packets=1), ["packets: 1 is not a list; write it in square brackets"]),  # type: ignore[arg-type]
+        (
+            lambda: Trace(packets=[1, 3, 2]),
+            ["Trace.packets: 2 stands behind 3; the numbers must rise, from 1 on"],
+        ),
+        (lambda: Trace(packets=1), ["Trace.packets: 1 is not a list; write it in square brackets"]),  # type: ignore[arg-type]
         (
             lambda: Fifo(limit={"bdp": 1.0, "rtt": "0 s"}),  # type: ignore[arg-type]
-            ['limit.rtt: "0 s" must be above zero, for example "2.5 ms"'],
+            ['Fifo.limit.rtt: "0 s" must be above zero, for example "2.5 ms"'],
         ),
         (
             lambda: TcpbpApplication(estimator={"algorithm": "sma", "window": 0}),  # type: ignore[arg-type]
-            ["estimator.window: 0 must be at least 1"],
+            ["TcpbpApplication.estimator.window: 0 must be at least 1"],
         ),
         (
             lambda: Red(weight=float("nan")),
-            ["weight: nan is not a number that can be used; write a finite one"],
+            ["Red.weight: nan is not a number that can be used; write a finite one"],
         ),
     ],
 )

@@ -157,13 +157,16 @@ def test_what_is_left_out_is_filled_in_and_what_is_there_stays() -> None:
     assert Fifo(limit="20 ms").core() == {"algorithm": "fifo"}  # type: ignore[arg-type]
 
 
-def test_the_core_gets_no_parameter_that_only_a_planner_takes() -> None:
+def test_the_core_gets_every_parameter_that_it_declares() -> None:
     assert leaf("scheme", "tcpbp-exact", metric="tcpbp").core() == {
         "algorithm": "tcpbp-exact",
         "metric": "tcpbp",
         "k": 1,
+        "model": None,
+        "objective": None,
+        "sharing": None,
     }
-    assert Robust(k=3).core() == {"algorithm": "robust"}
+    assert Robust(k=3).core()["k"] == 3
 
 
 @pytest.mark.parametrize("preset", _core.transport_preset_names())

@@ -1,14 +1,14 @@
 //! What is wrong with a scenario: every mistake, with its place and a remedy.
 
 use crate::words::quoted;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Problems that are told at most: nobody mends more at a time.
 const MOST: usize = 100;
 
 /// A mistake.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Problem {
     /// Its place as a path of keys, such as `traffic[0].from`; empty for the whole.
     pub place: String,
@@ -29,7 +29,7 @@ impl fmt::Display for Problem {
 #[derive(Default, Debug)]
 pub struct Problems {
     noted: Vec<Problem>,
-    known: HashSet<Problem>,
+    known: BTreeSet<Problem>,
 }
 
 impl Problems {

@@ -97,7 +97,8 @@ class Algorithm(Record):
             faults.append(Fault((_ALGORITHM,), name, message))
         self._keep(values, (), faults)
         if faults:
-            raise ScenarioError([Problem(place(fault.steps), fault.message) for fault in faults])
+            kind = type(self).__name__
+            raise ScenarioError([Problem(place((kind, *fault.steps)), fault.message) for fault in faults])
 
     def _keep(self, values: Mapping[str, Any], steps: Steps, faults: list[Fault]) -> None:
         """Keeps the parameters as they are checked; those left out have their defaults."""
@@ -121,6 +122,24 @@ class Algorithm(Record):
         """The names of the parameters that were given."""
         names: frozenset[str] = self.__dict__["_given"]
         return names
+
+    @property
+    def model_fields_set(self) -> frozenset[str]:
+        """The names of the parameters that were given, as a table of a scenario has it."""
+        return frozenset(self.given)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """The same with other values of some parameters, as a table of a scenario has it.
+
+        Args:
+            update: the parameters with their new values.
+            deep: has no meaning: values do not change.
+
+        Raises:
+            ScenarioError: as when it is made.
+        """
+        del deep
+        return self.replace(**(update or {}))
 
     def replace(self, **changes: Any) -> Self:
         """The same with other values of some parameters.

@@ -183,7 +183,7 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
     """A table that is no alternative of its field."""
     chosen_by = context.get("discriminator", "")
     key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
-    if isinstance(read, Table):
+    if isinstance(read, Table | Record):
         return f"{shown(read)} does not belong here; a table here has a {key}: {', '.join(choices)}"
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
@@ -194,7 +194,7 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
 
 def _no_table(read: object, context: dict[str, Any]) -> str:
     """What stands in place of a table: perhaps another one."""
-    if isinstance(read, Table):
+    if isinstance(read, Table | Record):
         wanted = context.get("class_name", "a dictionary")
         return f"{shown(read)} does not belong here; give {wanted}, or a dictionary of its keys"
     return f"{shown(read)} is not a table"

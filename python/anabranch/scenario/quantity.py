@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, GetCoreSchemaHandler, GetJsonSch
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from anabranch import _core
+from anabranch.scenario.record import Record
 
 HALF_CHARACTER = "holds half a character, which no file can"
 """What is wrong with text that UTF-8 cannot have: one surrogate without the other."""
@@ -325,7 +326,7 @@ def _named(value: object) -> str:
     known: dict[type, str] = {dict: "a table", list: "a list", tuple: "a tuple"}
     if kind in known:
         return known[kind]
-    if isinstance(value, BaseModel):
+    if isinstance(value, BaseModel | Record):
         return f"a table {kind.__name__}"
     if isinstance(value, type):
         return f"the class {value.__name__}"

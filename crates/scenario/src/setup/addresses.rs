@@ -8,14 +8,14 @@ use crate::problem::{Place, Problems};
 use crate::words::quoted;
 use anabranch_engine::setup::TransportSetup;
 use anabranch_engine::transport::{PathManagerConfig, TransportConfig};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Who looks at the addresses of a host.
 pub(super) struct Addresses<'a> {
     network: &'a Network,
     transports: &'a [TransportSetup],
     /// The transports of each node's connections.
-    used: HashMap<u32, BTreeSet<usize>>,
+    used: BTreeMap<u32, BTreeSet<usize>>,
 }
 
 /// The path manager of a transport; none for one that is not multipath.
@@ -28,7 +28,7 @@ pub(super) const fn manager(transport: &TransportSetup) -> Option<&PathManagerCo
 
 impl<'a> Addresses<'a> {
     pub(super) fn new(network: &'a Network, flows: &FlowColumns, transports: &'a [TransportSetup]) -> Self {
-        let mut used: HashMap<u32, BTreeSet<usize>> = HashMap::new();
+        let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         for flow in 0..flows.number.len() {
             let transport = flows.entries[flows.entry[flow] as usize].transport;
             for node in [flows.from[flow], flows.to[flow]] {
@@ -59,7 +59,7 @@ impl<'a> Addresses<'a> {
     pub(super) fn check_last(&self, events: &[Event], problems: &mut Problems) {
         let mut order: Vec<_> = events.iter().enumerate().collect();
         order.sort_by_key(|(_, event)| event.at);
-        let mut up: HashMap<u32, HashSet<usize>> = HashMap::new();
+        let mut up: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         for (number, event) in order {
             let Some(state) = event.state.filter(|_| event.address.is_some()) else { continue };
             let told = format!("event[{number}]");

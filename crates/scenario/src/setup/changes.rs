@@ -10,7 +10,7 @@ use crate::problem::{Place, Problems};
 use crate::words::{quoted, short};
 use anabranch_engine::setup::{Change, EventSetup};
 use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The changes of an event; what is wrong is noted.
 pub(super) fn event_setups(
@@ -107,7 +107,7 @@ const INTERVAL_PS: u64 = 100 * PS_PER_MS;
 const MOST_CHANGES: usize = 1_000_000;
 
 /// What a row of a profile gives.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Measured {
     Time,
     Capacity,
@@ -224,7 +224,7 @@ impl ProfileReader<'_> {
             problems.add(self.at, message);
             return Vec::new();
         }
-        let mut now: HashMap<Measured, f64> = HashMap::new();
+        let mut now: BTreeMap<Measured, f64> = BTreeMap::new();
         let mut events = Vec::new();
         for time in 0..times as u64 {
             for row in rows {

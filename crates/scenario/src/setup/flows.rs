@@ -16,7 +16,7 @@ use anabranch_engine::setup::{
 };
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 const PS_PER_SECOND: f64 = 1e12;
@@ -28,7 +28,7 @@ pub struct Given<'g> {
     /// How long the run is.
     pub duration: Span,
     /// The transports that there are, each with its place among those of the run and its protocol.
-    pub transports: &'g HashMap<String, (usize, String)>,
+    pub transports: &'g BTreeMap<String, (usize, String)>,
     /// For each entry of the traffic the place of its routes.
     pub routings: &'g [usize],
     /// Bounds of the traffic, if there are some.
@@ -95,7 +95,7 @@ impl Flows {
         let links = network.links.iter().map(|link| (link.from.0, link.to.0));
         let reach = Reach::new(network.node_count(), links, network.switches.as_deref());
         let mut maker = Maker { given, problems, reach, flows: Self::default() };
-        let mut named: HashMap<&str, usize> = HashMap::new();
+        let mut named: BTreeMap<&str, usize> = BTreeMap::new();
         let places: Vec<_> = (0..traffic.len()).map(|place| format!("traffic[{place}]")).collect();
         for (place, (table, told)) in traffic.iter().zip(&places).enumerate() {
             let name = table.name.as_deref().unwrap_or(told);

@@ -1,7 +1,7 @@
 //! From the tables of a scenario to what the engine runs: names become ids, quantities numbers in base units, and the
 //! random variates that shape network and traffic are drawn.
 //!
-//! [`resolve`] has the phases in their order. Each takes what the one before has made: a [`PlainNetwork`] is what a topology
+//! [`resolve()`] has the phases in their order. Each takes what the one before has made: a [`PlainNetwork`] is what a topology
 //! gives, a [`Network`] has the scenario's settings and finds nodes by name, a controller adds to it, and [`Flows`] are made
 //! over it.
 

@@ -10,7 +10,7 @@ use crate::problem::{Place, Problems};
 use crate::words::{quoted, suggest, thousands};
 use anabranch_engine::network::{Node, Place as NodePlace};
 use anabranch_engine::setup::LinkSetup;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Names that are listed at most, where none is near the one that was read.
@@ -22,10 +22,10 @@ pub struct Network {
     /// What messages call it.
     pub label: String,
     nodes: Vec<PlainNode>,
-    ids: HashMap<String, u32>,
+    ids: BTreeMap<String, u32>,
     /// Its directed links; the place in this list is the id.
     pub links: Vec<LinkSetup>,
-    between: HashMap<(u32, u32), Vec<usize>>,
+    between: BTreeMap<(u32, u32), Vec<usize>>,
     /// Queues whose room depends on the flows.
     pub(super) unsized_queues: Vec<Unsized>,
     /// The topology's own traffic matrix in its own unit, by the names of nodes, if it has one.
@@ -56,7 +56,7 @@ impl Network {
             ids: ids(&nodes),
             nodes,
             links: Vec::new(),
-            between: HashMap::new(),
+            between: BTreeMap::new(),
             unsized_queues: Vec::new(),
             demands: plain.demands.clone(),
             controller: None,
@@ -229,8 +229,8 @@ fn few(what: &str, names: &[&str]) -> String {
 }
 
 /// Ids by name; a name beats an alias, and the first alias a later one.
-fn ids(nodes: &[PlainNode]) -> HashMap<String, u32> {
-    let mut ids: HashMap<_, _> = nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
+fn ids(nodes: &[PlainNode]) -> BTreeMap<String, u32> {
+    let mut ids: BTreeMap<_, _> = nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), id)).collect();
     for (node, id) in nodes.iter().zip(0..) {
         for alias in &node.aliases {
             ids.entry(alias.clone()).or_insert(id);

@@ -5,7 +5,7 @@ use super::network::Network;
 use crate::problem::{Place, Problems};
 use crate::traffic::{Ends, Pairs, Traffic};
 use crate::words::quoted;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pairs of nodes: who sends, and who receives.
 pub(super) type NodePairs = Vec<(u32, u32)>;
@@ -32,7 +32,7 @@ impl Entry<'_> {
         if !self.table.both_directions {
             return pairs;
         }
-        let there: HashSet<_> = pairs.iter().copied().collect();
+        let there: BTreeSet<_> = pairs.iter().copied().collect();
         if let Some(&(from, to)) = pairs.iter().find(|&&(from, to)| from != to && there.contains(&(to, from)))
         {
             let names = [to, from].map(|node| quoted(self.network.name(node))).join(" and ");
@@ -93,19 +93,19 @@ impl Entry<'_> {
 
     /// Pairs of these nodes with a link from the first to the second, once each.
     fn neighbours(&self, senders: &[u32], problems: &mut Problems) -> NodePairs {
-        let ends: HashSet<_> = senders.iter().copied().collect();
+        let ends: BTreeSet<_> = senders.iter().copied().collect();
         if ends.len() < senders.len() {
             problems.add(&self.at.key("from"), "names a node twice");
         }
-        let mut followers: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut seen = HashSet::new();
+        let mut followers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         for link in &self.network.links {
             let (from, to) = (link.from.0, link.to.0);
             if ends.contains(&from) && ends.contains(&to) && seen.insert((from, to)) {
                 followers.entry(from).or_default().push(to);
             }
         }
-        let mut told = HashSet::new();
+        let mut told = BTreeSet::new();
         let first = senders.iter().copied().filter(|&node| told.insert(node));
         let pairs: NodePairs = first
             .flat_map(|from| followers.get(&from).into_iter().flatten().map(move |&to| (from, to)))
@@ -121,7 +121,7 @@ impl Entry<'_> {
     /// Each sends to the next in a random cyclic order, so that nobody sends to itself.
     fn permutation(&self, senders: &[u32], problems: &mut Problems) -> NodePairs {
         let at = self.at.key("from");
-        if senders.iter().collect::<HashSet<_>>().len() < senders.len() {
+        if senders.iter().collect::<BTreeSet<_>>().len() < senders.len() {
             problems.add(&at, "names a node twice; in a permutation each sends once");
         }
         if senders.len() < 2 {
@@ -132,7 +132,7 @@ impl Entry<'_> {
         let mut order: Vec<_> = (0..senders.len()).collect();
         order.sort_by(|&a, &b| ranks[a].total_cmp(&ranks[b]));
         let following = order.iter().copied().cycle().skip(1);
-        let followers: HashMap<_, _> =
+        let followers: BTreeMap<_, _> =
             order.iter().zip(following).map(|(&from, to)| (senders[from], senders[to])).collect();
         senders.iter().map(|&from| (from, followers[&from])).collect()
     }

@@ -1,16 +1,16 @@
 //! Which nodes can reach which.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The ways over the links of a run.
 #[derive(Debug)]
 pub struct Reach {
     next: Vec<Vec<u32>>,
     /// The only nodes that forward; any other one sends what it has over its first link to one of them.
-    switches: Option<HashSet<u32>>,
+    switches: Option<BTreeSet<u32>>,
     /// Where each link has one back, and every node forwards: the part of each node, by its first node.
     parts: Option<Vec<u32>>,
-    reached: HashMap<u32, Vec<bool>>,
+    reached: BTreeMap<u32, Vec<bool>>,
 }
 
 impl Reach {
@@ -18,7 +18,7 @@ impl Reach {
     #[must_use]
     pub fn new(nodes: usize, links: impl IntoIterator<Item = (u32, u32)>, switches: Option<&[u32]>) -> Self {
         let mut next = vec![Vec::new(); nodes];
-        let mut pairs = HashSet::new();
+        let mut pairs = BTreeSet::new();
         for (from, to) in links {
             // In the order of the links: a host's first one counts.
             if pairs.insert((from, to)) {
@@ -26,7 +26,7 @@ impl Reach {
             }
         }
         let switches = switches.map(|switches| switches.iter().copied().collect());
-        let mut reach = Self { next, switches, parts: None, reached: HashMap::new() };
+        let mut reach = Self { next, switches, parts: None, reached: BTreeMap::new() };
         if reach.switches.is_none() && pairs.iter().all(|&(from, to)| pairs.contains(&(to, from))) {
             reach.parts = Some(reach.connected_parts());
         }

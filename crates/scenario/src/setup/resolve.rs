@@ -32,7 +32,7 @@ use anabranch_engine::setup::{
 use anabranch_engine::transport::PathManagerConfig;
 use anabranch_units::{FlowId, LinkId, NodeId};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 
 /// A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
@@ -111,20 +111,7 @@ fn resolved(scenario: &Scenario, world: &mut World<'_>, problems: &mut Problems)
     check_series(run, series, network.links.len(), problems);
     check_end(run, &flows.connections, problems);
     let planned = Planned::of(&choice);
-    let reaction =
-        match routing.map_or(Reaction::After(crate::routing::USUAL_REACTION), |routing| routing.reaction) {
-            Reaction::Never => None,
-            Reaction::After(span) => Some(span),
-        };
-    let routing_setup = RoutingSetup {
-        scheme: match governed {
-            Some(table) => Some(controller_scheme(table)),
-            None => planned.core().cloned(),
-        },
-        others: routes.iter().map(|routes| routes.planned.core().cloned()).collect(),
-        load_balancing: load_balancing(scenario, &network, world.own, problems)?,
-        reaction,
-    };
+    let routing = routing_setup(scenario, &network, &planned, &routes, world.own, problems)?;
     let [sequences, log] = watched;
     let wants_series = run.flow_series || run.link_series;
     let setup = Setup {
@@ -140,7 +127,7 @@ fn resolved(scenario: &Scenario, world: &mut World<'_>, problems: &mut Problems)
         flows: Vec::new(),
         datagrams: flows.datagrams,
         events,
-        routing: routing_setup,
+        routing,
         probes: ProbeSetup {
             interval: wants_series.then_some(run.sample_interval),
             flows: run.flow_series,
@@ -155,6 +142,31 @@ fn resolved(scenario: &Scenario, world: &mut World<'_>, problems: &mut Problems)
     Some(Resolved { setup, flows: flows.connections, planned, own_routes: routes, demand, never_begun })
 }
 
+/// How routes are chosen and packets spread over them.
+fn routing_setup(
+    scenario: &Scenario,
+    network: &Network,
+    planned: &Planned,
+    routes: &[OwnRoutes],
+    own: &mut dyn OwnCode,
+    problems: &mut Problems,
+) -> Option<RoutingSetup> {
+    let reaction = scenario.routing.as_ref().map(|routing| routing.routing.reaction);
+    let reaction = match reaction.unwrap_or(Reaction::After(crate::routing::USUAL_REACTION)) {
+        Reaction::Never => None,
+        Reaction::After(span) => Some(span),
+    };
+    Some(RoutingSetup {
+        scheme: match &scenario.controller {
+            Some(table) => Some(controller_scheme(table)),
+            None => planned.core().cloned(),
+        },
+        others: routes.iter().map(|routes| routes.planned.core().cloned()).collect(),
+        load_balancing: load_balancing(scenario, network, own, problems)?,
+        reaction,
+    })
+}
+
 /// The flows of the traffic, over transports and routes that are made as entries first name them.
 fn flows(
     scenario: &Scenario,
@@ -167,7 +179,7 @@ fn flows(
     let governed = scenario.controller.as_ref();
     let mut transports = Transports::new(&scenario.transport.0);
     let mut routes = TrafficRoutes::new(scenario.routing.as_ref().map(|routing| &routing.routing), governed);
-    let (mut routings, mut named) = (Vec::new(), HashMap::new());
+    let (mut routings, mut named) = (Vec::new(), BTreeMap::new());
     for (place, entry) in scenario.traffic.0.iter().enumerate() {
         let told = format!("traffic[{place}]");
         let at = Place::Told(&told);
@@ -305,7 +317,7 @@ fn events(
 
 fn captures(scenario: &Scenario, network: &Network, problems: &mut Problems) -> Vec<CaptureSetup> {
     let mut setups = Vec::new();
-    let mut files: HashMap<&str, usize> = HashMap::new();
+    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, capture) in scenario.capture.iter().enumerate() {
         let told = format!("capture[{number}]");
         let at = Place::Told(&told);

@@ -7,7 +7,7 @@ use crate::read::Quantity;
 use crate::words::quoted;
 use anabranch_engine::setup::LinkSetup;
 use anabranch_units::Span;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Gives queues in bandwidth-delay products their room, where all flows of their link have one base RTT.
 ///
@@ -26,7 +26,7 @@ pub fn size_queues(
     }
     let has_controller = network.controller.is_some();
     let tree = if has_controller { None } else { Tree::of(network.node_count(), &network.links) };
-    let mut rtts = tree.as_ref().map_or_else(HashMap::new, |tree| tree.rtts(datagrams, &network.links));
+    let mut rtts = tree.as_ref().map_or_else(BTreeMap::new, |tree| tree.rtts(datagrams, &network.links));
     if let Some(tree) = &tree {
         rtts.extend(tree.rtts(connections, &network.links));
     }
@@ -56,13 +56,13 @@ pub fn size_queues(
 /// A network with one way between any two nodes.
 struct Tree {
     parents: Vec<u32>,
-    ids: HashMap<(u32, u32), usize>,
+    ids: BTreeMap<(u32, u32), usize>,
 }
 
 impl Tree {
     /// The network of these links; none where there are several ways, or one way only.
     fn of(nodes: usize, links: &[LinkSetup]) -> Option<Self> {
-        let ids: HashMap<_, _> = links.iter().map(|link| (link.from.0, link.to.0)).zip(0..).collect();
+        let ids: BTreeMap<_, _> = links.iter().map(|link| (link.from.0, link.to.0)).zip(0..).collect();
         if ids.len() < links.len() || ids.keys().any(|&(from, to)| !ids.contains_key(&(to, from))) {
             return None;
         }
@@ -92,8 +92,8 @@ impl Tree {
     }
 
     /// For each link that a flow crosses, there or back, the propagation delays both ways of its flows.
-    fn rtts(&self, flows: &[(u32, u32)], links: &[LinkSetup]) -> HashMap<usize, BTreeSet<u64>> {
-        let mut rtts: HashMap<usize, BTreeSet<u64>> = HashMap::new();
+    fn rtts(&self, flows: &[(u32, u32)], links: &[LinkSetup]) -> BTreeMap<usize, BTreeSet<u64>> {
+        let mut rtts: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
         for &(from, to) in flows.iter().collect::<BTreeSet<_>>() {
             let hops = self.hops(from, to);
             let crossed: Vec<_> = hops

@@ -8,18 +8,18 @@ use crate::words::{quoted, unknown_name};
 use anabranch_engine::setup::TransportSetup;
 use anabranch_engine::transport::{self, PRESETS, TransportConfig};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The transports of a run, made when a flow first names them.
 pub(super) struct Transports<'t> {
     tables: &'t [(String, Transport)],
-    indices: HashMap<String, Option<usize>>,
+    indices: BTreeMap<String, Option<usize>>,
     pub setups: Vec<TransportSetup>,
 }
 
 impl<'t> Transports<'t> {
     pub(super) fn new(tables: &'t [(String, Transport)]) -> Self {
-        Self { tables, indices: HashMap::new(), setups: Vec::new() }
+        Self { tables, indices: BTreeMap::new(), setups: Vec::new() }
     }
 
     fn table(&self, name: &str) -> Option<&'t Transport> {

@@ -7,7 +7,7 @@ use crate::run::FlowNames;
 use crate::words::{quoted, suggest};
 use anabranch_engine::setup::TransportSetup;
 use anabranch_units::FlowId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Looking for the nearest among a million names would take minutes.
 const MOST_NAMES_COMPARED: usize = 10_000;
@@ -75,7 +75,7 @@ impl Watch {
             }
             FlowNames::Several(names) => {
                 let name = |flow: usize| format!("{}.{}", of(flow).name, columns.number[flow]);
-                let ids: HashMap<_, _> = (0..count).map(|flow| (name(flow), flow)).collect();
+                let ids: BTreeMap<_, _> = (0..count).map(|flow| (name(flow), flow)).collect();
                 let mut named = BTreeSet::new();
                 for (place, wanted) in names.iter().enumerate() {
                     match ids.get(wanted) {

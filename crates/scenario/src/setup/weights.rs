@@ -6,7 +6,7 @@ use super::plain::Files;
 use crate::network::{FILE, WeightsFile};
 use crate::problem::{Place, Problems};
 use crate::words::{quoted, thousands};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Ends of a directed link, and which of several parallel ones, from 1 on; all of them without one.
 type Key = (u32, u32, Option<usize>);
@@ -15,9 +15,9 @@ type Key = (u32, u32, Option<usize>);
 #[derive(Debug, Default)]
 pub(super) struct LinkWeights {
     rows: Vec<Weighted>,
-    places: HashMap<Key, usize>,
-    laid: HashMap<(u32, u32), usize>,
-    used: HashSet<Key>,
+    places: BTreeMap<Key, usize>,
+    laid: BTreeMap<(u32, u32), usize>,
+    used: BTreeSet<Key>,
 }
 
 #[derive(Debug)]
