@@ -248,7 +248,7 @@ wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
 	[ -x target/tools/bin/wasm-bindgen ] || \
 		CARGO_TARGET_DIR=target/tools/build cargo install wasm-bindgen-cli --version $(WASM_BINDGEN) --root target/tools
 	cargo build --release --locked -p anabranch-wasm --target wasm32-unknown-unknown
-	target/tools/bin/wasm-bindgen --target web --out-dir target/wasm \
+	target/tools/bin/wasm-bindgen --target web --remove-name-section --remove-producers-section --out-dir target/wasm \
 		target/wasm32-unknown-unknown/release/anabranch_wasm.wasm
 
 check-wasm: wasm setup ## examples in headless Chromium, each table beside the native one
