@@ -117,6 +117,6 @@ mod tests {
         let mut reach = Reach::new(5, links, Some(&[1, 2]));
         assert!(reach.connects(0, 3) && !reach.connects(0, 4));
         assert!(!reach.connects(0, 2), "node 2 is behind the second link");
-        assert!(reach.connects(3, 1), "over host 0's other side is no way, over the link to switch 1 is");
+        assert!(reach.connects(3, 1), "its first link to a switch leads there");
     }
 }
