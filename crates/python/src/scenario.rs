@@ -39,7 +39,7 @@ impl Scenario {
     /// `data` are plain data as a TOML parser returns them.
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let root = node(data)?;
+        let root = node(data, 0)?;
         let mut problems = Problems::default();
         let scenario = scenario::Scenario::read(&root, &Place::Top, &mut problems);
         Ok(Self { scenario, problems: told(problems.into_told()) })
@@ -113,8 +113,14 @@ fn told(problems: Vec<Problem>) -> Vec<Told> {
     problems.into_iter().map(|problem| (problem.place, problem.message)).collect()
 }
 
+/// Tables and lists inside each other at most: a scenario needs ten, and data that hold themselves have no end.
+const DEEPEST: usize = 100;
+
 /// Python's plain data.
-fn node(data: &Bound<'_, PyAny>) -> PyResult<Node> {
+fn node(data: &Bound<'_, PyAny>, depth: usize) -> PyResult<Node> {
+    if depth > DEEPEST {
+        return Err(value_error("the data are nested too deeply"));
+    }
     let value = if let Ok(value) = data.cast_exact::<PyBool>() {
         Value::Switch(value.is_true())
     } else if let Ok(value) = data.cast::<PyString>() {
@@ -129,10 +135,12 @@ fn node(data: &Bound<'_, PyAny>) -> PyResult<Node> {
     } else if let Ok(entries) = data.cast::<PyDict>() {
         // None stands for what is left out.
         let given = entries.iter().filter(|(_, value)| !value.is_none());
-        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| Ok((key.to_string(), node(&value)?));
+        let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            Ok((key.to_string(), node(&value, depth + 1)?))
+        };
         Value::Table(given.map(entry).collect::<PyResult<_>>()?)
     } else if let Ok(entries) = data.cast::<PyList>() {
-        Value::List(entries.iter().map(|entry| node(&entry)).collect::<PyResult<_>>()?)
+        Value::List(entries.iter().map(|entry| node(&entry, depth + 1)).collect::<PyResult<_>>()?)
     } else {
         Value::Other(data.str()?.to_string())
     };

@@ -6,6 +6,7 @@ use crate::read::{Form, Packets, Quantity, QuantityForm, Read, Within, purpose};
 use crate::words::{all_quoted, listed, quoted, unknown_choice, unknown_key};
 use anabranch_units::declaration::{Algorithm, Bounds, Kind, Parameter, Plain, Registry};
 use anabranch_units::{Bytes, Rate, Span};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, json};
 use std::sync::OnceLock;
 
@@ -163,6 +164,16 @@ pub fn read_algorithm(
     let (name, needs) = (quoted(algorithm.name), missing.join(" and "));
     problems.add(at, format!("{name} needs {needs}; write {{ algorithm = {name}{values} }}"));
     None
+}
+
+/// What the engine makes of a configuration that has been read; what it does not take is noted.
+pub fn configured<T: DeserializeOwned>(
+    configuration: &Configuration,
+    at: &Place<'_>,
+    problems: &mut Problems,
+) -> Option<T> {
+    let made = serde_json::from_value(json!(configuration));
+    made.map_err(|error| problems.add(at, error.to_string())).ok()
 }
 
 /// What to say about a name that is none of a registry, but perhaps of another one.

@@ -5,7 +5,7 @@ use crate::event::{Event, Profile};
 use crate::network::Network;
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, read_some};
+use crate::read::{Form, Read, entries, read_some};
 use crate::routing::Routing;
 use crate::run::{Capture, Run};
 use crate::traffic::Traffic;
@@ -35,10 +35,7 @@ impl Read for Transports {
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let Some(entries) = node.table() else {
-            problems.add(at, format!("{} is not a table", node.shown()));
-            return None;
-        };
+        let entries = entries(node, at, problems)?;
         let read: Vec<_> = entries
             .iter()
             .map(|(name, table)| Some((name.clone(), Transport::read(table, &at.key(name), problems)?)))

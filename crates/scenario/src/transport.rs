@@ -3,7 +3,7 @@
 use crate::algorithm::{Chosen, is_written, read_parameter, registry};
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read};
+use crate::read::{Form, Read, entries};
 use crate::words::unknown_key;
 use anabranch_units::declaration::{Kind, Parameter};
 
@@ -35,10 +35,7 @@ impl Read for Transport {
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let Some(entries) = node.table() else {
-            problems.add(at, format!("{} is not a table", node.shown()));
-            return None;
-        };
+        let entries = entries(node, at, problems)?;
         let before = problems.count();
         let mut transport = Self::default();
         let fields = fields();

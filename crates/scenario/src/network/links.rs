@@ -1,7 +1,7 @@
 //! What links are like, as a scenario has it.
 
 use super::queue::Queue;
-use crate::algorithm::{declared, read_algorithm};
+use crate::algorithm::{configured, declared, read_algorithm};
 use crate::node::Node;
 use crate::problem::{Place, Problems};
 use crate::read::{Form, Quantity, Read, Reading, Speed, Within};
@@ -80,12 +80,11 @@ impl Loss {
     /// Each packet is lost with this probability.
     #[must_use]
     pub fn with_probability(probability: f64) -> Self {
-        let none = || LossSetup::named("none").expect("a name of the registry");
         if probability <= 0.0 {
-            return Self(none());
+            return Self(LossSetup::named("none").expect("a name of the registry"));
         }
         let model = json!({ "algorithm": "bernoulli", "probability": probability });
-        Self(serde_json::from_value(model).unwrap_or_else(|_| none()))
+        Self(serde_json::from_value(model).expect("a probability makes a model"))
     }
 }
 
@@ -106,7 +105,7 @@ impl Read for Loss {
             return Some(Self::with_probability(share));
         }
         let configuration = read_algorithm("loss", node, at, problems)?;
-        let setup: LossSetup = serde_json::from_value(json!(configuration)).ok()?;
+        let setup: LossSetup = configured(&configuration, at, problems)?;
         if mean_loss(&setup) >= 1.0 {
             let message = "every packet would be lost; a link that carries nothing is an event with state = \
                            \"down\"";

@@ -10,7 +10,7 @@ pub use queue::{BandwidthDelay, Bound, Queue, Room, with_rtt};
 
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read};
+use crate::read::{Form, Read, entries};
 use crate::words::{float, quoted};
 
 crate::choices! {
@@ -61,10 +61,7 @@ impl Read for Parameters {
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let Some(entries) = node.table() else {
-            problems.add(at, format!("{} is not a table", node.shown()));
-            return None;
-        };
+        let entries = entries(node, at, problems)?;
         let before = problems.count();
         for (key, entry) in entries {
             if let Err(message) = usable(entry) {

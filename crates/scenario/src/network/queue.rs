@@ -1,6 +1,6 @@
 //! The queue in front of a link as a scenario has it: a discipline, or its room alone.
 
-use crate::algorithm::{declared, read_algorithm, registry};
+use crate::algorithm::{configured, declared, read_algorithm, registry};
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 use crate::read::{Form, Packets, Quantity, Read, read_some};
@@ -9,7 +9,6 @@ use anabranch_engine::queues::{Discipline, Limit};
 use anabranch_engine::setup::QueueSetup;
 use anabranch_units::declaration::{Kind, Plain, above};
 use anabranch_units::{Bytes, Rate, Span};
-use serde_json::json;
 
 crate::table! {
     /// Room in bandwidth-delay products of a given round-trip time.
@@ -155,7 +154,7 @@ impl Read for Queue {
             Some(room) => room?,
             None => usual_room(configuration["algorithm"].as_str().unwrap_or_default()),
         };
-        let discipline: Discipline = serde_json::from_value(json!(configuration)).ok()?;
+        let discipline: Discipline = configured(&configuration, at, problems)?;
         if let Err(refused) = discipline.verify() {
             problems.add(&at.key(&refused.parameter), refused.problem);
             return None;

@@ -15,7 +15,7 @@ pub use form::{Field, Form, TableForm};
 pub use list::read_some;
 pub use number::Number;
 pub use quantity::{Packets, Quantity, QuantityForm, Segments, Speed};
-pub use table::{Reading, Table, purpose, read_table};
+pub use table::{Reading, Table, entries, purpose, read_table};
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};

@@ -72,6 +72,14 @@ pub fn purpose(text: &str) -> String {
     sentence.next().map_or(String::new(), |first| format!(" ({}{})", first.to_lowercase(), sentence.as_str()))
 }
 
+/// The entries of a table; what is none is noted.
+pub fn entries<'n>(node: &'n Node, at: &Place<'_>, problems: &mut Problems) -> Option<&'n [(String, Node)]> {
+    if node.table().is_none() {
+        problems.add(at, format!("{} is not a table", node.shown()));
+    }
+    node.table()
+}
+
 /// Reads a table: its fields, then what it does not have, then, if all of that is right, what does not go together.
 pub fn read_table<T: Table>(
     node: &Node,
@@ -79,10 +87,7 @@ pub fn read_table<T: Table>(
     problems: &mut Problems,
     together: fn(&T, &mut Reading<'_, '_>) -> Option<()>,
 ) -> Option<T> {
-    let Some(entries) = node.table() else {
-        problems.add(at, format!("{} is not a table", node.shown()));
-        return None;
-    };
+    let entries = entries(node, at, problems)?;
     let mut reading = Reading { node, at, problems };
     let read = T::take(&mut reading);
     let fields = (T::FORM.fields)();

@@ -100,7 +100,7 @@ fn resolved(
         return None;
     };
     let protocol = base.name();
-    let mut config = serde_json::to_value(&base).ok()?;
+    let mut config = serde_json::to_value(&base).expect("a preset is plain data");
     let before = problems.count();
     let known = fields_of(protocol);
     let subflow = fields_of("tcp");
