@@ -1,7 +1,8 @@
 """``anabranch`` and ``python -m anabranch`` are the command line."""
 
+# The module signal imports enum first: a Ctrl-C in that millisecond would show a traceback.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
 
 
 def main() -> None:
