@@ -8,10 +8,25 @@ from pathlib import Path
 
 from cases import every_scenario
 from hashing import FILE, columns_of, hashes_of, simulated
+from setups import FILE as SETUPS
+from setups import every_setup, hash_setup
 
 
 def main() -> None:
-    """Runs every scenario and writes the file; says what is new in it."""
+    """Writes both files; says what is new in them."""
+    _renew_setups()
+    _renew_runs()
+
+
+def _renew_setups() -> None:
+    old = json.loads(SETUPS.read_text(encoding="utf-8")) if SETUPS.exists() else {}
+    hashes = {name: hash_setup(scenario) for name, scenario in every_setup().items()}
+    moved = [name for name, found in hashes.items() if old.get(name) != found]
+    SETUPS.write_text(json.dumps(hashes, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(hashes)} setups; new or moved: {', '.join(moved) or 'none'}")  # noqa: T201
+
+
+def _renew_runs() -> None:
     old = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {"scenarios": {}}
     columns: dict[str, list[str]] = {}
     runs = {}

@@ -1,0 +1,30 @@
+"""The setup of every scenario in ``cases.py``, and of every example, is what it was, to the last bit.
+
+A difference is news, as one of the tables is: ``make fingerprints`` renews the file, if it is meant.
+"""
+
+import json
+
+import pytest
+from setups import EXAMPLES, FILE, every_setup, hash_setup
+
+from anabranch import Scenario
+
+SCENARIOS = every_setup()
+KEPT = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_setups_are_what_they_were(name: str) -> None:
+    assert hash_setup(SCENARIOS[name]) == KEPT[name]
+
+
+def test_there_is_a_hash_of_every_setup() -> None:
+    assert set(SCENARIOS) == set(KEPT)
+    assert sum(name.startswith("examples/") for name in KEPT) >= 25
+
+
+def test_a_hash_sees_the_last_bit() -> None:
+    scenario = Scenario.load(EXAMPLES / "first.toml")
+    nudged = scenario.replace({"event[0].at": "10000000000001 ps"})
+    assert hash_setup(nudged) != hash_setup(scenario)
