@@ -23,12 +23,9 @@ from playwright import sync_api as playwright
 
 from anabranch import Scenario
 from anabranch.setup import resolve
+from anabranch.setup.topologies import plain_network
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from both_readers import plain_network  # noqa: E402 - the folder of the tests is no package
-
 EXAMPLES = (
     "first", "dumbbell", "ecn", "failure", "handover", "leaf_spine", "programs", "rrul", "sdn_incast",
     "semper", "slow_reader",
@@ -95,7 +92,7 @@ def compared(page: playwright.Page, name: str) -> bool:
     file = ROOT / "examples" / f"{name}.toml"
     scenario = Scenario.load(file)
     tables, native_ms = native(scenario)
-    arguments = [file.read_text(encoding="utf-8"), json.dumps(plain_network(scenario))]
+    arguments = [file.read_text(encoding="utf-8"), plain_network(scenario)]
     call = "([text, network]) => window.simulated(text, network)"
     page.evaluate(call, arguments)
     _, text, browser_ms = page.evaluate(call, arguments)

@@ -1,11 +1,13 @@
 """Types of the compiled core. Every number is in base units: picoseconds, bits per second, bytes."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NotRequired, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anabranch.topology import Topology
 
 Columns = dict[str, NDArray[np.generic] | list[str] | tuple[list[str], NDArray[np.uint8]]]
 """A table: columns by name."""
@@ -22,6 +24,9 @@ class Outcome(TypedDict):
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
 
+class ProblemError(Exception):
+    """What is wrong with a file or a class that a scenario names."""
+
 class OwnCodeError(Exception):
     """Code of the user's own has failed; ``args`` are (what was bound, its hook, simulated_s)."""
 
@@ -29,6 +34,7 @@ class CaptureFileError(ValueError):
     """Captures that cannot be analysed; ``args[0]`` is a list of (place, message)."""
 
 def version() -> str: ...
+def plain_network(topology: Topology, is_generated: bool) -> str: ...
 def parse_span(text: str) -> int: ...
 def parse_rate(text: str) -> int: ...
 def parse_bytes(text: str) -> int: ...
@@ -272,12 +278,7 @@ class Plan:
 class Setup:
     """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
 
-    def __new__(
-        cls,
-        setup_json: str,
-        flows: dict[str, str | NDArray[np.generic]] | None = None,
-        own: Sequence[object] = ...,
-    ) -> Self: ...
+    def __new__(cls, setup_json: str) -> Self: ...
     def json(self) -> str: ...
     def plan(self, progress: Callable[[int, int], object] | None = None, routing: int = 0) -> Plan: ...
     def candidate_paths(
@@ -314,8 +315,56 @@ class Scenario:
 
     def __new__(cls, data: object) -> Self: ...
     def resolve(
-        self, network_json: str, files: Callable[[str], str], own: Callable[[str, str], str]
-    ) -> list[tuple[str, str]] | dict[str, Any]: ...
+        self,
+        topology: Topology,
+        is_generated: bool,
+        files: Callable[[str], str],
+        own: Callable[[str, str, dict[str, Any], list[int], list[int]], str],
+    ) -> tuple[Network, Resolved | None, list[tuple[str, str]]]: ...
+
+LinkRow = tuple[int, int, str, int, int, int | None, int, int, int | None]
+"""From, to, name, capacity, delay; places of jitter, loss and queue among all; weight."""
+
+@final
+class Network:
+    """The network of a scenario by names; ``note`` gets the place and what is wrong."""
+
+    label: str
+
+    def nodes(self) -> list[tuple[str, tuple[float, float] | None]]: ...
+    def links(self) -> tuple[list[LinkRow], list[str], list[str], list[str]]: ...
+    def is_host(self, node: int) -> bool: ...
+    def knows(self, name: str) -> bool: ...
+    def node(self, name: str, place: str, note: Callable[[str, str], None]) -> int | None: ...
+    def link(
+        self, ends: tuple[str, str], index: int, place: str, note: Callable[[str, str], None]
+    ) -> int | None: ...
+
+@final
+class Resolved:
+    """A scenario as the engine runs it, part by part."""
+
+    never_begun: dict[str, int]
+
+    def setup(
+        self,
+        network: Network,
+        changes_json: str | None = None,
+        flows: dict[str, Any] | None = None,
+        own: Sequence[object] = ...,
+    ) -> Setup: ...
+    def json(
+        self, network: Network, changes_json: str | None = None, flows: dict[str, Any] | None = None
+    ) -> str: ...
+    def part(self, name: str) -> str: ...
+    def entries(self) -> str: ...
+    def flows(self) -> dict[str, NDArray[Any]]: ...
+    def planner(self) -> str | None: ...
+    def own_routes(self) -> list[tuple[str, list[str], str | None, str, str | None]]: ...
+    def demand(self) -> str | None: ...
+    def changes_of(
+        self, network: Network, event: Mapping[str, Any], place: str
+    ) -> tuple[list[str], list[tuple[str, str]]]: ...
 
 @final
 class Simulation:

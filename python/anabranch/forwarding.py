@@ -13,13 +13,13 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routes import require_known_paths
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import parameters
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import GIVEN
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.controller import require_known_paths
 from anabranch.setup.problems import refused
 
 

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.errors import ScenarioError
+from anabranch.errors import Problem, ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
 from anabranch.plan_paths import NextHops, Pair, WeightedPath, tables_of, unrolled, walked
 from anabranch.predictions import (
@@ -31,7 +31,6 @@ from anabranch.scenario.algorithms.protocol import TcpProtocol
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
-from anabranch.setup.controller import require_known_paths
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.model import OwnScheme, PlannerSetup
 from anabranch.setup.problems import refused
@@ -255,6 +254,17 @@ def _says_nothing(setup: Setup, routing: int) -> tuple[str, ...]:
     return (
         f"{place}: no link {why}, so that {quoted(metric)} tells no paths apart; routes are those of {least}",
     )
+
+
+def require_known_paths(scenario: Scenario) -> None:
+    """Refuses to say which paths a class of the user's own will choose, with a controller.
+
+    Raises:
+        ScenarioError: with such a class.
+    """
+    if scenario.controller is not None and scenario.controller.is_own:
+        message = "the class chooses the paths while a run is under way, and nobody knows them before"
+        raise ScenarioError([Problem("controller.application", message)], scenario.origin)
 
 
 def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = None) -> Routes:

@@ -432,4 +432,4 @@ def _waiting(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def capture_into(setup: Setup, folder: Path) -> Setup:
     """The setup with capture files in a folder."""
     captures = [replace(capture, file=str(folder / capture.file)) for capture in setup.captures]
-    return replace(setup, captures=captures)
+    return setup.replace(captures=captures)

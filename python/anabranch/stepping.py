@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import time
@@ -24,7 +23,7 @@ from anabranch.scenario.event import Event
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.table import read
-from anabranch.setup import Needed, changes_of, resolve_names
+from anabranch.setup import Needed, plain_data, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import deferred
@@ -70,7 +69,7 @@ class Simulation:
             ScenarioError: if the scenario cannot be run.
         """
         self._scenario = scenario
-        setup, self._network = resolve_names(scenario, Needed.ALL)
+        setup = resolve(scenario, Needed.ALL)
         check_memory(setup, scenario.origin)
         self._captures: Path | None = None
         if setup.captures:
@@ -177,9 +176,9 @@ class Simulation:
         Raises:
             ScenarioError: if there is something wrong with it; nothing is changed then.
         """
-        event = _event(change, self._core.now())
-        for entry in changes_of(event, "set", self._network, self._setup):
-            self._core.change(json.dumps(entry.core()))
+        event = plain_data(_event(change, self._core.now()))
+        for changed in self._setup.changes_of(event, "set", self._scenario.origin):
+            self._core.change(changed)
 
     def held(self, flow: str) -> HeldFlow:
         """A flow whose congestion control is ``held``, as it is now; costs a microsecond.

@@ -398,8 +398,8 @@ def _sending(routers: RouterNetwork, setup: Setup, pairs: Pairs, routing: int = 
             replace(ping, name=f"pair.{number}", origin=origin, to=to, routing=routing)
             for number, (origin, to) in enumerate(ends.tolist())
         ]
-        return replace(quiet, datagrams=datagrams)
-    return replace(quiet, flows=setup.flows.like_first(ends, routing))
+        return quiet.replace(datagrams=datagrams)
+    return quiet.replace(flows=setup.flows.like_first(ends, routing))
 
 
 def _ends(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.int64]:
@@ -488,7 +488,7 @@ def _after_planning(routers: RouterNetwork, origin: str | None, pairs: Pairs) ->
         links = [setup.links[number] for number in kept]
         after = replace(
             routers,
-            setup=replace(setup, links=links),
+            setup=setup.replace(links=links),
             links=tuple(place_of.get(link, -1) for link in routers.links),
         )
         stranded = _stranded(after, pairs)

@@ -44,7 +44,7 @@ def test_a_planner_takes_the_place_of_the_scheme(monkeypatch: pytest.MonkeyPatch
         return Planned(plan_of({(0, 1): [roundabout], (1, 0): [back]}), (f"with {planner.scheme.k}",))
 
     monkeypatch.setattr(routes, "planner_of", {"robust-single": planner}.__getitem__)
-    setup = replace(setup, planner=PlannerSetup(RobustSingle(k=3)))
+    setup = setup.replace(planner=PlannerSetup(RobustSingle(k=3)))
     planned = plan(setup, None)
     assert planned.warnings == ("with 3",)
     # The engine never hears of planners, and forwards by what they say.
@@ -77,6 +77,6 @@ def test_every_planner_that_the_core_names_is_there() -> None:
 def test_the_core_refuses_a_scheme_that_is_a_planners() -> None:
     setup = triangle()
     scheme = {"algorithm": "tcpbp-exact", "model": "bbr"}
-    setup = replace(setup, routing=replace(setup.routing, scheme=scheme))
+    setup = setup.replace(routing=replace(setup.routing, scheme=scheme))
     with pytest.raises(ScenarioError, match=r"routing\.scheme\.model: is for a planner"):
         plan(setup, None)

@@ -1,6 +1,6 @@
 """Entries that stand for many flows stay columns from the scenario to the core."""
 
-import json
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ def test_a_part_of_all_pairs_is_made_of_the_same_routes() -> None:
 )
 def test_columns_that_do_not_hold_are_refused(column: str, value: object, place: str) -> None:
     setup = resolve(Scenario.loads(MANY))
-    text = json.dumps(setup.data() | {"flows": []})
+    wrong = SimpleNamespace(core=lambda: setup.flows.core() | {column: value})
     with pytest.raises(_core.SetupError) as refused:
-        _core.Setup(text, setup.flows.core() | {column: value})
+        setup.replace(flows=wrong).core()
     assert refused.value.args[0] == place

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
@@ -49,14 +48,6 @@ VALUES = st.recursive(
     ),
     max_leaves=25,
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _few_flows() -> Iterator[None]:
-    """A million flows are allowed, and take seconds to draw; here the bound is met sooner."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("anabranch.setup.traffic.MAX_FLOWS", 500)
-        yield
 
 
 def must_load_or_explain(data: Any) -> None:

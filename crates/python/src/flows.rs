@@ -1,36 +1,17 @@
 //! Flows as columns: a scenario may have a million of them, each of which would be a line of JSON.
 
 use crate::error::{parse, setup_error};
-use anabranch_engine::setup::{FlowSetup, ReadingSetup, SourceSetup};
-use anabranch_units::{Instant, NodeId};
-use numpy::{Element, PyReadonlyArray1, PyUntypedArrayMethods};
+use anabranch_engine::setup::FlowSetup;
+use anabranch_scenario::setup::{EntrySetup, FlowColumns, FlowSlices};
+use numpy::{Element, IntoPyArray, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use serde::Deserialize;
-
-/// In the place of a stop that never comes.
-const NEVER: u64 = u64::MAX;
-
-/// What all flows of an entry of the scenario have in common.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EntrySetup {
-    /// A flow has this name, a dot, and its number.
-    name: String,
-    transport: usize,
-    routing: usize,
-    /// What its application sends; of a size only that there is one.
-    source: SourceSetup,
-    /// How its receiving application reads.
-    reads: Option<ReadingSetup>,
-}
+use pyo3::types::PyDict;
 
 /// The columns of all flows, each with one value for each of them.
 #[derive(FromPyObject)]
-pub(crate) struct FlowColumns<'py> {
-    /// The entries, as JSON.
-    #[pyo3(item)]
-    entries: String,
-    /// Place in `entries`.
+pub(crate) struct FlowArrays<'py> {
+    /// Place in the entries.
     #[pyo3(item)]
     entry: PyReadonlyArray1<'py, u32>,
     #[pyo3(item)]
@@ -48,39 +29,23 @@ pub(crate) struct FlowColumns<'py> {
     stop: PyReadonlyArray1<'py, u64>,
 }
 
-impl FlowColumns<'_> {
-    /// The flows, in the order of their ids.
+impl FlowArrays<'_> {
+    /// The columns beside their entries.
     ///
     /// # Errors
-    /// SetupError where columns differ in length, or name an entry that is not there.
-    pub(crate) fn flows(&self) -> PyResult<Vec<FlowSetup>> {
-        let entries: Vec<EntrySetup> = parse("flows.entries", &self.entries)?;
+    /// SetupError where they differ in length.
+    pub(crate) fn slices<'c>(&'c self, entries: &'c [EntrySetup]) -> PyResult<FlowSlices<'c>> {
         let count = self.entry.len();
-        let (entry, number) = (slice("entry", &self.entry, count)?, slice("number", &self.number, count)?);
-        let (from, to) = (slice("from", &self.from, count)?, slice("to", &self.to, count)?);
-        let (bytes, start) = (slice("bytes", &self.bytes, count)?, slice("start", &self.start, count)?);
-        let stop = slice("stop", &self.stop, count)?;
-        let flow = |index: usize| {
-            let missing = || setup_error("flows.entry", format!("that of number {index} is not there"));
-            let EntrySetup { name, transport, routing, source, reads } =
-                entries.get(entry[index] as usize).ok_or_else(missing)?;
-            let mut source = source.clone();
-            if let SourceSetup::Sized { bytes: size } = &mut source {
-                *size = bytes[index];
-            }
-            Ok(FlowSetup {
-                name: format!("{name}.{}", number[index]),
-                from: NodeId(from[index]),
-                to: NodeId(to[index]),
-                transport: *transport,
-                routing: *routing,
-                source,
-                start: Instant::from_ps(start[index]),
-                stop: (stop[index] != NEVER).then(|| Instant::from_ps(stop[index])),
-                reads: reads.map(Box::new),
-            })
-        };
-        (0..count).map(flow).collect()
+        Ok(FlowSlices {
+            entries,
+            entry: slice("entry", &self.entry, count)?,
+            number: slice("number", &self.number, count)?,
+            from: slice("from", &self.from, count)?,
+            to: slice("to", &self.to, count)?,
+            bytes: slice("bytes", &self.bytes, count)?,
+            start: slice("start", &self.start, count)?,
+            stop: slice("stop", &self.stop, count)?,
+        })
     }
 }
 
@@ -90,4 +55,37 @@ fn slice<'a, T: Element>(name: &str, column: &'a PyReadonlyArray1<'_, T>, count:
         return Ok(values);
     }
     Err(setup_error("flows", format!("{name} has {} entries in place of {count}", values.len())))
+}
+
+/// The flows of these columns, in the order of their ids.
+///
+/// # Errors
+/// SetupError where a column names an entry that is not there.
+pub(crate) fn single(columns: FlowSlices<'_>) -> PyResult<Vec<FlowSetup>> {
+    let missing = |flow| setup_error("flows.entry", format!("that of number {flow} is not there"));
+    columns.setups().map_err(missing)
+}
+
+/// The flows of columns that Python has made: a dict of the columns, and of `entries` as JSON.
+///
+/// # Errors
+/// SetupError where they do not go together.
+pub(crate) fn from_python(columns: &Bound<'_, PyDict>) -> PyResult<Vec<FlowSetup>> {
+    let entries = columns.get_item("entries")?.ok_or_else(|| PyKeyError::new_err("entries"))?;
+    let entries: Vec<EntrySetup> = parse("flows.entries", &entries.extract::<String>()?)?;
+    single(columns.extract::<FlowArrays<'_>>()?.slices(&entries)?)
+}
+
+/// The columns as numpy arrays, which take them as they are, and their entries.
+pub(crate) fn into_python(py: Python<'_>, columns: FlowColumns) -> PyResult<(Vec<EntrySetup>, Py<PyDict>)> {
+    let arrays = PyDict::new(py);
+    let of_ids =
+        [("entry", columns.entry), ("number", columns.number), ("from", columns.from), ("to", columns.to)];
+    for (name, column) in of_ids {
+        arrays.set_item(name, column.into_pyarray(py))?;
+    }
+    for (name, column) in [("bytes", columns.bytes), ("start", columns.start), ("stop", columns.stop)] {
+        arrays.set_item(name, column.into_pyarray(py))?;
+    }
+    Ok((columns.entries, arrays.unbind()))
 }

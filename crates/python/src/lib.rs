@@ -14,16 +14,19 @@ mod estimate;
 mod flows;
 #[cfg(target_os = "linux")]
 mod live;
+mod network;
 mod own;
 mod paths;
 mod plan;
 mod quantity;
+mod resolved;
 mod run;
 mod scenario;
 mod setup;
 mod simulation;
 mod transport;
 mod watch;
+mod world;
 
 /// The version of the package, the same in Rust and Python.
 #[pyfunction]
@@ -72,6 +75,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimate::tcpbp_beats, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<network::Network>()?;
+    module.add_function(wrap_pyfunction!(world::plain_network, module)?)?;
+    module.add_class::<resolved::Resolved>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;
     #[cfg(target_os = "linux")]
@@ -83,6 +89,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
     module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("OwnCodeError", module.py().get_type::<own::OwnCodeError>())?;
+    module.add("ProblemError", module.py().get_type::<world::ProblemError>())?;
     module.add("SetupError", module.py().get_type::<error::SetupError>())?;
     Ok(())
 }

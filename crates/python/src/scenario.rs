@@ -1,19 +1,19 @@
 //! Scenarios as the core reads them.
 
-use crate::error::{parse, value_error};
-use anabranch_engine::setup::LinkSetup;
+use crate::error::value_error;
+use crate::network::Network;
+use crate::resolved::Resolved;
+use crate::world::{AskedCode, AskedFiles, Failure, Topology};
 use anabranch_scenario as scenario;
-use anabranch_scenario::algorithm::OwnAlgorithm;
 use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
-use anabranch_scenario::setup::{Files, OwnCode, OwnKind, PlainNetwork, Planned, World, resolve};
-use numpy::IntoPyArray;
+use anabranch_scenario::setup::{World, resolve};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 /// A mistake: its place and what is wrong.
-type Told = (String, String);
+pub(crate) type Told = (String, String);
 
 /// A scenario as the core reads it.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -24,92 +24,60 @@ pub struct Scenario {
     problems: Vec<Told>,
 }
 
-/// Files by a function of Python's that gives the text of one by its name, or raises ValueError with what is wrong.
-struct Asked<'py>(Bound<'py, PyAny>);
-
-impl Files for Asked<'_> {
-    fn text(&self, name: &str) -> Result<String, String> {
-        let answer = self.0.call1((name,)).and_then(|text| text.extract::<String>());
-        answer.map_err(|error| error.value(self.0.py()).to_string())
-    }
-}
-
 #[pymethods]
 impl Scenario {
     /// `data` are plain data as a TOML parser returns them.
     #[new]
     fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let root = node(data, 0)?;
+        let root = plain(data)?;
         let mut problems = Problems::default();
         let scenario = scenario::Scenario::read(&root, &Place::Top, &mut problems);
         Ok(Self { scenario, problems: told(problems.into_told()) })
     }
 
-    /// The scenario as the engine runs it, over the network of a topology as JSON: a dict with the setup as JSON, its
-    /// flows as columns, and what else there is to know of it; or, with what is wrong, a list of that.
+    /// The scenario as the engine runs it, over a topology: its network; its setup, or None; and what is wrong with it, each
+    /// with its place.
     ///
-    /// `files` gives the text of a file by its name, `own` an algorithm of the user's own as JSON by its kind and class.
-    fn resolve<'py>(
+    /// `is_generated` says that parameters of the scenario have made the topology. `files(name)` gives the text of a file,
+    /// `own(kind, python, parameters, delays_ps, capacities_bps)` an algorithm of the user's own as JSON; a load balancer is
+    /// told of the links. Both raise ProblemError with what is wrong; any other error ends the call.
+    ///
+    /// Raises ValueError if the scenario itself has problems.
+    fn resolve(
         &self,
-        py: Python<'py>,
-        network_json: &str,
-        files: Bound<'py, PyAny>,
-        own: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(scenario) = &self.scenario else {
-            return Ok(self.problems.clone().into_pyobject(py)?.into_any());
+        py: Python<'_>,
+        topology: Topology<'_>,
+        is_generated: bool,
+        files: Bound<'_, PyAny>,
+        own: Bound<'_, PyAny>,
+    ) -> PyResult<(Network, Option<Resolved>, Vec<Told>)> {
+        let scenario = self.scenario.as_ref().ok_or_else(|| value_error("the scenario has problems"))?;
+        let network = topology.into_plain(is_generated)?;
+        let failure = Failure::default();
+        let mut world = World {
+            network: &network,
+            files: &AskedFiles(files, &failure),
+            own: &mut AskedCode(own, &failure),
         };
-        let network: PlainNetwork = parse("network", network_json)?;
-        let mut world = World { network: &network, files: &Asked(files), own: &mut AskedOwn(own) };
-        let resolved = match resolve(scenario, &mut world) {
-            Ok(resolved) => resolved,
-            Err(problems) => return Ok(told(problems).into_pyobject(py)?.into_any()),
-        };
-        let answer = PyDict::new(py);
-        answer.set_item("setup", json(&resolved.setup)?)?;
-        answer.set_item("entries", json(&resolved.flows.entries)?)?;
-        answer.set_item("never_begun", resolved.never_begun)?;
-        if let Planned::Planner(scheme) = &resolved.planned {
-            answer.set_item("planner", json(scheme)?)?;
+        let (mut network, resolved) = resolve(scenario, &mut world);
+        failure.raise()?;
+        match resolved {
+            Ok(mut resolved) => {
+                network.links = std::mem::take(&mut resolved.setup.links);
+                let resolved = Resolved::new(py, resolved)?;
+                Ok((Network(network), Some(resolved), Vec::new()))
+            }
+            Err(problems) => Ok((Network(network), None, told(problems))),
         }
-        let columns = resolved.flows;
-        for (name, column) in [
-            ("entry", columns.entry),
-            ("number", columns.number),
-            ("origin", columns.from),
-            ("to", columns.to),
-        ] {
-            answer.set_item(name, column.into_pyarray(py))?;
-        }
-        for (name, column) in [("bytes", columns.bytes), ("start", columns.start), ("stop", columns.stop)] {
-            answer.set_item(name, column.into_pyarray(py))?;
-        }
-        Ok(answer.into_any())
     }
 }
 
-/// Algorithms of the user's own by a function of Python's, which gives one as JSON, or raises ValueError.
-struct AskedOwn<'py>(Bound<'py, PyAny>);
-
-impl OwnCode for AskedOwn<'_> {
-    fn algorithm(
-        &mut self,
-        kind: OwnKind,
-        chosen: &OwnAlgorithm,
-        _links: &[LinkSetup],
-    ) -> Result<serde_json::Value, String> {
-        let kind = format!("{kind:?}");
-        let answer = self.0.call1((kind, &chosen.python)).and_then(|text| text.extract::<String>());
-        let text = answer.map_err(|error| error.value(self.0.py()).to_string())?;
-        serde_json::from_str(&text).map_err(|error| error.to_string())
-    }
+/// Plain data of Python's.
+pub(crate) fn plain(data: &Bound<'_, PyAny>) -> PyResult<Node> {
+    node(data, 0)
 }
 
-fn json(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(value_error)
-}
-
-fn told(problems: Vec<Problem>) -> Vec<Told> {
+pub(crate) fn told(problems: Vec<Problem>) -> Vec<Told> {
     problems.into_iter().map(|problem| (problem.place, problem.message)).collect()
 }
 

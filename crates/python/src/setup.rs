@@ -1,7 +1,6 @@
 //! A setup, read once: everything that is asked of it is a method.
 
 use crate::error::{engine_error, parse, setup_error, value_error};
-use crate::flows::FlowColumns;
 use crate::own;
 use crate::paths::{self, Astray};
 use crate::plan::Plan;
@@ -33,6 +32,20 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A setup with code of the user's own, by its places: what makes congestion controls, schedulers, load balancing and
+    /// applications of controllers. Those of the setup name it by these places.
+    ///
+    /// # Errors
+    /// SetupError if the setup does not hold.
+    pub(crate) fn checked(py: Python<'_>, mut setup: setup::Setup, own: Vec<Py<PyAny>>) -> PyResult<Self> {
+        py.detach(|| {
+            let calls_python = own::bind(&mut setup, own);
+            let network = setup.check().map_err(engine_error)?;
+            let mask = setup.data_mask(&network);
+            Ok(Self { setup: Arc::new(setup), network, mask, calls_python })
+        })
+    }
+
     pub(crate) fn shared(&self) -> Arc<setup::Setup> {
         Arc::clone(&self.setup)
     }
@@ -40,28 +53,9 @@ impl Setup {
 
 #[pymethods]
 impl Setup {
-    /// `flows` are columns, which come behind the flows of the text: a dict of `entries`, a JSON list of what flows
-    /// have in common (name, transport, source), and of numpy arrays with a value for each flow: `entry`, its place
-    /// there, `number`, `from`, `to` (u32), `bytes`, `start` and `stop` (u64; 2^64 - 1 for never). The name of a
-    /// flow is that of its entry, a dot and its number. `own` are functions of the user's that make congestion
-    /// controls of (mss_bytes, initial_window_bytes, seed); transports name them by their places.
     #[new]
-    #[pyo3(signature = (setup_json, flows=None, own=Vec::new()))]
-    fn new(
-        py: Python<'_>,
-        setup_json: &str,
-        flows: Option<FlowColumns<'_>>,
-        own: Vec<Py<PyAny>>,
-    ) -> PyResult<Self> {
-        let flows = flows.map_or_else(|| Ok(Vec::new()), |flows| flows.flows())?;
-        py.detach(|| {
-            let mut setup: setup::Setup = parse("setup", setup_json)?;
-            setup.flows.extend(flows);
-            let calls_python = own::bind(&mut setup, own);
-            let network = setup.check().map_err(engine_error)?;
-            let mask = setup.data_mask(&network);
-            Ok(Self { setup: Arc::new(setup), network, mask, calls_python })
-        })
+    fn new(py: Python<'_>, setup_json: &str) -> PyResult<Self> {
+        Self::checked(py, parse("setup", setup_json)?, Vec::new())
     }
 
     /// The setup as JSON, every default filled in.

@@ -16,6 +16,14 @@ pub struct Problem {
     pub message: String,
 }
 
+impl Problem {
+    /// A mistake at a place that is written already.
+    #[must_use]
+    pub fn at(place: &str, message: impl Into<String>) -> Self {
+        Self { place: place.to_owned(), message: message.into() }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.place.is_empty() {
@@ -44,6 +52,11 @@ impl Problems {
     /// Notes a mistake at a place that is written already.
     pub fn add_at(&mut self, place: &str, message: impl Into<String>) {
         self.add(&Place::Told(place), message);
+    }
+
+    /// What holds; a mistake in its place is noted.
+    pub fn note<T>(&mut self, result: Result<T, Problem>) -> Option<T> {
+        result.map_err(|problem| self.add_at(&problem.place, problem.message)).ok()
     }
 
     /// How many there are so far.

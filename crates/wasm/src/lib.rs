@@ -1,14 +1,13 @@
 //! Scenarios in a browser: text and a network in, tables out.
 
 use anabranch_engine::records::{Column, Table};
-use anabranch_engine::setup::{FlowSetup, Setup, SourceSetup};
+use anabranch_engine::setup::Setup;
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_scenario::Scenario;
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
-use anabranch_scenario::setup::{Files, FlowColumns, NEVER, NoOwnCode, PlainNetwork, World, resolve};
+use anabranch_scenario::setup::{Files, NoOwnCode, PlainNetwork, World, resolve};
 use anabranch_scenario::toml_text::{extent_of, line_and_column, parse};
-use anabranch_units::{Instant, NodeId};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use wasm_bindgen::prelude::*;
@@ -61,7 +60,7 @@ fn resolved(text: &str, network_json: &str) -> Result<Setup, String> {
     }
     let network: PlainNetwork = serde_json::from_str(network_json).map_err(|error| error.to_string())?;
     let mut world = World { network: &network, files: &NoFiles, own: &mut NoOwnCode };
-    let mut resolved = resolve(&scenario, &mut world).map_err(told)?;
+    let mut resolved = resolve(&scenario, &mut world).1.map_err(told)?;
     if resolved.planned.core().is_none()
         || resolved.own_routes.iter().any(|routes| routes.planned.core().is_none())
     {
@@ -70,30 +69,8 @@ fn resolved(text: &str, network_json: &str) -> Result<Setup, String> {
                 .into(),
         );
     }
-    resolved.setup.flows = single(&resolved.flows);
+    resolved.setup.flows = resolved.flows.slices().setups().expect("every entry is there");
     Ok(resolved.setup)
-}
-
-fn single(columns: &FlowColumns) -> Vec<FlowSetup> {
-    let flow = |flow: usize| {
-        let entry = &columns.entries[columns.entry[flow] as usize];
-        let mut source = entry.source.clone();
-        if let SourceSetup::Sized { bytes } = &mut source {
-            *bytes = columns.bytes[flow];
-        }
-        FlowSetup {
-            name: format!("{}.{}", entry.name, columns.number[flow]),
-            from: NodeId(columns.from[flow]),
-            to: NodeId(columns.to[flow]),
-            transport: entry.transport,
-            routing: entry.routing,
-            source,
-            start: Instant::from_ps(columns.start[flow]),
-            stop: (columns.stop[flow] != NEVER).then(|| Instant::from_ps(columns.stop[flow])),
-            reads: entry.reads.map(Box::new),
-        }
-    };
-    (0..columns.number.len()).map(flow).collect()
 }
 
 /// Mistakes, a line each, with line and column where a text has them.

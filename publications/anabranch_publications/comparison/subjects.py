@@ -17,8 +17,6 @@ from anabranch.scenario.reading import parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import LinkSetup
-from anabranch.setup.network import ResolvedNetwork
-from anabranch.setup.problems import Problems
 from anabranch.suggest import suggest
 from anabranch.topology import TopologyError
 from anabranch.units import plain
@@ -328,9 +326,9 @@ def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | No
 
     These are the user's, or half of the median capacity of these links, in and out of each router.
     """
-    network = ResolvedNetwork(scenario, Problems(scenario.origin))
-    found = [link for link in network.links if not (network.is_host(link.origin) or network.is_host(link.to))]
-    subject = replace(subject, links=frozenset(link.name for link in found), size=_size(network, found))
+    setup = resolve(scenario)
+    found = [link for link in setup.links if not (setup.is_host(link.origin) or setup.is_host(link.to))]
+    subject = replace(subject, links=frozenset(link.name for link in found), size=_size(setup, found))
     if given is None and not found:
         return replace(subject, unbounded="there are no two routers with a link, and so no worst case")
     capacities = sorted(link.capacity for link in found)
@@ -348,9 +346,9 @@ def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | No
     return replace(subject, demand=demand)
 
 
-def _size(network: ResolvedNetwork, between: Sequence[LinkSetup]) -> str:
+def _size(setup: Setup, between: Sequence[LinkSetup]) -> str:
     """How large a network is, in words: routers, edges, delays one way."""
-    routers = sum(not network.is_host(node) for node in range(len(network.nodes)))
+    routers = sum(not setup.is_host(node) for node in range(len(setup.nodes)))
     edges = len({frozenset((link.origin, link.to)) for link in between})
     delays = sorted(link.delay / _PS_PER_MS for link in between)
     told = f"{_counted(routers, 'router')}, {_counted(edges, 'edge')}"

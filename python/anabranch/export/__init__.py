@@ -25,7 +25,7 @@ from anabranch.plan_paths import PlanPaths
 from anabranch.saved_plan import plan_data, plan_data_by_flow
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Needed, resolve_names
+from anabranch.setup import Needed, resolve
 
 __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported", "export"]
 
@@ -110,8 +110,8 @@ def export(
     if not 1 <= buckets <= MOST_BUCKETS:
         raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
     with replacing(folder, "export", replace=replace) as place:
-        setup, network = resolve_names(scenario, Needed.ROUTES)
-        layout = DeviceLayout.of(scenario.title, setup, network)
+        setup = resolve(scenario, Needed.ROUTES)
+        layout = DeviceLayout.of(scenario.title, setup)
         if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)

@@ -16,7 +16,6 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.setup.model import LinkSetup, Setup
-from anabranch.setup.network import ResolvedNetwork
 from anabranch.switch_rules import edges_of
 
 _NODES: Final = IPv4Address("10.0.0.0")
@@ -71,7 +70,7 @@ class DeviceLayout:
     """The interface at which each link arrives."""
 
     @classmethod
-    def of(cls, title: str, setup: Setup, network: ResolvedNetwork) -> DeviceLayout:
+    def of(cls, title: str, setup: Setup) -> DeviceLayout:
         """The layout of a network.
 
         Raises:
@@ -105,7 +104,7 @@ class DeviceLayout:
             title,
             tuple(node.name for node in setup.nodes),
             tuple(None if place is None else (place.latitude, place.longitude) for place in places),
-            frozenset(node for node in range(len(setup.nodes)) if network.is_host(node)),
+            frozenset(node for node in range(len(setup.nodes)) if setup.is_host(node)),
             tuple(setup.links),
             tuple(map(tuple, found)),
             sender,

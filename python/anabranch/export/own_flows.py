@@ -48,7 +48,7 @@ def own_plans(
 
 
 def _own_flows(layout: DeviceLayout, setup: Setup, made: _core.Plan) -> Iterator[OwnFlow]:
-    simulation = _without_code(replace(setup, captures=[])).core().start(made)
+    simulation = _without_code(setup.replace(captures=[])).core().start(made)
     for number, flow in enumerate((*setup.flows, *setup.datagrams)):
         if not flow.routing:
             continue
@@ -69,9 +69,9 @@ def _own_flows(layout: DeviceLayout, setup: Setup, made: _core.Plan) -> Iterator
 def _without_code(setup: Setup) -> Setup:
     """A setup with the same addresses and ports, in which algorithms of ours stand for the user's own."""
     if isinstance(setup.routing.load_balancing, PythonLoadBalancing):
-        setup = replace(setup, routing=replace(setup.routing, load_balancing=Flow()))
+        setup = setup.replace(routing=replace(setup.routing, load_balancing=Flow()))
     transports = [replace(transport, config=_ours(transport.config)) for transport in setup.transports]
-    return replace(setup, transports=transports, own=())
+    return setup.replace(transports=transports, own=())
 
 
 def _ours(config: AnyProtocol) -> AnyProtocol:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import IO, Any
@@ -129,7 +129,7 @@ def with_carriers(setup: Setup, nodes: Sequence[int], transport: TransportSetup)
     each = max(1, min(_CARRIERS_OF_PAIR, _MOST_CARRIERS // max(len(pairs), 1)))
     carriers = carrier_flows("program", len(setup.transports), [pair for pair in pairs for _ in range(each)])
     flows = FlowColumns.joined([setup.flows, carriers])
-    return replace(setup, flows=flows, transports=[*setup.transports, transport])
+    return setup.replace(flows=flows, transports=[*setup.transports, transport])
 
 
 def carrier_flows(name: str, transport: int, pairs: Sequence[tuple[int, int]]) -> FlowColumns:

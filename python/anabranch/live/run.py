@@ -7,7 +7,6 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +77,13 @@ class Live(runner.Simulated):
         check_machine(controls, mptcp=any(kernel.is_mptcp for kernel in real))
         # The engine does not see when a real flow is done.
         self._goes_on = setup.until == "done"
-        setup = changed(setup, until="duration")
+        setup = setup.replace(until="duration")
         self._own = setup
         if not nodes:
             return setup
         config = json.loads(_core.resolve_transport(_core.transport_preset("linux-cubic")))
         carrying = with_carriers(setup, nodes, TransportSetup("program", config))
-        return changed(carrying, duration=_LONGEST_PS) if self._asked.is_open else carrying
+        return carrying.replace(duration=_LONGEST_PS) if self._asked.is_open else carrying
 
     def measured(
         self,
@@ -123,7 +122,7 @@ class Live(runner.Simulated):
             tables["conversations"] = conversations(found.outcome["conversations"], names)
         live = self._told(found, load, realised_loss(tables["links"]))
         if self._against and heard.number is None:
-            alone = changed(own, captures=[])
+            alone = own.replace(captures=[])
             simulated = super().measured(scenario, alone, planned, heard, None)
             tables["against"] = compared(tables["flows"], simulated)
             tables |= simulated_series(simulated)

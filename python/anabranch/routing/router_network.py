@@ -7,7 +7,7 @@ forward nothing here, and the links at hosts are in no load.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class RouterNetwork:
             ScenarioError: a pair has no path within the limits.
         """
         between = [self.setup.links[number] for number in self.links]
-        setup = replace(self.setup.without_traffic(), links=between, controller=None)
+        setup = self.setup.without_traffic().replace(links=between, controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
         found = setup.core().candidate_paths(k, metric, nodes, **(limits.core() if limits else {}))
         if limits and (without := [(origin, to) for origin, to, paths in found if not paths]):

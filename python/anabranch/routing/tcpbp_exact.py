@@ -227,7 +227,7 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
             replace(link, delay=link.delay + packet_bytes * 8 * _PS_PER_S // link.capacity)
             for link in setup.links
         ]
-        core = replace(setup, links=links).core()
+        core = setup.replace(links=links).core()
         try:
             answer = core.pareto_paths(pairs, MOST_PATHS)
         except _core.SetupError:

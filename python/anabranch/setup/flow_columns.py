@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic_core import to_json
 
 from anabranch.scenario.leaves import SizedSource
 from anabranch.scenario.record import Record
@@ -79,6 +79,12 @@ class FlowColumns(Sequence[FlowSetup]):
     """In picoseconds."""
     stop: NDArray[np.uint64]
     """In picoseconds; ``NEVER`` for never."""
+
+    @classmethod
+    def of_core(cls, entries: Sequence[EntrySetup], columns: Mapping[str, NDArray[Any]]) -> FlowColumns:
+        """The flows as the core gives them; their columns are its own."""
+        named = {name: columns["from" if name == "origin" else name] for name in _COLUMNS}
+        return cls(tuple(entries), **named)
 
     @classmethod
     def joined(cls, parts: Sequence[FlowColumns]) -> FlowColumns:
@@ -201,7 +207,12 @@ class FlowColumns(Sequence[FlowSetup]):
     def core(self) -> dict[str, Any]:
         """As the core takes them."""
         columns = {"from" if name == "origin" else name: getattr(self, name) for name in _COLUMNS}
-        return {
-            "entries": to_json(list(self.entries), inf_nan_mode="constants", fallback=Record.core).decode(),
-            **columns,
-        }
+        entries = [
+            {entry.name: _plain(getattr(table, entry.name)) for entry in fields(table)}
+            for table in self.entries
+        ]
+        return {"entries": json.dumps(entries), **columns}
+
+
+def _plain(value: Any) -> Any:
+    return value.core() if isinstance(value, Record) else value

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from anabranch import _core
 from anabranch.scenario.files import FILE
-from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import GIVEN, GivenPath
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import text_of
-from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.network import NamedNetwork
 from anabranch.setup.plan_file import PlanFile, changed_links, differences, read_plan
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Access, access_links
@@ -47,7 +47,7 @@ class GivenRoutes:
     warnings: tuple[str, ...] = ()
 
 
-def given_routes(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> GivenRoutes | None:
+def given_routes(scenario: Scenario, network: NamedNetwork, problems: Problems) -> GivenRoutes | None:
     """The routes of the scheme ``given``; what is wrong with them is noted. None for other schemes."""
     given = scenario.routing.paths
     if scenario.routing.scheme_name != GIVEN or given is None or scenario.controller is not None:
@@ -55,15 +55,17 @@ def given_routes(scenario: Scenario, network: ResolvedNetwork, problems: Problem
     reader = _Reader(network, problems)
     if not isinstance(given, str):
         return reader.of_tables(given)
-    text = text_of(given, scenario.base, _PLACE, problems)
     name = given.removeprefix(FILE)
-    if text is None:
-        return GivenRoutes(name)
+    try:
+        text = text_of(name, scenario.base)
+    except _core.ProblemError as error:
+        problems.add(_PLACE, str(error))
+        return None
     return reader.of_plan(name, text) if name.lower().endswith(".json") else reader.of_csv(name, text)
 
 
 class _Reader:
-    def __init__(self, network: ResolvedNetwork, problems: Problems) -> None:
+    def __init__(self, network: NamedNetwork, problems: Problems) -> None:
         self._network = network
         self._problems = problems
         self._seen: dict[_Links, str] = {}
@@ -99,7 +101,7 @@ class _Reader:
         if plan is None:
             return found
         nodes, links = self._network.nodes, self._network.links
-        other = differences(plan, nodes, links, self._network.label)
+        other = differences(plan, nodes, links, self._network.core.label)
         if other:
             self._problems.add(
                 _PLACE,
@@ -151,7 +153,7 @@ class _Reader:
         listed = list(names)
         unknown = [name for name in listed if name not in ids]
         for name in unknown:
-            self._problems.add(place, f"no {kind} {quoted(name)} in {self._network.label}")
+            self._problems.add(place, f"no {kind} {quoted(name)} in {self._network.core.label}")
         return () if unknown else tuple(ids[name] for name in listed)
 
     def _leads_on(self, to: int, next_of: dict[int, _Links], place: str) -> bool:
@@ -180,7 +182,7 @@ class _Reader:
     ) -> None:
         """One path of nodes by name; what is wrong with it is noted."""
         links = self._links(names, place)
-        pair = None if ends is None else tuple(self._network.node(name, place) for name in ends)
+        pair = None if ends is None else tuple(self._node(name, place) for name in ends)
         if links is None or (pair is not None and None in pair):
             return
         own = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
@@ -194,7 +196,7 @@ class _Reader:
     def _links(self, names: Sequence[str], place: str) -> _Links | None:
         """The links along nodes; None where there is something wrong, which is noted."""
         hops = [self._hop(name) for name in names]
-        nodes = [self._network.node(name, place) for name, _ in hops]
+        nodes = [self._node(name, place) for name, _ in hops]
         if None in nodes:
             return None
         if len(nodes) < 2:
@@ -203,16 +205,20 @@ class _Reader:
             )
             return None
         known = [self._network.nodes[node].name for node in nodes if node is not None]
-        links = []
-        for a, b, (_, index) in zip(known, known[1:], hops[1:], strict=False):
-            selector = LinkSelector(index=index, direction="forward")
-            links += self._network.links_between([a, b], selector, place)[:1]
-        return tuple(links) if len(links) == len(known) - 1 else None
+        found = tuple(
+            link
+            for a, b, (_, index) in zip(known, known[1:], hops[1:], strict=False)
+            if (link := self._network.link((a, b), index, place, self._problems)) is not None
+        )
+        return found if len(found) == len(known) - 1 else None
+
+    def _node(self, name: str, place: str) -> int | None:
+        return self._network.node(name, place, self._problems)
 
     def _hop(self, name: str) -> tuple[str, int]:
         """Node, and number of the parallel link that leads there; a node may have a name that ends in #2."""
         numbered = _NUMBERED.fullmatch(name)
-        if numbered is None or self._network.knows(name):
+        if numbered is None or self._network.core.knows(name):
             return name, 1
         return numbered[1], int(numbered[2])
 
@@ -238,7 +244,7 @@ class _Reader:
         return " to ".join(quoted(self._network.nodes[node].name) for node in pair)
 
     def _access(self) -> dict[int, Access]:
-        return access_links(self._network.links, lambda node: not self._network.is_host(node))
+        return access_links(self._network.links, lambda node: not self._network.core.is_host(node))
 
 
 def _shared(found: _Routes) -> _Routes:

@@ -1,20 +1,21 @@
-"""A run as plain data, in the form that the core reads (crates/engine/src/setup.rs).
+"""A run as the core has made it of a scenario (crates/scenario/src/setup), in tables with types.
 
 Every name is resolved to an index and every number is in base units: picoseconds, bits per second, bytes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import to_json
 
 from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, TcpProtocol
 from anabranch.scenario.leaves import (
     CapturePoint,
@@ -26,7 +27,8 @@ from anabranch.scenario.leaves import (
     Variate,
 )
 from anabranch.scenario.record import Record
-from anabranch.setup.flow_columns import FlowColumns, FlowSetup
+from anabranch.setup.flow_columns import EntrySetup, FlowColumns
+from anabranch.setup.typed import typed
 
 if TYPE_CHECKING:
     from anabranch.own.check import Chosen
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from anabranch.scenario.algorithms.scheme import AnyScheme
     from anabranch.scenario.provenance import Agreement
     from anabranch.setup.given import GivenRoutes
+    from anabranch.setup.network import NamedNetwork
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,42 +224,141 @@ class ProbeSetup:
     log: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """Everything the engine needs besides the plan."""
+class _Part(Generic[T]):
+    """A part of a setup that the core has as JSON; it is made when it is first looked at."""
 
-    seed: int
-    replication: int
-    duration: int
-    until: str
-    nodes: list[NodeSetup]
-    links: list[LinkSetup]
-    hosts: list[HostSetup]
-    routers: list[RouterSetup]
-    transports: list[TransportSetup]
-    flows: FlowColumns
-    datagrams: list[DatagramSetup]
-    events: list[EventSetup]
-    routing: RoutingSetup
-    probes: ProbeSetup
-    captures: list[CaptureSetup]
-    controller: ControllerSetup | None = None
-    planner: PlannerSetup | None = None
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+        self._name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, setup: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, setup: Setup, owner: type) -> T: ...
+    def __get__(self, setup: Setup | None, owner: type) -> Self | T:
+        if setup is None:
+            return self
+        made = typed(self._kind, setup.resolved.part(self._name))
+        setup.__dict__[self._name] = made
+        return made
+
+
+class Setup:
+    """Everything that a run needs besides the plan: a view of what the core has made of a scenario.
+
+    A part is made when it is first looked at. Setups do not change; :meth:`replace` makes another one.
+    """
+
+    def __init__(self, resolved: _core.Resolved, network: NamedNetwork, **others: Any) -> None:
+        """Of what the core has made.
+
+        Args:
+            resolved: the scenario as the engine runs it.
+            network: its network.
+            others: ``planner``, ``own_routes``, ``provenance``, ``own`` and ``agreement``.
+        """
+        self.__dict__.update(resolved=resolved, _network=network, _changed=frozenset(), **others)
+
+    planner: PlannerSetup | None
     """The planner that makes the plan; None where the core's scheme does. The engine does not see it."""
-    demand: DemandSetup | None = None
-    """Bounds of the traffic, where the scenario gives some. The engine does not see them."""
-    own_routes: tuple[OwnRoutes, ...] = ()
+    own_routes: tuple[OwnRoutes, ...]
     """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
-    never_begun: Mapping[str, int] = field(default_factory=dict)
-    """By traffic entry: the flows that it asks for and that are not made, since they would begin when the run
-    is over. The engine does not see them."""
-    provenance: tuple[str, ...] = field(default=(), compare=False)
+    provenance: tuple[str, ...]
     """Where the network comes from, in plain sentences; the engine does not see it."""
-    own: tuple[Chosen | NotLoaded, ...] = ()
+    own: tuple[Chosen | NotLoaded, ...]
     """What makes algorithms of the user's own, which the core gets as it is."""
-    agreement: Agreement | None = field(default=None, compare=False)
+    agreement: Agreement | None
     """Which code of the user's own may run; None where none is needed. The engine does not see it."""
-    _read: _core.Setup | None = field(default=None, init=False, repr=False, compare=False)
+    resolved: _core.Resolved
+    """What the core has made."""
+    _network: NamedNetwork
+    _changed: frozenset[str]
+    """Names of the parts that are not those of the scenario."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuses every change."""
+        raise AttributeError(f"a setup does not change; make another one: .replace({name}=...)")
+
+    seed = _Part(int)
+    """Seed of all random streams."""
+    replication = _Part(int)
+    """Number of the replication."""
+    duration = _Part(int)
+    """The latest end, in picoseconds."""
+    until = _Part(str)
+    """When it ends: ``duration`` or ``done``."""
+    hosts = _Part(list[HostSetup])
+    """What hosts do besides their transports, where it is not the usual."""
+    routers = _Part(list[RouterSetup])
+    """Nodes that take time to pass packets on."""
+    transports = _Part(list[TransportSetup])
+    """Transports, which flows name by their places."""
+    datagrams = _Part(list[DatagramSetup])
+    """Pings and UDP; their ids go on from those of the flows."""
+    events = _Part(list[EventSetup])
+    """Changes of the network, in the order of their times."""
+    routing = _Part(RoutingSetup)
+    """How routes are chosen and packets spread."""
+    probes = _Part(ProbeSetup)
+    """What is sampled over time."""
+    captures = _Part(list[CaptureSetup])
+    """Packets written to files."""
+    controller: _Part[ControllerSetup | None] = _Part(ControllerSetup | None)  # type: ignore[arg-type]
+    """The SDN controller, if there is one."""
+
+    @cached_property
+    def nodes(self) -> list[NodeSetup]:
+        """Nodes; a node's id is its place here."""
+        return self._network.nodes
+
+    @cached_property
+    def links(self) -> list[LinkSetup]:
+        """Directed links; a link's id is its place here."""
+        return self._network.links
+
+    @cached_property
+    def flows(self) -> FlowColumns:
+        """Flows of connections, in the order of their ids."""
+        entries = typed(list[EntrySetup], self.resolved.entries())
+        return FlowColumns.of_core(entries, self.resolved.flows())
+
+    @cached_property
+    def demand(self) -> DemandSetup | None:
+        """Bounds of the traffic, where the scenario gives some. The engine does not see them."""
+        text = self.resolved.demand()
+        return None if text is None else typed(DemandSetup, text)
+
+    @cached_property
+    def never_begun(self) -> Mapping[str, int]:
+        """By traffic entry: the flows that it asks for and that are not made.
+
+        They would begin when the run is over. The engine does not see them.
+        """
+        return self.resolved.never_begun
+
+    def replace(self, **changes: Any) -> Setup:
+        """The same with other parts.
+
+        Args:
+            changes: parts by name, all but ``agreement`` and ``provenance``.
+
+        Raises:
+            TypeError: if there is no such part.
+        """
+        if unknown := changes.keys() - {*_PARTS, *_BESIDE}:
+            raise TypeError(f"a setup has no {', '.join(sorted(unknown))}")
+        made = Setup.__new__(Setup)
+        kept = {name: value for name, value in self.__dict__.items() if name != "_read"}
+        made.__dict__.update(kept, **changes)
+        made.__dict__["_changed"] = self._changed | (changes.keys() & _PARTS)
+        return made
+
+    def is_host(self, node: int) -> bool:
+        """Whether the topology or the scenario marks a node as a host."""
+        return self._network.core.is_host(node)
 
     def core(self) -> _core.Setup:
         """The setup as the core has read it, which happens once.
@@ -262,53 +366,79 @@ class Setup:
         Raises:
             anabranch._core.SetupError: if it does not hold.
         """
-        read = self._read
-        if read is None:
-            read = _core.Setup(_text(self._data(flows=[])), self.flows.core(), list(self.own))
-            object.__setattr__(self, "_read", read)
-        return read
+        return self._read
+
+    @cached_property
+    def _read(self) -> _core.Setup:
+        return self.resolved.setup(*self._different(), list(self.own))
+
+    def _different(self) -> tuple[_core.Network, str | None, dict[str, Any] | None]:
+        """The network, and what is not as in the scenario: parts as JSON, and flows as columns."""
+        parts = {name: _plain(getattr(self, name)) for name in self._changed - {"flows"}}
+        flows = self.flows.core() if "flows" in self._changed else None
+        return self._network.core, json.dumps(parts) if parts else None, flows
 
     def of_routing(self, place: int) -> Setup:
         """The same with the traffic alone whose routes have this place."""
         if not self.own_routes:
             return self
         datagrams = [flow for flow in self.datagrams if flow.routing == place]
-        return replace(self, flows=self.flows.where(self.flows.routing == place), datagrams=datagrams)
+        return self.replace(flows=self.flows.where(self.flows.routing == place), datagrams=datagrams)
 
     def without_traffic(self) -> Setup:
         """The same without traffic, what happens during it, and what looks at it."""
         probes = replace(self.probes, sequences=[], log=[])
         none = FlowColumns.joined([])
-        return replace(self, flows=none, datagrams=[], events=[], captures=[], probes=probes)
+        return self.replace(flows=none, datagrams=[], events=[], captures=[], probes=probes)
+
+    def changes_of(self, event: Mapping[str, Any], place: str, origin: str | None) -> list[str]:
+        """What changes with an event that is given while a run stands still, each as JSON for the core.
+
+        Args:
+            event: plain data, as a scenario has it; its time does not matter.
+            place: where it stands, for messages.
+            origin: the scenario's file, for messages.
+
+        Raises:
+            ScenarioError: if the network has no such node or link, or a value does not hold there.
+        """
+        changes, problems = self.resolved.changes_of(self._network.core, event, place)
+        if problems:
+            raise ScenarioError([Problem(*problem) for problem in problems], origin)
+        return changes
+
+    def json(self) -> str:
+        """The setup as the core reads it, flows included."""
+        return self.resolved.json(*self._different())
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
-        return self._data(flows=list(self.flows))
+        data: dict[str, Any] = json.loads(self.json())
+        return data
 
     def network(self) -> list[Any]:
         """Plain data of all nodes, and of all links."""
         return [_plain(self.nodes), _plain(self.links)]
 
-    def json(self) -> str:
-        """The setup as the core reads it, flows included."""
-        return _text(self.data())
+    def __eq__(self, other: object) -> bool:
+        """Whether two setups are the same for a run, wherever their networks come from."""
+        if not isinstance(other, Setup):
+            return NotImplemented
+        beside = all(getattr(self, name) == getattr(other, name) for name in _BESIDE)
+        return beside and self.flows == other.flows and self._without_flows() == other._without_flows()
 
-    def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
-        unseen = (
-            *("flows", "never_begun", "provenance", "planner", "demand", "own", "agreement", "own_routes"),
-            "_read",
-        )
-        data = {
-            entry.name: _plain(getattr(self, entry.name))
-            for entry in fields(self)
-            if entry.name not in unseen
-        }
-        return {**data, "flows": _plain(flows)}
+    __hash__ = None  # type: ignore[assignment]
+
+    def _without_flows(self) -> str:
+        return self.replace(flows=FlowColumns.joined([])).json()
 
 
-def _text(data: dict[str, Any]) -> str:
-    # Much faster than the standard library's; the core refuses what is not a number.
-    return to_json(data, inf_nan_mode="constants").decode()
+_PARTS = frozenset(
+    (*(name for name, part in vars(Setup).items() if isinstance(part, _Part)), "nodes", "links", "flows")
+)
+"""What the engine sees of a setup, by name."""
+_BESIDE = ("planner", "demand", "own_routes", "never_begun", "own")
+"""What it does not see, or gets beside the setup."""
 
 
 @cache
@@ -320,7 +450,7 @@ def _names(kind: type) -> tuple[tuple[str, str], ...]:
 
 
 _PLAIN = frozenset({int, float, str, bool, type(None)})
-"""What is plain data already, as most values of a setup are; a study makes a setup for each run."""
+"""What is plain data already, as most values of a setup are."""
 
 
 def _plain(value: Any) -> Any:

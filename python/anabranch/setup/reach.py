@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,21 +42,13 @@ class Reach:
     same nodes, so that one search serves all of them.
     """
 
-    def __init__(self, links: Sequence[LinkSetup], switches: Collection[int] | None = None) -> None:
-        """Takes the links of a run.
-
-        Args:
-            links: all links.
-            switches: the only nodes that forward; any other node sends what it has over its first link to
-                one of them. None where every node forwards.
-        """
-        self._switches = None if switches is None else frozenset(switches)
+    def __init__(self, links: Sequence[LinkSetup]) -> None:
+        """Takes the links of a run, in which every node forwards."""
         self._next: dict[int, list[int]] = defaultdict(list)
-        # In the order of the links: a host's first one counts.
-        pairs = dict.fromkeys((link.origin, link.to) for link in links)
+        pairs = {(link.origin, link.to) for link in links}
         for origin, to in pairs:
             self._next[origin].append(to)
-        self._symmetric = switches is None and all((to, origin) in pairs for origin, to in pairs)
+        self._symmetric = all((to, origin) in pairs for origin, to in pairs)
         self._reached: dict[int, set[int]] = {}
 
     def connected(self, origin: int, to: int) -> bool:
@@ -84,15 +76,7 @@ class Reach:
         reached = {origin}
         waiting = [origin]
         while waiting:
-            fresh = [node for node in self._following(waiting.pop(), origin) if node not in reached]
+            fresh = [node for node in self._next[waiting.pop()] if node not in reached]
             reached.update(fresh)
             waiting.extend(fresh)
         return reached
-
-    def _following(self, node: int, origin: int) -> list[int]:
-        """Where a packet from ``origin`` can go from a node."""
-        if self._switches is None or node in self._switches:
-            return self._next[node]
-        if node != origin:
-            return []
-        return [neighbour for neighbour in self._next[node] if neighbour in self._switches][:1]

@@ -8,13 +8,13 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from anabranch import topology
+from anabranch import _core, topology
 from anabranch.scenario.messages import key_in_place
 from anabranch.scenario.network import Network
 from anabranch.scenario.quantity import Quantity, Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.problems import Problems
-from anabranch.topology import GENERATORS, Topology, TopologyError, TopologyNode
+from anabranch.topology import GENERATORS, Topology, TopologyError
 
 _UNITS: Mapping[str, type[Quantity]] = {"_bps": Rate, "_ps": Span}
 """Suffix of a generator's parameter that takes a quantity; in a scenario the value has the unit."""
@@ -31,8 +31,6 @@ def load_topology(scenario: Scenario, problems: Problems) -> Topology:
     """
     network = scenario.network
     if network.topology is None:
-        if network.parameters:
-            problems.add(_PLACE, "belongs to a generator; without network.topology there is none")
         return Topology("this scenario", (), ())
     parameters = _in_base_units(network, problems)
     problems.raise_if_any()
@@ -47,24 +45,14 @@ def is_generated(network: Network) -> bool:
     return network.topology in GENERATORS
 
 
-def new_nodes(network: Network, found: Topology, problems: Problems) -> list[TopologyNode]:
-    """The nodes that the scenario adds to the topology."""
-    taken = {node.name for node in found.nodes}
-    added = []
-    for number, entry in enumerate(network.node):
-        if entry.name in taken:
-            problems.add(
-                f"network.node[{number}].name", f"{found.name} has a node {quoted(entry.name)} already"
-            )
-            continue
-        taken.add(entry.name)
-        place = None
-        if entry.latitude is not None and entry.longitude is not None:
-            place = topology.Place(entry.latitude, entry.longitude, "file")
-        added.append(TopologyNode(entry.name, place, entry.kind or "router"))
-    if not found.nodes and not network.node:
-        problems.add("network", "has no nodes; name a topology, or list them in [[network.node]]")
-    return added
+def plain_network(scenario: Scenario) -> str:
+    """The network that the scenario's topology gives, as JSON: the core takes it where no Python runs.
+
+    Raises:
+        ScenarioError: if it cannot be had.
+    """
+    found = load_topology(scenario, Problems(scenario.origin))
+    return _core.plain_network(found, is_generated(scenario.network))
 
 
 def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:

@@ -312,7 +312,7 @@ def _first_tables(built: Design, setup: Setup) -> tuple[Tables, Mapping[str, Any
         anabranch._core.SetupError: if the engine refuses it.
         anabranch._core.OwnCodeError: if code of the user's own fails.
     """
-    shortest = dataclasses.replace(setup, duration=1, captures=[])
+    shortest = setup.replace(duration=1, captures=[])
     routes = plan(shortest, built.origin).plan
     with guarded(shortest.agreement):
         outcome = shortest.core().simulate(routes)
@@ -399,7 +399,7 @@ def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
         return False
     settings = scenario.run_settings.model_copy(update={"replication": scenario.run_settings.replication + 1})
     other = resolve(scenario.model_copy(update={"run_settings": settings}), Needed.ALL)
-    return dataclasses.replace(other, replication=setup.replication) == setup
+    return other.replace(replication=setup.replication) == setup
 
 
 def _inside(inner: str, outer: str) -> bool:

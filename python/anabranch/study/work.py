@@ -183,7 +183,7 @@ class RunWorker:
             return scenario, setup
         interval = probes.interval if flows or links else None
         probes = dataclasses.replace(probes, interval=interval, flows=flows, links=links)
-        return scenario, dataclasses.replace(setup, probes=probes)
+        return scenario, setup.replace(probes=probes)
 
 
 _workers = threading.local()

@@ -1,7 +1,7 @@
 //! Addresses of hosts that come and go during a run.
 
 use super::changes::address_links;
-use super::flows::FlowColumns;
+use super::flows::FlowSlices;
 use super::network::Network;
 use crate::event::{Event, State};
 use crate::problem::{Place, Problems};
@@ -27,9 +27,9 @@ pub(super) const fn manager(transport: &TransportSetup) -> Option<&PathManagerCo
 }
 
 impl<'a> Addresses<'a> {
-    pub(super) fn new(network: &'a Network, flows: &FlowColumns, transports: &'a [TransportSetup]) -> Self {
+    pub(super) fn new(network: &'a Network, flows: FlowSlices<'_>, transports: &'a [TransportSetup]) -> Self {
         let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-        for flow in 0..flows.number.len() {
+        for flow in 0..flows.len() {
             let transport = flows.entries[flows.entry[flow] as usize].transport;
             for node in [flows.from[flow], flows.to[flow]] {
                 used.entry(node).or_default().insert(transport);

@@ -1,6 +1,8 @@
 //! Changes of the network at their times: events, and measured conditions of links.
 
+use super::addresses::Addresses;
 use super::csv_table::{Row, csv_rows, number_of};
+use super::flows::FlowSlices;
 use super::lay::is_usable;
 use super::network::{Network, number};
 use super::plain::Files;
@@ -8,7 +10,7 @@ use crate::event::{Event, Profile, ProfileFormat, State};
 use crate::network::{Direction, FILE, LinkSelector, Loss, Queue, with_rtt};
 use crate::problem::{Place, Problems};
 use crate::words::{quoted, short};
-use anabranch_engine::setup::{Change, EventSetup};
+use anabranch_engine::setup::{Change, EventSetup, TransportSetup};
 use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
 use std::collections::BTreeMap;
 
@@ -22,6 +24,20 @@ pub(super) fn event_setups(
     let time = Instant::from_ps(event.at.as_ps());
     let changes = changes(event, at, network, problems);
     changes.into_iter().map(|change| EventSetup { at: time, change }).collect()
+}
+
+/// What changes with an event that is given while a run stands still, whatever its time; what is wrong is noted.
+#[must_use]
+pub fn changes_of(
+    event: &Event,
+    at: &Place<'_>,
+    network: &Network,
+    (flows, transports): (FlowSlices<'_>, &[TransportSetup]),
+    problems: &mut Problems,
+) -> Vec<Change> {
+    let changes = changes(event, at, network, problems);
+    Addresses::new(network, flows, transports).check(event, at, problems);
+    changes
 }
 
 /// What changes with an event, whenever it is; what is wrong is noted.
@@ -247,7 +263,8 @@ impl ProfileReader<'_> {
     fn of_csv(&self, text: &str, problems: &mut Problems) -> Vec<Conditions> {
         let before = problems.count();
         let mut rows = Vec::new();
-        for row in csv_rows(self.name, text, &wrong_header, problems) {
+        for row in csv_rows(self.name, text, &wrong_header) {
+            let Some(row) = problems.note(row) else { continue };
             let mut conditions = Conditions { at: 0, values: Vec::new(), place: row.place.clone() };
             for (name, cell) in row.cells() {
                 if problems.count() > before {

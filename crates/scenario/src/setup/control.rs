@@ -35,7 +35,9 @@ pub(super) fn add_controller(
     problems: &mut Problems,
 ) -> Option<ControllerSetup> {
     // How long routing takes to notice a change is how long the controller does.
-    for key in routing_keys.iter().filter(|key| *key != "reaction") {
+    let mut keys: Vec<_> = routing_keys.iter().filter(|key| *key != "reaction").collect();
+    keys.sort();
+    for key in keys {
         let is_choice = ["scheme", "metric"].contains(&key.as_str());
         let remedy = if is_choice { "; its own metric is controller.metric" } else { "" };
         let message = format!("the controller chooses the paths, so leave this out{remedy}");

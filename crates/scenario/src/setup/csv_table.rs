@@ -1,6 +1,6 @@
 //! Tables of a user's in CSV files: header, number of cells and numbers checked, with file and line.
 
-use crate::problem::Problems;
+use crate::problem::Problem;
 use crate::words::quoted;
 
 /// A row with its cells by column, stripped and without the apostrophe that keeps spreadsheets from running them.
@@ -23,14 +23,11 @@ impl Row {
     }
 }
 
+/// A row, or what is wrong with it, or with the table.
+pub(super) type Read = Result<Row, Problem>;
+
 /// The rows of a table with these columns, in any order, and perhaps with optional ones.
-pub(super) fn table_rows(
-    name: &str,
-    text: &str,
-    columns: &[&str],
-    optional: &[&str],
-    problems: &mut Problems,
-) -> Vec<Row> {
+pub(super) fn table_rows(name: &str, text: &str, columns: &[&str], optional: &[&str]) -> Vec<Read> {
     let wrong = |header: &[String]| {
         let is_known = |column: &str| columns.contains(&column) || optional.contains(&column);
         let mut sorted = header.to_vec();
@@ -46,16 +43,11 @@ pub(super) fn table_rows(
         };
         (!fits).then(|| format!("is no header with the columns {}{besides}", columns.join(",")))
     };
-    csv_rows(name, text, &wrong, problems)
+    csv_rows(name, text, &wrong)
 }
 
 /// The rows of a table below its header; empty lines are skipped. `wrong` says what is wrong with a header.
-pub(super) fn csv_rows(
-    name: &str,
-    text: &str,
-    wrong: &dyn Fn(&[String]) -> Option<String>,
-    problems: &mut Problems,
-) -> Vec<Row> {
+pub(super) fn csv_rows(name: &str, text: &str, wrong: &dyn Fn(&[String]) -> Option<String>) -> Vec<Read> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -65,21 +57,20 @@ pub(super) fn csv_rows(
     let header: Vec<String> = match records.next() {
         Some(Ok(record)) => record.iter().map(|cell| cell.trim().to_owned()).collect(),
         Some(Err(error)) => {
-            problems.add_at(name, format!("is no CSV: {error}"));
-            return Vec::new();
+            return vec![Err(Problem::at(name, format!("is no CSV: {error}")))];
         }
         None => Vec::new(),
     };
     if let Some(reason) = wrong(&header) {
-        problems.add_at(&format!("{name}, line 1"), format!("{} {reason}", quoted(&header.join(","))));
-        return Vec::new();
+        let message = format!("{} {reason}", quoted(&header.join(",")));
+        return vec![Err(Problem::at(&format!("{name}, line 1"), message))];
     }
     let mut rows = Vec::new();
     for record in records {
         let record = match record {
             Ok(record) => record,
             Err(error) => {
-                problems.add_at(name, format!("is no CSV: {error}"));
+                rows.push(Err(Problem::at(name, format!("is no CSV: {error}"))));
                 break;
             }
         };
@@ -88,11 +79,12 @@ pub(super) fn csv_rows(
             continue;
         }
         if record.len() != header.len() {
-            problems.add_at(&place, format!("has {} cells in place of {}", record.len(), header.len()));
+            let message = format!("has {} cells in place of {}", record.len(), header.len());
+            rows.push(Err(Problem::at(&place, message)));
             continue;
         }
         let cells = record.iter().map(|cell| unescaped(cell.trim()).to_owned());
-        rows.push(Row { place, cells: header.iter().cloned().zip(cells).collect() });
+        rows.push(Ok(Row { place, cells: header.iter().cloned().zip(cells).collect() }));
     }
     rows
 }

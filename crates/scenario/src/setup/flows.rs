@@ -12,10 +12,10 @@ use crate::read::Quantity;
 use crate::traffic::{Application, MOST_FLOWS, RateApplication, RateKind, ReceiverReading, Size, Traffic};
 use crate::words::{quoted, thousands};
 use anabranch_engine::setup::{
-    BlockSetup, DatagramSetup, DatagramSource, ReadingSetup, SourceSetup, Variate,
+    BlockSetup, DatagramSetup, DatagramSource, FlowSetup, ReadingSetup, SourceSetup, Variate,
 };
 use anabranch_units::{Instant, NodeId, Rate, Span};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -40,7 +40,8 @@ pub struct Given<'g> {
 }
 
 /// What all flows of an entry have in common.
-#[derive(Clone, PartialEq, Serialize, Debug)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
 pub struct EntrySetup {
     /// A flow has this name, a dot, and its number.
     pub name: String,
@@ -73,6 +74,77 @@ pub struct FlowColumns {
     pub start: Vec<u64>,
     /// In picoseconds; [`NEVER`] for never.
     pub stop: Vec<u64>,
+}
+
+/// The same columns, wherever they are kept; all have the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSlices<'c> {
+    /// As in [`FlowColumns`], and so are the others.
+    pub entries: &'c [EntrySetup],
+    /// Place of each flow's entry.
+    pub entry: &'c [u32],
+    /// Its number in the entry.
+    pub number: &'c [u32],
+    /// The node that sends data.
+    pub from: &'c [u32],
+    /// The node that receives data.
+    pub to: &'c [u32],
+    /// What it sends, where its entry has a size.
+    pub bytes: &'c [u64],
+    /// In picoseconds.
+    pub start: &'c [u64],
+    /// In picoseconds; [`NEVER`] for never.
+    pub stop: &'c [u64],
+}
+
+impl FlowColumns {
+    /// The columns.
+    #[must_use]
+    pub fn slices(&self) -> FlowSlices<'_> {
+        let Self { entries, entry, number, from, to, bytes, start, stop } = self;
+        FlowSlices { entries, entry, number, from, to, bytes, start, stop }
+    }
+}
+
+impl FlowSlices<'_> {
+    /// How many flows there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.entry.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entry.is_empty()
+    }
+
+    /// The flows as the engine has them, in the order of their ids.
+    ///
+    /// # Errors
+    /// The first flow whose entry is not there, by its id.
+    pub fn setups(&self) -> Result<Vec<FlowSetup>, usize> {
+        (0..self.len()).map(|flow| self.setup(flow).ok_or(flow)).collect()
+    }
+
+    fn setup(&self, flow: usize) -> Option<FlowSetup> {
+        let entry = self.entries.get(self.entry[flow] as usize)?;
+        let mut source = entry.source.clone();
+        if let SourceSetup::Sized { bytes } = &mut source {
+            *bytes = self.bytes[flow];
+        }
+        Some(FlowSetup {
+            name: format!("{}.{}", entry.name, self.number[flow]),
+            from: NodeId(self.from[flow]),
+            to: NodeId(self.to[flow]),
+            transport: entry.transport,
+            routing: entry.routing,
+            source,
+            start: Instant::from_ps(self.start[flow]),
+            stop: (self.stop[flow] != NEVER).then(|| Instant::from_ps(self.stop[flow])),
+            reads: entry.reads.map(Box::new),
+        })
+    }
 }
 
 /// The flows of a scenario, in the order of its entries.

@@ -32,9 +32,10 @@ mod wires;
 
 pub use arrivals::NEVER;
 pub use bounds::{DemandSetup, PairBps};
+pub use changes::changes_of;
 pub use draws::Draws;
 pub(crate) use draws::quotient;
-pub use flows::{EntrySetup, FlowColumns, Flows, Given};
+pub use flows::{EntrySetup, FlowColumns, FlowSlices, Flows, Given};
 pub use matrix::DemandBounds;
 pub use network::Network;
 pub use own::{NoOwnCode, OwnCode, OwnKind};

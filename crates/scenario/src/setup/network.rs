@@ -49,6 +49,10 @@ impl Network {
         files: &dyn Files,
         problems: &mut Problems,
     ) -> Self {
+        if table.topology.is_none() && !table.parameters.0.is_empty() {
+            let message = "belongs to a generator; without network.topology there is none";
+            problems.add_at("network.parameters", message);
+        }
         let mut nodes = plain.nodes.clone();
         nodes.extend(new_nodes(plain, table, problems));
         let mut network = Self {
@@ -144,7 +148,7 @@ impl Network {
     }
 
     /// The directed links that a selector means; none is noted as a problem.
-    pub(super) fn links_between(
+    pub fn links_between(
         &self,
         ends: &[String; 2],
         selector: &LinkSelector,

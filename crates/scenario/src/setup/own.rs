@@ -14,11 +14,14 @@ pub enum OwnKind {
     LoadBalancer,
     /// An application of the SDN controller.
     ControllerApplication,
+    /// A routing scheme, whose plan is made by whoever has the class.
+    RoutingScheme,
 }
 
 /// Where classes of the user's own are found.
 pub trait OwnCode {
-    /// An algorithm of a class, as the engine reads it; a load balancer is told the links of the run.
+    /// An algorithm of a class, as the engine reads it, or a scheme as its planner does; a load balancer is told the links
+    /// of the run.
     ///
     /// # Errors
     /// Why there is none, as a message.

@@ -1,10 +1,10 @@
 //! Rates between pairs of nodes, from a CSV or from the topology's own traffic matrix.
 
-use super::csv_table::{Row, csv_rows};
+use super::csv_table::{Read, csv_rows};
 use super::network::Network;
 use super::plain::Files;
 use crate::network::FILE;
-use crate::problem::{Place, Problems};
+use crate::problem::{Place, Problem, Problems};
 use crate::read::Quantity;
 use crate::traffic::{MatrixDirection, PairRates, RatesSource};
 use crate::words::quoted;
@@ -35,11 +35,12 @@ impl RateReader<'_> {
     /// The rate of each pair, in bits per second; entries of one pair are added. What is wrong is noted.
     pub(super) fn rates_bps(&self, given: &PairRates, problems: &mut Problems) -> BTreeMap<(u32, u32), f64> {
         let entries = match given.origin() {
-            RatesSource::File(file) => self.of_file(file, problems),
-            RatesSource::Topology | RatesSource::Made(_) => self.of_topology(given, problems),
+            RatesSource::File(file) => self.of_file(file),
+            RatesSource::Topology | RatesSource::Made(_) => self.of_topology(given),
         };
         let mut rates = BTreeMap::new();
-        for (place, source, target, bps) in entries {
+        for entry in entries {
+            let Some((place, source, target, bps)) = problems.note(entry) else { continue };
             let at = Place::Told(&place);
             let ends = [&source, &target].map(|name| (self.node)(name, &at, problems));
             let [Some(from), Some(to)] = ends else { continue };
@@ -55,49 +56,43 @@ impl RateReader<'_> {
         rates
     }
 
-    fn of_topology(&self, given: &PairRates, problems: &mut Problems) -> Vec<Named> {
+    fn of_topology(&self, given: &PairRates) -> Vec<Result<Named, Problem>> {
         let Some(demands) = &self.network.demands else {
             let message = format!("{} has no traffic matrix; SNDlib's networks have one", self.network.label);
-            problems.add(&self.at.key("from"), message);
-            return Vec::new();
+            return vec![Err(self.wrong_source(message))];
         };
         let unit = given.unit.map(Rate::as_bps).filter(|&bps| bps > 0).unwrap_or(1) as f64;
         let place = self.at.to_string();
-        let named =
-            demands.iter().map(|(from, to, value)| (place.clone(), from.clone(), to.clone(), value * unit));
+        let named = demands
+            .iter()
+            .map(|(from, to, value)| Ok((place.clone(), from.clone(), to.clone(), value * unit)));
         named.collect()
     }
 
     /// The rows of a file.
-    fn of_file(&self, file: &str, problems: &mut Problems) -> Vec<Named> {
+    fn of_file(&self, file: &str) -> Vec<Result<Named, Problem>> {
         let name = file.strip_prefix(FILE).unwrap_or(file);
-        let text = match self.files.text(name) {
-            Ok(text) => text,
-            Err(message) => {
-                problems.add(&self.at.key("from"), message);
-                return Vec::new();
-            }
-        };
-        let rows = csv_rows(name, &text, &wrong_header, problems);
-        rows.into_iter().filter_map(|row| rate_of(row, problems)).collect()
+        match self.files.text(name) {
+            Ok(text) => csv_rows(name, &text, &wrong_header).into_iter().map(rate_of).collect(),
+            Err(message) => vec![Err(self.wrong_source(message))],
+        }
+    }
+
+    fn wrong_source(&self, message: String) -> Problem {
+        Problem::at(&self.at.key("from").to_string(), message)
     }
 }
 
-fn rate_of(row: Row, problems: &mut Problems) -> Option<Named> {
-    let [(_, from), (_, to), (column, read)] = row.cells() else { return None };
-    let (_, unit) = RATE_COLUMNS.iter().find(|(name, _)| name == column)?;
-    let at = Place::Told(&row.place);
+fn rate_of(row: Read) -> Result<Named, Problem> {
+    let row = row?;
+    let (column, read) = &row.cells()[2];
+    let (_, unit) = RATE_COLUMNS.iter().find(|(name, _)| name == column).expect("the header is checked");
     if !unit.is_empty() && !is_number(read) {
-        problems.add(&at, format!("{} is not a number of {unit}", quoted(read)));
-        return None;
+        return Err(Problem::at(&row.place, format!("{} is not a number of {unit}", quoted(read))));
     }
-    match Rate::FORM.of_text(format!("{read} {unit}").trim()) {
-        Ok(bps) => Some((row.place.clone(), from.clone(), to.clone(), bps as f64)),
-        Err(message) => {
-            problems.add(&at, message);
-            None
-        }
-    }
+    let bps = Rate::FORM.of_text(format!("{read} {unit}").trim());
+    let bps = bps.map_err(|message| Problem::at(&row.place, message))?;
+    Ok((row.place.clone(), row.cell("from").to_owned(), row.cell("to").to_owned(), bps as f64))
 }
 
 /// Whether a text is a number in digits, with or without an exponent.

@@ -1,9 +1,9 @@
 //! What stands outside of a scenario's text: the network that its topology gives, and the files that it names.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A network as a topology gives it, before a scenario says anything about it.
-#[derive(Clone, Default, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Serialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct PlainNetwork {
     /// What messages call it.
@@ -19,7 +19,7 @@ pub struct PlainNetwork {
 }
 
 /// A node of a topology.
-#[derive(Clone, Default, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Serialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct PlainNode {
     /// Its name.
@@ -36,7 +36,7 @@ pub struct PlainNode {
 }
 
 /// A link of a topology: both directions, or the one from `a` to `b`.
-#[derive(Clone, Default, Deserialize, Debug)]
+#[derive(Clone, Default, Deserialize, Serialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct PlainLink {
     /// One end.

@@ -67,51 +67,71 @@ pub struct Resolved {
     pub never_begun: BTreeMap<String, u64>,
 }
 
-/// The scenario as the engine runs it.
+/// The scenario as the engine runs it, or what is wrong with it; and its network by names, by which whoever calls this
+/// finds what else names nodes and links. The links are the setup's, where there is one.
 ///
-/// # Errors
-/// Every name that is not there, every pair that is not connected, and whatever else can only be seen with the network at
+/// What is wrong is every name that is not there, every pair that is not connected, and whatever else can only be seen with the network at
 /// hand.
-pub fn resolve(scenario: &Scenario, world: &mut World<'_>) -> Result<Resolved, Vec<Problem>> {
+pub fn resolve(scenario: &Scenario, world: &mut World<'_>) -> (Network, Result<Resolved, Vec<Problem>>) {
     let mut problems = Problems::default();
-    let resolved = resolved(scenario, world, &mut problems);
-    match resolved {
-        Some(resolved) if problems.is_empty() => Ok(resolved),
+    let draws = Draws::new(scenario.run_settings.seed, scenario.run_settings.replication);
+    let choice = route_choice(scenario);
+    let metric = scenario.controller.as_ref().map_or_else(|| choice.metric().0, Controller::path_metric);
+    let by_weight = metric == Metric::Weight;
+    let mut network =
+        Network::new(world.network, &scenario.network, by_weight, draws, world.files, &mut problems);
+    let resolved = resolved(scenario, &choice, &mut network, world, &mut problems);
+    let resolved = match resolved {
+        Some(resolved) if problems.is_empty() => {
+            let links = std::mem::take(&mut network.links);
+            Ok(Resolved { setup: Setup { links, ..resolved.setup }, ..resolved })
+        }
         _ => Err(problems.into_told()),
-    }
+    };
+    (network, resolved)
 }
 
-fn resolved(scenario: &Scenario, world: &mut World<'_>, problems: &mut Problems) -> Option<Resolved> {
+/// The routes of most traffic.
+fn route_choice(scenario: &Scenario) -> RouteChoice {
+    let routing = scenario.routing.as_ref();
+    routing.map_or_else(RouteChoice::usual, |routing| routing.routing.choice.clone())
+}
+
+/// The same without the links.
+fn resolved(
+    scenario: &Scenario,
+    choice: &RouteChoice,
+    network: &mut Network,
+    world: &mut World<'_>,
+    problems: &mut Problems,
+) -> Option<Resolved> {
     let run = &scenario.run_settings;
     let draws = Draws::new(run.seed, run.replication);
-    let governed = scenario.controller.as_ref();
     let routing = scenario.routing.as_ref().map(|routing| &routing.routing);
-    let choice = routing.map_or_else(RouteChoice::usual, |routing| routing.choice.clone());
-    let by_weight = governed.map_or_else(|| choice.metric().0, Controller::path_metric) == Metric::Weight;
-    let mut network = Network::new(world.network, &scenario.network, by_weight, draws, world.files, problems);
     let keys = scenario.routing.as_ref().map_or(&[][..], |routing| &routing.keys);
+    let governed = scenario.controller.as_ref();
     let mut controller =
-        governed.and_then(|table| add_controller(table, keys, &mut network, draws, world.own, problems));
+        governed.and_then(|table| add_controller(table, keys, network, draws, world.own, problems));
     let demand = routing.and_then(|routing| routing.demand.as_ref());
-    let demand = demand.and_then(|demand| demand_setup(demand, &network, world.files, problems));
-    let (transports, routes, flows) = flows(scenario, &network, demand.as_ref(), world, problems);
+    let demand = demand.and_then(|demand| demand_setup(demand, network, world.files, problems));
+    let (transports, routes, flows) = flows(scenario, network, demand.as_ref(), world, problems);
     govern(scenario, &flows, controller.as_mut(), problems);
     let ends = |columns: &FlowColumns| {
         columns.from.iter().copied().zip(columns.to.iter().copied()).collect::<Vec<_>>()
     };
     let of_datagrams: Vec<_> = flows.datagrams.iter().map(|flow| (flow.from.0, flow.to.0)).collect();
-    size_queues(&mut network, &ends(&flows.connections), &of_datagrams, problems);
-    let events = events(scenario, &network, &flows, &transports, world.files, problems);
-    let captures = captures(scenario, &network, problems);
-    let (hosts, routers) = (hosts(scenario, &network, problems), routers(scenario, &network, problems));
+    size_queues(network, &ends(&flows.connections), &of_datagrams, problems);
+    let events = events(scenario, network, &flows, &transports, world.files, problems);
+    let captures = captures(scenario, network, problems);
+    let (hosts, routers) = (hosts(scenario, network, problems), routers(scenario, network, problems));
     let watched = [(&run.sequences, &SEQUENCES), (&run.log, &LOG)]
         .map(|(wanted, watch)| watch.chosen(wanted, &flows, &transports, problems));
-    let subflows = subflows(&flows.connections, &transports, &network);
+    let subflows = subflows(&flows.connections, &transports, network);
     let series = flows.connections.number.len() + flows.datagrams.len() + subflows;
     check_series(run, series, network.links.len(), problems);
     check_end(run, &flows.connections, problems);
-    let planned = Planned::of(&choice);
-    let routing = routing_setup(scenario, &network, &planned, &routes, world.own, problems)?;
+    let planned = Planned::of(choice, &Place::Top.key("routing"), world.own, problems);
+    let routing = routing_setup(scenario, network, &planned, &routes, world.own, problems)?;
     let [sequences, log] = watched;
     let wants_series = run.flow_series || run.link_series;
     let setup = Setup {
@@ -120,7 +140,7 @@ fn resolved(scenario: &Scenario, world: &mut World<'_>, problems: &mut Problems)
         duration: run.duration,
         until: if run.until == Until::Done { RunEnd::Done } else { RunEnd::Duration },
         nodes: network.nodes().into(),
-        links: network.links,
+        links: Vec::new(),
         hosts,
         routers,
         transports,
@@ -195,7 +215,9 @@ fn flows(
             }
         }
         let routing = entry.routing.as_ref();
-        routings.push(routing.map_or(0, |routing| routes.place(&routing.choice, &name, &at, problems)));
+        routings.push(
+            routing.map_or(0, |routing| routes.place(&routing.choice, &name, &at, world.own, problems)),
+        );
     }
     let known = transports.setups.iter().enumerate();
     let known = known.map(|(place, of)| (of.name.clone(), (place, of.config.name().to_owned()))).collect();
@@ -294,7 +316,7 @@ fn events(
     files: &dyn Files,
     problems: &mut Problems,
 ) -> Vec<anabranch_engine::setup::EventSetup> {
-    let addresses = Addresses::new(network, &flows.connections, transports);
+    let addresses = Addresses::new(network, flows.connections.slices(), transports);
     let mut events = Vec::new();
     for (number, event) in scenario.event.iter().enumerate() {
         let told = format!("event[{number}]");

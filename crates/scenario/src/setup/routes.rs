@@ -1,6 +1,7 @@
 //! Routes: those of all traffic, and those of entries that have some of their own.
 
-use crate::algorithm::{Chosen, Configuration, OwnAlgorithm};
+use super::own::{OwnCode, OwnKind};
+use crate::algorithm::{Chosen, Configuration};
 use crate::controller::Controller;
 use crate::problem::{Place, Problems};
 use crate::routing::{RouteChoice, Routing, chosen_scheme, lacks_bounds};
@@ -15,17 +16,27 @@ pub enum Planned {
     Core(Scheme),
     /// A planner, by a scheme with all its parameters in base units.
     Planner(Configuration),
-    /// A class of the user's own.
-    Own(OwnAlgorithm),
+    /// A class of the user's own, as who has brought it knows it.
+    Own(Value),
 }
 
 impl Planned {
-    /// Who makes the plan of a choice; what is wrong is noted.
-    #[must_use]
-    pub fn of(choice: &RouteChoice) -> Self {
+    /// Who makes the plan of a choice that stands at a place; what is wrong with a class of the user's own is noted.
+    pub(super) fn of(
+        choice: &RouteChoice,
+        at: &Place<'_>,
+        own: &mut dyn OwnCode,
+        problems: &mut Problems,
+    ) -> Self {
         let configuration = match choice.configuration() {
             Ok(configuration) => configuration,
-            Err(own) => return Self::Own(own.clone()),
+            Err(chosen) => {
+                let scheme = own.algorithm(OwnKind::RoutingScheme, chosen, &[]);
+                return Self::Own(scheme.unwrap_or_else(|message| {
+                    problems.add(&at.key("scheme"), message);
+                    Value::Null
+                }));
+            }
         };
         let chosen = chosen_scheme(&configuration).expect("a scheme is checked when it is read");
         let planner = choice.scheme.declaration().map(|scheme| &scheme.properties);
@@ -88,6 +99,7 @@ impl<'t> TrafficRoutes<'t> {
         choice: &RouteChoice,
         name: &str,
         at: &Place<'_>,
+        own: &mut dyn OwnCode,
         problems: &mut Problems,
     ) -> usize {
         let at = at.key("routing");
@@ -112,7 +124,7 @@ impl<'t> TrafficRoutes<'t> {
             place: at.to_string(),
             traffic: vec![name.to_owned()],
             choice: choice.clone(),
-            planned: Planned::of(choice),
+            planned: Planned::of(choice, &at, own, problems),
         });
         self.routes.len()
     }

@@ -79,6 +79,7 @@ pub(super) fn sampled(bounds: &DemandBounds, uniforms: impl Fn(usize) -> Vec<f64
 
 #[cfg(test)]
 mod tests {
+    use super::super::draws::Draws;
     use super::*;
 
     /// What numpy 2 gives for 1/1 + 1/2 + ... + 1/n: `(1 / np.arange(1, n + 1)).sum().hex()`.
@@ -88,6 +89,117 @@ mod tests {
         for (count, bits) in NUMPY_SUMS {
             assert_eq!(sum(count).to_bits(), bits, "{count} numbers");
         }
+    }
+
+    /// Bounds of `count` routers, none of which sends to itself.
+    fn bounds(ingress: Vec<f64>, egress: Vec<f64>, pair: Vec<f64>) -> DemandBounds {
+        DemandBounds { routers: (0..ingress.len() as u32).collect(), ingress, egress, pair }
+    }
+
+    /// A sample by a number.
+    fn drawn(bounds: &DemandBounds, number: u64) -> Vec<f64> {
+        let draws = Draws::new(7, number);
+        let entries = bounds.pair.len();
+        sampled(bounds, |sweep| draws.uniforms("sample", &sweep.to_string()).take(entries).collect())
+    }
+
+    fn sums(matrix: &[f64], count: usize) -> (Vec<f64>, Vec<f64>) {
+        let row = |row: usize| matrix[row * count..][..count].iter().sum();
+        let column = |column: usize| matrix.iter().skip(column).step_by(count).sum();
+        ((0..count).map(row).collect(), (0..count).map(column).collect())
+    }
+
+    #[test]
+    fn samples_keep_every_bound() {
+        for number in 0..200 {
+            let count = 2 + number as usize % 5;
+            let is_hose = number % 2 == 0;
+            let mut draws =
+                Draws::new(1, number).uniforms("bounds", "values").map(|uniform| -f64::ln(1.0 - uniform));
+            let mut side = |unbounded: f64| {
+                let bound = |bound: f64| if bound < 0.2 { unbounded } else { bound };
+                draws.by_ref().take(count).map(bound).collect::<Vec<_>>()
+            };
+            let none = if is_hose { 0.0 } else { f64::INFINITY };
+            let (ingress, egress) = (side(none), side(1.0));
+            let pair =
+                draws.take(count * count).map(|bound| if is_hose { f64::INFINITY } else { bound }).collect();
+            let bounds = bounds(ingress, egress, pair);
+            let matrix = drawn(&bounds, number);
+            let (rows, columns) = sums(&matrix, count);
+            assert!(matrix.iter().zip(&bounds.pair).all(|(entry, most)| (0.0..=*most).contains(entry)));
+            let holds = |(sum, most): (&f64, &f64)| *sum <= most * (1.0 + 1e-12) + 1e-12;
+            assert!(rows.iter().zip(&bounds.ingress).all(holds));
+            assert!(columns.iter().zip(&bounds.egress).all(holds));
+            assert!((0..count).all(|router| matrix[router * count + router] == 0.0));
+        }
+    }
+
+    fn mean_and_deviation(sample: &[f64]) -> (f64, f64) {
+        let mean = sample.iter().sum::<f64>() / sample.len() as f64;
+        let squares = sample.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        (mean, (squares / sample.len() as f64).sqrt())
+    }
+
+    /// Against rejection: points of a cube, of which those within the bounds are kept.
+    #[test]
+    fn samples_are_uniform_over_what_is_allowed() {
+        let pair = vec![0.0, 0.7, 0.7, 0.7, 0.0, 0.7, 0.7, 0.3, 0.0];
+        let bounds = bounds(vec![1.0, 0.5, 2.0], vec![0.8, 1.0, 0.6], pair);
+        let mut uniforms = Draws::new(7, 0).uniforms("cube", "points");
+        let mut point =
+            || bounds.pair.iter().map(|most| most * uniforms.next().unwrap_or(0.0)).collect::<Vec<_>>();
+        let is_inside = |point: &Vec<f64>| {
+            let (rows, columns) = sums(point, 3);
+            let holds = |(sum, most): (&f64, &f64)| sum <= most;
+            rows.iter().zip(&bounds.ingress).all(holds) && columns.iter().zip(&bounds.egress).all(holds)
+        };
+        let wanted: Vec<_> = (0..400_000).map(|_| point()).filter(is_inside).collect();
+        let found: Vec<_> = (0..4000).map(|number| drawn(&bounds, number)).collect();
+        assert!(wanted.len() > 50_000);
+        for entry in 0..10 {
+            // The last is the total.
+            let of = |matrices: &[Vec<f64>]| {
+                let value =
+                    |matrix: &Vec<f64>| matrix.get(entry).copied().unwrap_or_else(|| matrix.iter().sum());
+                mean_and_deviation(&matrices.iter().map(value).collect::<Vec<_>>())
+            };
+            let ((mean, deviation), (wanted_mean, wanted_deviation)) = (of(&found), of(&wanted));
+            // Means of 4,000 of numbers below 0.7 stray by some 0.003.
+            assert!((mean - wanted_mean).abs() < 0.02, "{entry}: {mean} in place of {wanted_mean}");
+            assert!((deviation - wanted_deviation).abs() < 0.02, "{entry}: {deviation}, {wanted_deviation}");
+        }
+    }
+
+    /// Rows alone bound: each is uniform over a simplex, entries Beta(1, n - 1), sums Beta(n - 1, 1).
+    #[test]
+    fn samples_of_a_large_hose_forget_where_they_began() {
+        let count = 40;
+        let free = vec![f64::INFINITY; count];
+        let bounds = bounds(vec![1.0; count], free, vec![f64::INFINITY; count * count]);
+        let found: Vec<_> = (0..60).map(|number| drawn(&bounds, number)).collect();
+        let n = count as f64;
+        for shift in 1..count {
+            let shifted = |matrix: &Vec<f64>| {
+                (0..count).map(|row| matrix[row * count + (row + shift) % count]).collect::<Vec<_>>()
+            };
+            let (mean, _) = mean_and_deviation(&found.iter().flat_map(shifted).collect::<Vec<_>>());
+            // 2,400 entries for each shift, whose mean strays by 0.02.
+            assert!((0.91..1.09).contains(&(mean * n)), "{shift}: {mean}");
+        }
+        let spread = ((n - 1.0) / (n * n * (n + 1.0))).sqrt();
+        let off_diagonal = |matrix: &Vec<f64>| {
+            (0..count * count)
+                .filter(|entry| entry % (count + 1) != 0)
+                .map(|entry| matrix[entry])
+                .collect::<Vec<_>>()
+        };
+        let (_, deviation) = mean_and_deviation(&found.iter().flat_map(off_diagonal).collect::<Vec<_>>());
+        assert!((deviation / spread - 1.0).abs() < 0.03, "{deviation} in place of {spread}");
+        let rows: Vec<_> = found.iter().flat_map(|matrix| sums(matrix, count).0).collect();
+        let (mean, deviation) = mean_and_deviation(&rows);
+        assert!((mean - (n - 1.0) / n).abs() < 0.002, "{mean}");
+        assert!((deviation / spread - 1.0).abs() < 0.1, "{deviation} in place of {spread}");
     }
 
     const NUMPY_SUMS: [(u32, u64); 7] = [

@@ -48,8 +48,10 @@ impl LinkWeights {
                 return weights;
             }
         };
-        for row in table_rows(name, &text, &["from", "to", "weight"], &["index"], problems) {
-            weights.read(&row, network, problems);
+        for row in table_rows(name, &text, &["from", "to", "weight"], &["index"]) {
+            if let Some(row) = problems.note(row) {
+                weights.read(&row, network, problems);
+            }
         }
         weights
     }

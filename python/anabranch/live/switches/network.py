@@ -56,8 +56,7 @@ def links_alone(
         for (a, b), link in sorted(direct.items())
     ]
     scheme = leaf("scheme", "shortest", metric="hops")
-    alone = changed(
-        setup,
+    alone = setup.replace(
         nodes=setup.nodes[:nodes],
         links=links,
         hosts=[],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import replace as changed
 from typing import Any
 
 import polars as pl
@@ -21,7 +20,7 @@ from anabranch.scenario.algorithms.load_balancing import SubflowRoundRobinLoadBa
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup import Setup, resolve_names
+from anabranch.setup import Setup
 
 APPLICATIONS = ("forwarding", "tcpbp", "subflow-round-robin")
 """Those of ``[controller]`` that run on real switches."""
@@ -69,7 +68,7 @@ class Switched(Live):
         ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
         names = [node.name for node in setup.nodes[:nodes]]
         measures = scenario.controller is not None and scenario.controller.application_name == "tcpbp"
-        switches = _switches(scenario, setup, nodes)
+        switches = _switches(setup, nodes)
         self._layout = SwitchLayout.of(names, links, switches, ends, cable=measures)
         self._configuration = {"application": {"algorithm": "plan"}}
         balancing = setup.routing.load_balancing
@@ -90,7 +89,7 @@ class Switched(Live):
         """The switches between the hosts."""
         nodes = len(self._layout.names)
         links = [link for link in carrying.links if max(link.origin, link.to) < nodes]
-        data = changed(carrying, nodes=carrying.nodes[:nodes], links=links, controller=None).data()
+        data = carrying.replace(nodes=carrying.nodes[:nodes], links=links, controller=None).data()
         planners = [routes.planner for routes in carrying.own_routes]
         configuration = {
             **self._configuration,
@@ -133,13 +132,12 @@ def check_switches() -> None:
         )
 
 
-def _switches(scenario: Scenario, setup: Setup, nodes: int) -> set[int]:
+def _switches(setup: Setup, nodes: int) -> set[int]:
     """Those of the controller; without one, all nodes but hosts of one link."""
     if setup.controller is not None:
         return set(setup.controller.switches)
-    _, network = resolve_names(scenario)
     degrees = [sum(link.origin == node for link in setup.links) for node in range(nodes)]
-    return {node for node in range(nodes) if not network.is_host(node) or degrees[node] > 1}
+    return {node for node in range(nodes) if not setup.is_host(node) or degrees[node] > 1}
 
 
 def _check_scenario(scenario: Scenario, setup: Setup) -> None:
