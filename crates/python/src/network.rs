@@ -8,8 +8,10 @@ use anabranch_scenario::setup;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 
-/// A link: from, to, name, capacity, delay; places of its jitter, loss and queue among all; weight.
-type Row<'a> = (u32, u32, &'a str, u64, u64, Option<usize>, usize, usize, Option<u32>);
+/// A link: from, to, name, capacity, delay, weight, and the place of what else it has.
+type Row<'a> = (u32, u32, &'a str, u64, u64, Option<u32>, usize);
+/// What has a place in a [`Row`]; all else of a link is one text, which most have in common.
+const OF_ROW: [&str; 6] = ["from", "to", "name", "capacity", "delay", "weight"];
 
 /// The network of a scenario by names: all settings applied, all delays drawn.
 ///
@@ -38,28 +40,25 @@ impl Network {
         self.0.nodes().into_iter().map(place).collect()
     }
 
-    /// The links in the order of their ids, and as JSON each jitter, loss and queue that one of them has.
-    #[expect(clippy::type_complexity, reason = "a tuple of Python's")]
-    fn links(&self) -> PyResult<(Vec<Row<'_>>, Vec<String>, Vec<String>, Vec<String>)> {
-        let (mut jitters, mut losses, mut queues) = (Kinds::default(), Kinds::default(), Kinds::default());
-        let mut rows = Vec::with_capacity(self.0.links.len());
+    /// The links in the order of their ids, and as JSON each set of other values that one of them has, such as its queue.
+    fn links(&self) -> PyResult<(Vec<Row<'_>>, Vec<String>)> {
+        let (mut rows, mut texts) = (Vec::with_capacity(self.0.links.len()), Vec::new());
+        let mut places: HashMap<String, usize> = HashMap::new();
         for link in &self.0.links {
-            let jitter = link.jitter.as_deref().map(|jitter| jitters.place(jitter)).transpose()?;
-            let (loss, queue) = (losses.place(&*link.loss)?, queues.place(&*link.queue)?);
+            let mut others = serde_json::to_value(link).map_err(value_error)?;
+            if let Some(others) = others.as_object_mut() {
+                OF_ROW.iter().for_each(|name| drop(others.remove(*name)));
+            }
+            let text = others.to_string();
+            let place = places.get(&text).copied().unwrap_or_else(|| {
+                places.insert(text.clone(), texts.len());
+                texts.push(text);
+                texts.len() - 1
+            });
             let (capacity, delay) = (link.capacity.as_bps(), link.delay.as_ps());
-            rows.push((
-                link.from.0,
-                link.to.0,
-                &*link.name,
-                capacity,
-                delay,
-                jitter,
-                loss,
-                queue,
-                link.weight,
-            ));
+            rows.push((link.from.0, link.to.0, &*link.name, capacity, delay, link.weight, place));
         }
-        Ok((rows, jitters.texts, losses.texts, queues.texts))
+        Ok((rows, texts))
     }
 
     /// Whether a node is marked a host.
@@ -94,25 +93,5 @@ impl Network {
         let links = self.0.links_between(&ends, &selector, &Place::Told(place), &mut problems);
         self::note(problems, note)?;
         Ok(links.first().copied())
-    }
-}
-
-/// Values as JSON, each once: of thousands of links most have the same queue.
-#[derive(Default)]
-struct Kinds {
-    places: HashMap<String, usize>,
-    texts: Vec<String>,
-}
-
-impl Kinds {
-    /// The place of a value among all.
-    fn place(&mut self, value: &impl serde::Serialize) -> PyResult<usize> {
-        let text = serde_json::to_string(value).map_err(value_error)?;
-        if let Some(&place) = self.places.get(&text) {
-            return Ok(place);
-        }
-        self.places.insert(text.clone(), self.texts.len());
-        self.texts.push(text);
-        Ok(self.texts.len() - 1)
     }
 }

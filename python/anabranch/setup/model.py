@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -348,12 +348,12 @@ class Setup:
         Raises:
             TypeError: if there is no such part.
         """
-        if unknown := changes.keys() - {*_PARTS, *_BESIDE}:
+        if unknown := changes.keys() - {*PARTS, *_BESIDE}:
             raise TypeError(f"a setup has no {', '.join(sorted(unknown))}")
         made = Setup.__new__(Setup)
         kept = {name: value for name, value in self.__dict__.items() if name != "_read"}
         made.__dict__.update(kept, **changes)
-        made.__dict__["_changed"] = self._changed | (changes.keys() & _PARTS)
+        made.__dict__["_changed"] = self._changed | (changes.keys() & PARTS)
         return made
 
     def is_host(self, node: int) -> bool:
@@ -433,7 +433,7 @@ class Setup:
         return self.replace(flows=FlowColumns.joined([])).json()
 
 
-_PARTS = frozenset(
+PARTS: Final = frozenset(
     (*(name for name, part in vars(Setup).items() if isinstance(part, _Part)), "nodes", "links", "flows")
 )
 """What the engine sees of a setup, by name."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from anabranch import _core
-from anabranch.scenario.algorithms.loss import AnyLoss
-from anabranch.scenario.leaves import PlaceSetup, QueueSetup, Variate
+from anabranch.scenario.leaves import PlaceSetup
 from anabranch.setup.model import LinkSetup, NodeSetup
 from anabranch.setup.problems import Problems
-from anabranch.setup.typed import reader_of
+from anabranch.setup.typed import fields_of
 
 
 @dataclass(frozen=True)
@@ -31,24 +30,11 @@ class NamedNetwork:
     @cached_property
     def links(self) -> list[LinkSetup]:
         """The directed links in the order of their ids."""
-        rows, *texts = self.core.links()
-        jitters, losses, queues = (
-            [reader_of(kind)(json.loads(text)) for text in kinds]
-            for kind, kinds in zip((Variate, AnyLoss, QueueSetup), texts, strict=True)
-        )
+        rows, texts = self.core.links()
+        others = [fields_of(LinkSetup)(json.loads(text)) for text in texts]
         return [
-            LinkSetup(
-                origin,
-                to,
-                name,
-                capacity,
-                delay,
-                None if jitter is None else jitters[jitter],
-                losses[loss],
-                queues[queue],
-                weight,
-            )
-            for origin, to, name, capacity, delay, jitter, loss, queue, weight in rows
+            LinkSetup(origin, to, name, capacity, delay, weight=weight, **others[place])
+            for origin, to, name, capacity, delay, weight, place in rows
         ]
 
     def node(self, name: str, place: str, problems: Problems) -> int | None:

@@ -76,14 +76,23 @@ def _tuple_reader(entries: list[Reader]) -> Reader:
 
 
 def _table_reader(kind: Any) -> Reader:
-    """Of a dataclass or a record: each field by its own type."""
+    fields = fields_of(kind)
+    return lambda values: kind(**fields(values))
+
+
+@cache
+def fields_of(kind: Any) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    """What makes the fields of a dataclass or a record of plain data, each by its own type.
+
+    Fields that are not there are left out.
+    """
     hints = get_type_hints(kind, localns=dict(_NAMES))
     names = field_names(kind) if issubclass(kind, Record) else tuple(kind.__dataclass_fields__)
     readers = {("from" if name == "origin" else name): (name, reader_of(hints[name])) for name in names}
 
-    def read(values: Mapping[str, Any]) -> Any:
+    def read(values: Mapping[str, Any]) -> dict[str, Any]:
         known = ((readers[key], value) for key, value in values.items())
-        return kind(**{name: value if read is _as_it_is else read(value) for (name, read), value in known})
+        return {name: value if read is _as_it_is else read(value) for (name, read), value in known}
 
     return read
 

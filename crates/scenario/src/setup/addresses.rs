@@ -8,14 +8,16 @@ use crate::problem::{Place, Problems};
 use crate::words::quoted;
 use anabranch_engine::setup::TransportSetup;
 use anabranch_engine::transport::{PathManagerConfig, TransportConfig};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who looks at the addresses of a host.
 pub(super) struct Addresses<'a> {
     network: &'a Network,
+    flows: FlowSlices<'a>,
     transports: &'a [TransportSetup],
-    /// The transports of each node's connections.
-    used: BTreeMap<u32, BTreeSet<usize>>,
+    /// The transports of each node's connections, once they are asked for: there may be a million.
+    used: OnceCell<BTreeMap<u32, BTreeSet<usize>>>,
 }
 
 /// The path manager of a transport; none for one that is not multipath.
@@ -27,15 +29,27 @@ pub(super) const fn manager(transport: &TransportSetup) -> Option<&PathManagerCo
 }
 
 impl<'a> Addresses<'a> {
-    pub(super) fn new(network: &'a Network, flows: FlowSlices<'_>, transports: &'a [TransportSetup]) -> Self {
-        let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-        for flow in 0..flows.len() {
-            let transport = flows.entries[flows.entry[flow] as usize].transport;
-            for node in [flows.from[flow], flows.to[flow]] {
-                used.entry(node).or_default().insert(transport);
+    pub(super) const fn new(
+        network: &'a Network,
+        flows: FlowSlices<'a>,
+        transports: &'a [TransportSetup],
+    ) -> Self {
+        Self { network, flows, transports, used: OnceCell::new() }
+    }
+
+    /// The transports of a node's connections.
+    fn used_at(&self, node: u32) -> Option<&BTreeSet<usize>> {
+        let used = self.used.get_or_init(|| {
+            let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+            for flow in 0..self.flows.len() {
+                let transport = self.flows.entries[self.flows.entry[flow] as usize].transport;
+                for node in [self.flows.from[flow], self.flows.to[flow]] {
+                    used.entry(node).or_default().insert(transport);
+                }
             }
-        }
-        Self { network, transports, used }
+            used
+        });
+        used.get(&node)
     }
 
     /// Notes an event about an address at which no connection looks.
@@ -96,7 +110,7 @@ impl<'a> Addresses<'a> {
     }
 
     fn used(&self, node: u32) -> impl Iterator<Item = &'a TransportSetup> + '_ {
-        self.used.get(&node).into_iter().flatten().map(|&transport| &self.transports[transport])
+        self.used_at(node).into_iter().flatten().map(|&transport| &self.transports[transport])
     }
 
     fn looks(&self, node: u32) -> bool {

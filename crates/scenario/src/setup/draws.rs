@@ -3,6 +3,7 @@
 use crate::variate::{Drawn, Unit};
 use anabranch_engine::random::Streams;
 use anabranch_engine::variate::{Sampler, Variate};
+use std::fmt::Write;
 
 /// Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there.
 pub const LARGEST_DRAW: f64 = (1u64 << 60) as f64;
@@ -55,8 +56,15 @@ impl Draws {
             return vec![fixed.base_units(); numbers.len()];
         }
         let sampler = sampler(&value.variate());
-        let draw = |number: &u32| sampler.sample(&mut self.0.stream(&format!("{entry}.{number}"), purpose));
-        numbers.iter().map(|number| rounded(draw(number))).collect()
+        // One text for all names: there may be a million.
+        let mut name = format!("{entry}.");
+        let stem = name.len();
+        let draw = |number: &u32| {
+            name.truncate(stem);
+            write!(name, "{number}").expect("a text takes all that is written");
+            rounded(sampler.sample(&mut self.0.stream(&name, purpose)))
+        };
+        numbers.iter().map(draw).collect()
     }
 }
 
