@@ -6,7 +6,7 @@ use anabranch_scenario::network::{Direction, LinkSelector};
 use anabranch_scenario::problem::{Place, Problems};
 use anabranch_scenario::setup;
 use pyo3::prelude::*;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A link: from, to, name, capacity, delay, weight, and the place of what else it has.
 type Row<'a> = (u32, u32, &'a str, u64, u64, Option<u32>, usize);
@@ -43,7 +43,7 @@ impl Network {
     /// The links in the order of their ids, and as JSON each set of other values that one of them has, such as its queue.
     fn links(&self) -> PyResult<(Vec<Row<'_>>, Vec<String>)> {
         let (mut rows, mut texts) = (Vec::with_capacity(self.0.links.len()), Vec::new());
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for link in &self.0.links {
             let mut others = serde_json::to_value(link).map_err(value_error)?;
             if let Some(others) = others.as_object_mut() {
