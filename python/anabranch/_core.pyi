@@ -427,9 +427,6 @@ if sys.platform == "linux":
 def draw(
     variate_json: str, seed: int, replication: int, name: str, purpose: str, count: int
 ) -> NDArray[np.float64]: ...
-def draw_each(
-    variate_json: str, seed: int, replication: int, entry: str, purpose: str, numbers: NDArray[np.uint32]
-) -> NDArray[np.float64]: ...
 def draw_source_ports(seed: int, replication: int, name: str, count: int) -> NDArray[np.uint16]: ...
 def balancer_choices(
     load_balancing_json: str, weights: list[float], subflows: list[tuple[int, int, int, int]]

@@ -1,7 +1,7 @@
 //! `anabranch._core`: the one door between Python and the engine.
 //!
-//! Plain data go in as JSON, flows as columns, once: a [`setup::Setup`] is what Python holds of them, and its methods are what
-//! can be asked. Columns come out as numpy arrays. Long calls release the interpreter lock, report progress and
+//! Plain data of a scenario go in, and stay: a [`resolved::Resolved`] is what Python holds of them, a [`setup::Setup`] is what
+//! can run, and its methods are what can be asked. Columns come out as numpy arrays. Long calls release the interpreter lock, report progress and
 //! hear Ctrl-C, all by [`watch::Watch`].
 
 use pyo3::prelude::*;
@@ -83,7 +83,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveNetwork>()?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
-    module.add_function(wrap_pyfunction!(run::draw_each, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;

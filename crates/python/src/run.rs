@@ -11,7 +11,7 @@ use anabranch_engine::routing::Plan;
 use anabranch_engine::setup::{Setup, Variate};
 use anabranch_engine::variate::Sampler;
 use anabranch_engine::{Outcome, Progress, Simulation};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ops::ControlFlow;
@@ -123,27 +123,6 @@ pub fn draw<'py>(
     let sampler = Sampler::new(&variate).map_err(value_error)?;
     let mut stream = anabranch_engine::random::Streams::new(seed, replication).stream(name, purpose);
     let values: Vec<f64> = (0..count).map(|_| sampler.sample(&mut stream)).collect();
-    Ok(values.into_pyarray(py))
-}
-
-/// The first draw of a variate from each of the streams (seed, replication, `entry.number`, purpose), in base units.
-///
-/// Raises ValueError if the variate does not hold.
-#[pyfunction]
-pub fn draw_each<'py>(
-    py: Python<'py>,
-    variate_json: &str,
-    seed: u64,
-    replication: u64,
-    entry: &str,
-    purpose: &str,
-    numbers: PyReadonlyArray1<'py, u32>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let variate: Variate = parse("variate", variate_json)?;
-    let sampler = Sampler::new(&variate).map_err(value_error)?;
-    let streams = anabranch_engine::random::Streams::new(seed, replication);
-    let first = |number: &u32| sampler.sample(&mut streams.stream(&format!("{entry}.{number}"), purpose));
-    let values: Vec<f64> = numbers.as_slice()?.iter().map(first).collect();
     Ok(values.into_pyarray(py))
 }
 

@@ -82,7 +82,7 @@ class _Reader:
         """The paths of a table with a row for each."""
         found: _Routes = {}
         before = len(self._problems)
-        for row in table_rows(name, text, _COLUMNS, (), self._problems):
+        for row in table_rows(name, text, _COLUMNS, self._problems):
             weight = number_of(row.cells["weight"])
             if weight is None or weight <= 0:
                 shown = quoted(row.cells["weight"])

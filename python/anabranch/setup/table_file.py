@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,36 +24,23 @@ class TableRow:
     cells: Mapping[str, str]
 
 
-def table_rows(
-    name: str, text: str, columns: Sequence[str], optional: Sequence[str], problems: Problems
-) -> Iterator[TableRow]:
-    """The rows of a table with these columns, in any order, and perhaps with optional ones."""
+def table_rows(name: str, text: str, columns: Sequence[str], problems: Problems) -> Iterator[TableRow]:
+    """The rows of a table with these columns, in any order.
 
-    def wrong(header: Sequence[str]) -> str | None:
-        if set(columns) <= set(header) <= {*columns, *optional} and len(set(header)) == len(header):
-            return None
-        besides = f", and may have {', '.join(optional)}" if optional else ""
-        return f"is no header with the columns {','.join(columns)}{besides}"
-
-    return csv_rows(name, text, wrong, problems)
-
-
-def csv_rows(
-    name: str, text: str, wrong: Callable[[Sequence[str]], str | None], problems: Problems
-) -> Iterator[TableRow]:
-    """The rows of a table below its header; empty lines are skipped, and apostrophes before formulas.
+    Empty lines are skipped, and apostrophes before formulas.
 
     Args:
         name: of the file, for messages.
         text: what it has.
-        wrong: what is wrong with a header; None where nothing is.
+        columns: each of them has to be there, and no other one.
         problems: takes what is wrong, with the line.
     """
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     try:
         header = [cell.strip() for cell in next(lines, [])]
-        if (reason := wrong(header)) is not None:
-            problems.add(f"{name}, line 1", f"{quoted(','.join(header))} {reason}")
+        if sorted(header) != sorted(columns):
+            message = f"{quoted(','.join(header))} is no header with the columns {','.join(columns)}"
+            problems.add(f"{name}, line 1", message)
             return
         for cells in lines:
             place = f"{name}, line {lines.line_num}"
