@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import leaves
+import tables
 
 PACKAGE = Path(__file__).parents[2] / "python" / "anabranch"
 FOLDER = PACKAGE / "scenario"
@@ -81,6 +82,13 @@ def registries() -> list[Declaration]:
 def declared_leaves() -> list[Declaration]:
     """What the core says of the other parts of a setup."""
     found: list[Declaration] = json.loads(core().setup_leaves())
+    return found
+
+
+@cache
+def declared_tables() -> list[Declaration]:
+    """What the core says of the tables of a scenario."""
+    found: list[Declaration] = json.loads(core().scenario_tables())
     return found
 
 
@@ -195,12 +203,10 @@ def union(registry: Declaration) -> str:
     kind = registry["name"]
     classes = [class_name(name, kind) for name in names]
     own = " | Own" if registry["external"] else ""
-    choice = f'Choice("{kind}", external=True)' if registry["external"] else f'Choice("{kind}")'
     brought = [f"Python{camel(kind)}"] if kind in leaves.brought_along(declared_leaves()) else []
     return (
-        f"{camel(kind)} = Annotated[\n"
-        f"    Literal[{', '.join(map(json.dumps, names))}] | {' | '.join(classes)}{own},\n"
-        f"    {choice},\n]\n"
+        f"{camel(kind)} = (\n"
+        f"    Literal[{', '.join(map(json.dumps, names))}] | {' | '.join(classes)}{own}\n)\n"
         f'"""Its name, or a table with its parameters, as a scenario has it."""\n'
         f"Any{camel(kind)} = {' | '.join([*classes, *brought])}\n"
         f'"""As a setup has it: every parameter has its value."""'
@@ -209,11 +215,8 @@ def union(registry: Declaration) -> str:
 
 SOURCES = {
     "Algorithm": "choice",
-    "Choice": "choice_schema",
-    "Parameter": "choice_schema",
-    "Limit": "limit",
+    "Limit": "tables.types",
     "Own": "algorithm",
-    "Table": "table",
     "filled_in": "record",
     "PathLimitsSetup": "leaves",
     **{
@@ -234,7 +237,7 @@ def imports(text: str, others: list[str]) -> str:
     for name, source in SOURCES.items():
         if re.search(rf"\b{name}\b[\[(),|\s]", text):
             sources.setdefault(source, []).append(name)
-    typing = [name for name in ("Annotated", "Literal") if re.search(rf"\b{name}\b", text)]
+    typing = [name for name in ("Literal",) if re.search(rf"\b{name}\b", text)]
     lines = ["from __future__ import annotations", "", f"from typing import {', '.join(typing)}", ""]
     lines += [
         f"from anabranch.scenario.{source} import {', '.join(sorted(sources[source]))}"
@@ -263,28 +266,12 @@ def page(text: str, body: str, others: list[str]) -> str:
 
 
 def protocol_module(registry: Declaration) -> str:
-    """The fields of a transport: those of every protocol side by side, none of them given."""
-    seen: dict[str, Declaration] = {}
-    having: dict[str, list[str]] = {}
-    for protocol in registry["algorithms"]:
-        for parameter in written(protocol):
-            having.setdefault(parameter["name"], []).append(protocol["name"])
-            seen.setdefault(parameter["name"], parameter)
-    lines = ["class TransportFields(Table):", '    """Every field of every protocol."""', ""]
-    for name, parameter in seen.items():
-        only = having[name] if "tcp" not in having[name] else []
-        prefix = f"{', '.join(f'`{protocol}`' for protocol in only)}: " if only else ""
-        text = meaning(parameter)
-        kind = annotation(parameter)
-        if parameter["kind"] != "algorithm":
-            kind = f'Annotated[{kind}, Parameter("protocol", "{having[name][0]}", "{name}")]'
-        lines.append(f"    {name}: {kind} | None = None")
-        lines.append(documentation(prefix + (text[:1].lower() + text[1:] if prefix else text), "    "))
+    """The protocols, each with all choices made."""
     classes = [protocol_class(protocol) for protocol in registry["algorithms"]]
     names = [f"{camel(protocol['name'])}Protocol" for protocol in registry["algorithms"]]
     ends = f'AnyProtocol = {" | ".join(names)}\n"""As a setup has it: every choice has its value."""'
-    body = "\n\n\n".join(["\n".join(lines), *classes, ends])
-    return page("The fields of a transport, and the protocols.", body, others_of(list(seen.values())))
+    parameters = [entry for protocol in registry["algorithms"] for entry in written(protocol)]
+    return page("The protocols of transports.", "\n\n\n".join([*classes, ends]), others_of(parameters))
 
 
 def protocol_class(protocol: Declaration) -> str:
@@ -314,6 +301,7 @@ def files() -> dict[str, str]:
         ),
         "algorithms/__init__.py": f'"""Every algorithm with its parameters. {GENERATED}"""\n',
     }
+    made |= tables.modules(declared_tables(), documentation, GENERATED)
     for registry in registries():
         make = protocol_module if registry["name"] == "protocol" else module
         made[f"algorithms/{registry['name']}.py"] = make(registry)
@@ -332,7 +320,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale")
     check = parser.parse_args().check
     wanted = {name: formatted(text) for name, text in files().items()}
-    written = [*FOLDER.glob("algorithms/*.py"), *FOLDER.glob("leaves.py")]
+    written = [*FOLDER.glob("algorithms/*.py"), *FOLDER.glob("tables/*.py"), *FOLDER.glob("leaves.py")]
+    written += [FOLDER / "../study/tables.py"] if (FOLDER / "../study/tables.py").exists() else []
     there = {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in written}
     if check:
         stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))

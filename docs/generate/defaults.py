@@ -5,9 +5,11 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.scenario.quantity import ByteCount, Span
-from anabranch.scenario.transport import CHOICES
 
 Schema = dict[str, Any]
+
+CHOICES = ("loss_detection", "congestion_control", "pacing", "path_manager", "scheduler")
+"""The choices of a transport that have parameters of their own."""
 
 
 def shown(table: str, name: str, field: Schema) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Iterator
+import json
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
 from shape import anchor, distribution, name_of, whole_table
 
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, SegmentCount, Span, Speed
-from anabranch.scenario.table import Table
 
 if TYPE_CHECKING:
     from reference import Book
 
 Schema = dict[str, Any]
+
+ABOVE_ZERO = "(?="
+"""In the pattern of a quantity: it takes no zero."""
 
 QUANTITIES: dict[str, type[Quantity]] = {
     "time": Span,
@@ -52,13 +52,13 @@ class Kinds:
             lines.append(f'| {name} | {units} | `"{quantity.example}"` |')
         return "\n".join(lines) + "\n"
 
-    def of(self, book: Book, table: str, name: str, field: Schema) -> str:
+    def of(self, book: Book, name: str, field: Schema) -> str:
         """A field's type."""
         inner = whole_table(field)
         if inner is not None:
             return self._tables(book, name, *inner)
         words = self._words(book, field, name)
-        if words in QUANTITIES and _refuses_zero(table, name, QUANTITIES[words].units[0]):
+        if words in QUANTITIES and ABOVE_ZERO in json.dumps(field):
             words += " above zero"
         return words
 
@@ -154,26 +154,3 @@ def _bounds(node: Schema) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
-
-
-def _subclasses(table: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    for below in table.__subclasses__():
-        yield below
-        yield from _subclasses(below)
-
-
-def _refuses_zero(table: str, name: str, unit: str) -> bool:
-    """Whether a field of a quantity takes no zero, which JSON Schema does not say."""
-    models = {known.__name__: known for known in _subclasses(Table)}
-    if table not in models:
-        # A distribution, whose tables are made for each quantity: it says in words what must be above zero.
-        return False
-    (field,) = (f for key, f in models[table].model_fields.items() if (f.alias or key) == name)
-    annotation = typing.cast("Any", field.annotation)
-    for extra in field.metadata:
-        annotation = typing.Annotated[annotation, extra]
-    try:
-        TypeAdapter(annotation).validate_python(f"0 {unit}")
-    except ValidationError:
-        return True
-    return False

@@ -12,6 +12,7 @@ from shape import anchor, distribution, references, whole_table
 
 from anabranch import Scenario, Study
 from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.schema import json_schema
 from anabranch.scenario.variate import DISTRIBUTIONS
 
 Schema = dict[str, Any]
@@ -104,7 +105,7 @@ def rows(book: Book, table: str, kinds: Kinds, skipped: frozenset[str] = frozens
             raise ValueError(f"{table}.{name} has no documentation string")
         required = name in definition.get("required", [])
         default = "*required*" if required else defaults.shown(table, name, field)
-        yield f"| `{name}` | {kinds.of(book, table, name, field)} | {default} | {text(meaning)} |"
+        yield f"| `{name}` | {kinds.of(book, name, field)} | {default} | {text(meaning)} |"
 
 
 def example(toml: str) -> str:
@@ -193,8 +194,8 @@ def chapter(book: Book, kinds: Kinds, title: str, intro: str, example_key: str) 
 
 def page() -> str:
     """The whole page."""
-    scenario = Book(Scenario.model_json_schema(), "Scenario")
-    study = Book(Study.model_json_schema(), "Study")
+    scenario = Book(json_schema(Scenario), "Scenario")
+    study = Book(json_schema(Study), "Study")
     kinds = Kinds()
     parts = [
         chapter(

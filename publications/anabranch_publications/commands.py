@@ -114,7 +114,7 @@ def _papers(key: str | None) -> list[Paper]:
     Raises:
         ReproductionError: if there is no such paper.
     """
-    from anabranch.scenario.messages import unknown_choice  # noqa: PLC0415 - slow to import
+    from anabranch.scenario.unknown import unknown_choice  # noqa: PLC0415 - slow to import
     from anabranch_publications.papers import PAPERS  # noqa: PLC0415 - slow to import
 
     if key is None:

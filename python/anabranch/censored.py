@@ -147,6 +147,8 @@ _STATISTICS: Mapping[str, Callable[[list[float]], float | None]] = {
     "jain": jain,
     "first": lambda values: values[0],
 }
+STATISTICS = (*_STATISTICS, "count")
+"""Statistics beside the percentiles ``p1`` to ``p99``."""
 
 
 def completion_summary(flows: pl.DataFrame) -> dict[str, Any]:

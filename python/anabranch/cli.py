@@ -533,17 +533,13 @@ def schema(
     of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
 ) -> None:
     """Print the JSON Schema of a scenario, or of a study."""
-    from pydantic.json_schema import GenerateJsonSchema
-
     from anabranch.scenario.scenario import Scenario
-    from anabranch.study import Study
+    from anabranch.scenario.schema import DIALECT, json_schema
+    from anabranch.study.model import Study
 
-    model = Study if of_study else Scenario
-    head = {
-        "$schema": GenerateJsonSchema.schema_dialect,
-        "$id": f"{_SCHEMAS}/{__version__}/{model.__name__.lower()}.json",
-    }
-    print_json(head | model.model_json_schema())
+    table = Study if of_study else Scenario
+    head = {"$schema": DIALECT, "$id": f"{_SCHEMAS}/{__version__}/{table.__name__.lower()}.json"}
+    print_json(head | json_schema(table))
 
 
 def main() -> None:

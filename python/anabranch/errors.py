@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ class Problem:
     """Where, as a path of keys such as ``traffic[0].from``; empty for the scenario as a whole."""
     message: str
     """What was read and what would be right."""
+    line: int | None = field(default=None, compare=False)
+    """Its line in the file, or that of the table around it, from 1 on; None for what is in no file."""
+    column: int | None = field(default=None, compare=False)
+    """Its column in that line, from 1 on."""
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

@@ -31,13 +31,13 @@ _NOTES = '<p style="font-size: 0.85em">{notes}</p>'
 
 def scenario_html(scenario: Scenario) -> str:
     """What the scenario sets, as TOML; defaults are left out."""
-    settings = scenario.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    settings = scenario.data(given_only=True)
     return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
 
 
 def design_html(study: Study) -> str:
     """What the study sets, as TOML; defaults are left out."""
-    settings = study.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    settings = study.data(given_only=True)
     return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
 
 

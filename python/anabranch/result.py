@@ -313,14 +313,13 @@ def _read_summary(folder: Path) -> dict[str, Any] | None:
         content = read_inside(folder, _SUMMARY)
     except OSError:
         return None
-    # Whoever only writes results need not wait for pydantic.
-    from anabranch.stored import REMEDY, Summary, check, read_json  # noqa: PLC0415
+    from anabranch.stored import REMEDY, check_summary, read_json  # noqa: PLC0415 - whoever writes need not wait
 
     try:
         summary = read_json(content)
         if not isinstance(summary, dict) or summary.get("format") != FORMAT:
             return None
-        check(Summary, summary)
+        check_summary(summary)
     except ValueError as error:
         if read_manifest(folder) is None and FORMAT.encode() not in content:
             return None

@@ -19,11 +19,11 @@ from anabranch.own.running import guarded
 from anabranch.result import Result, frame
 from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
-from anabranch.scenario.event import Event
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.table import read
-from anabranch.setup import Needed, plain_data, resolve
+from anabranch.scenario.tables import Event
+from anabranch.setup import Needed, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import deferred
@@ -176,7 +176,7 @@ class Simulation:
         Raises:
             ScenarioError: if there is something wrong with it; nothing is changed then.
         """
-        event = plain_data(_event(change, self._core.now()))
+        event = _event(change, self._core.now()).data(given_only=True)
         for changed in self._setup.changes_of(event, "set", self._scenario.origin):
             self._core.change(changed)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Literal, NoReturn
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 REMEDY = "the file is damaged, or was changed; run it again"
 """What to do about a value that no run has written."""
@@ -121,95 +123,206 @@ def check_censored(
         raise ValueError(f"all {done:g} flows are done, and there is no time")
 
 
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-"""A whole number from 0."""
-Share = Annotated[float, Field(ge=0, le=1.0000001)]
-"""From 0 to 1, but for rounding."""
-Positive = Annotated[float, Field(ge=0)]
+Check = Callable[[Any], Any]
+"""Returns a value as it was written, or raises ValueError with what is wrong with it."""
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+def _number(least: float = -math.inf, most: float = math.inf) -> Check:
+    """Numbers within bounds."""
+
+    def checked(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{_shown(value)} is not a number")  # noqa: TRY004 - a value of a file
+        if not least <= value <= most:
+            raise ValueError(f"{_shown(value)} is no number of a run")
+        return float(value)
+
+    return checked
 
 
-class Summary(_Stored):
-    """What a summary of a run or of captures may have; further keys are the run's own."""
-
-    format_version: Count = 1
-    title: str | None = ""
-    version: str = ""
-    seed: Count = 0
-    replication: Count = 0
-    scenario_sha256: str = ""
-    topology_sha256: str = ""
-    network: list[str] = []
-    warnings: list[str] = []
-    captures: list[str] = []
-    ended_s: Positive = 0.0
-    interrupted: bool = False
-    packet_hops: Count = 0
-    events: Count = 0
-    jain_index: Share | None = None
-    delivered_mbps: Positive | None = None
-    wall_s: Positive = 0.0
-    began_unix_s: float = 0.0
-    t1_s: float | None = None
-    t2_s: float | None = None
-    window_start_s: float = 0.0
-    window_end_s: float = 0.0
-    interval_s: Positive = 0.0
-    throughput_mbps: Positive | None = None
-    packets: Count = 0
-    tcp_packets: Count = 0
-    bytes: Count = 0
-    subflows_established: Count = 0
-    subflows_finished: Count = 0
-    unanswered: Count = 0
+def _count(value: Any) -> int:
+    """A whole number from 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise ValueError(f"{_shown(value)} is no count")
+    return value
 
 
-class StoredFactor(_Stored):
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{_shown(value)} is not text")  # noqa: TRY004 - a value of a file
+    return value
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{_shown(value)} is neither true nor false")  # noqa: TRY004 - a value of a file
+    return value
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: None if value is None else check(value)
+
+
+def _some(check: Check, least: int = 0) -> Check:
+    """Lists of so many values at least."""
+
+    def checked(values: Any) -> list[Any]:
+        if not isinstance(values, list) or len(values) < least:
+            raise ValueError(f"{_shown(values)} is no list of {least} at least")
+        return [_at(f"{place}", check, value) for place, value in enumerate(values)]
+
+    return checked
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value)[:40]
+
+
+def _at(place: str, check: Check, value: Any) -> Any:
+    """The value at a place, which an error then begins with."""
+    try:
+        return check(value)
+    except ValueError as error:
+        inner = str(error)
+        raise ValueError(f"{place}.{inner}" if _INNER.match(inner) else f"{place}: {inner}") from None
+
+
+_INNER = re.compile(r"[a-z_0-9.]+: ")
+_positive, _share, _any_number = _number(0), _number(0, 1.0000001), _number()
+
+_SUMMARY: Mapping[str, Check] = {
+    **dict.fromkeys(
+        ("format_version", "seed", "replication", "packet_hops", "events", "packets", "tcp_packets", "bytes",
+         "subflows_established", "subflows_finished", "unanswered"),
+        _count,
+    ),
+    **dict.fromkeys(("version", "scenario_sha256", "topology_sha256"), _text),
+    "title": _or_null(_text),
+    **dict.fromkeys(("network", "warnings", "captures"), _some(_text)),
+    **dict.fromkeys(("ended_s", "wall_s", "interval_s"), _positive),
+    "interrupted": _switch,
+    "jain_index": _or_null(_share),
+    **dict.fromkeys(("delivered_mbps", "throughput_mbps"), _or_null(_positive)),
+    **dict.fromkeys(("began_unix_s", "window_start_s", "window_end_s"), _any_number),
+    **dict.fromkeys(("t1_s", "t2_s"), _or_null(_any_number)),
+}  # fmt: skip
+"""What a summary of a run or of captures may have; further keys are the run's own."""
+
+
+def check_summary(data: Mapping[str, Any]) -> None:
+    """Makes sure that a summary has what a run writes.
+
+    Raises:
+        ValueError: with the first value that cannot be, and its key.
+    """
+    for key, check in _SUMMARY.items():
+        if key in data:
+            _at(key, check, data[key])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFactor:
     """A factor of a study."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: str
     label: str
     kind: Literal["continuous", "categorical"]
     unit: str | None
-    levels: Annotated[list[float | str], Field(min_length=1)]
+    levels: list[float | str]
 
 
-class StoredMetric(_Stored):
+@dataclass(frozen=True, slots=True)
+class StoredMetric:
     """A metric of a study."""
 
-    name: Annotated[str, Field(min_length=1)]
+    name: str
     label: str
     censored: bool = False
 
 
-class StoredStudy(_Stored):
+@dataclass(frozen=True, slots=True)
+class StoredStudy:
     """What study.json has for a reader of results."""
 
     title: str
-    confidence: Annotated[float, Field(gt=0, lt=1)]
-    replications: Annotated[int, Field(ge=1, lt=2**63)]
-    runs: Count
-    cells: Count
+    confidence: float
+    replications: int
+    runs: int
+    cells: int
     factors: list[StoredFactor]
     metrics: list[StoredMetric]
     live: bool = False
 
+    @classmethod
+    def of_data(cls, data: Any) -> StoredStudy:
+        """What is in a study.json; further keys do not count.
 
-def check(model: type[_Stored], data: dict[str, Any]) -> Any:
-    """Returns the data as the model has them.
+        Raises:
+            ValueError: with the first value that cannot be, and its place.
+        """
+        study: StoredStudy = _table(cls, _STUDY)(data)
+        return study
 
-    Raises:
-        ValueError: with the first value that cannot be, and its place.
-    """
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"{place}: {first['msg']}") from None
+
+def _name(value: Any) -> str:
+    if not _text(value):
+        raise ValueError("is empty")
+    return _text(value)
+
+
+def _kind(value: Any) -> str:
+    if value not in ("continuous", "categorical"):
+        raise ValueError(f"{_shown(value)} is no kind of a factor")
+    return _text(value)
+
+
+def _level(value: Any) -> float | str:
+    return value if isinstance(value, str) else float(_any_number(value))
+
+
+def _probability(value: Any) -> float:
+    number: float = _any_number(value)
+    if not 0 < number < 1:
+        raise ValueError(f"{_shown(value)} is no probability between 0 and 1")
+    return number
+
+
+def _times(value: Any) -> int:
+    if _count(value) == 0:
+        raise ValueError("0 is no number of replications")
+    return _count(value)
+
+
+def _table(made: Callable[..., Any], checks: Mapping[str, Check]) -> Check:
+    """Tables of which an object is made; those whose keys end with ``?`` may be left out."""
+
+    def checked(data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise ValueError(f"{_shown(data)} is no table")  # noqa: TRY004 - a value of a file
+        values = {}
+        for key, check in checks.items():
+            name = key.removesuffix("?")
+            if name in data:
+                values[name] = _at(name, check, data[name])
+            elif name == key:
+                raise ValueError(f"{name}: is missing")
+        return made(**values)
+
+    return checked
+
+
+_FACTOR = {"name": _name, "label": _text, "kind": _kind, "unit": _or_null(_text), "levels": _some(_level, 1)}
+_METRIC = {"name": _name, "label": _text, "censored?": _switch}
+_STUDY: Mapping[str, Check] = {
+    "title": _text,
+    "confidence": _probability,
+    "replications": _times,
+    "runs": _count,
+    "cells": _count,
+    "factors": _some(_table(StoredFactor, _FACTOR)),
+    "metrics": _some(_table(StoredMetric, _METRIC)),
+    "live?": _switch,
+}
 
 
 def check_table(name: str, table: pl.DataFrame) -> None:

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from anabranch.scenario.demand import Demand
 from documents import ROOT
 
 from anabranch import Scenario, _core
+from anabranch.censored import STATISTICS
 from anabranch.models import MODELS
 from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric
-from anabranch.scenario.demand import Demand
-from anabranch.scenario.event import Event
 from anabranch.scenario.routing import Routing
+from anabranch.scenario.tables import Event
 from anabranch.scenario.variate import DISTRIBUTIONS
-from anabranch.study.model import STATISTICS
 from anabranch.topology.generators import GENERATORS
 from anabranch.topology.readers import READERS
 from anabranch_publications.papers import PAPERS

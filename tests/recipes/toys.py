@@ -39,8 +39,7 @@ class Toy:
 TRANSPORT = "crates/transport/src"
 ROUTING = "crates/routing/src"
 ENGINE = "crates/engine/src"
-CORE_SCENARIO = "crates/scenario/src"
-SCENARIO = "python/anabranch/scenario"
+SCENARIO = "crates/scenario/src"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
         most_files=3,
@@ -164,9 +163,9 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
 """,
     ),
     "a property of a link": Toy(
-        most_files=6,
+        most_files=5,
         insertions={
-            f"{CORE_SCENARIO}/network/links.rs": [
+            f"{SCENARIO}/network/links.rs": [
                 (
                     "        jitter: Option<Jitter>;\n",
                     "        /// Bytes that the link adds to each packet.\n"
@@ -174,18 +173,10 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
                 ),
                 ("use anabranch_units::{", "Bytes, "),
             ],
-            f"{CORE_SCENARIO}/setup/lay.rs": [
+            f"{SCENARIO}/setup/lay.rs": [
                 (
                     "            weight: self.weight(settings, wire),\n",
                     "            overhead: said.overhead.unwrap_or_default(),\n",
-                ),
-            ],
-            f"{SCENARIO}/network.py": [
-                ("from anabranch.scenario.quantity import (\n", "    ByteCount,\n"),
-                (
-                    '    """Random, and added to the delay of each packet; packets stay in order."""\n',
-                    "    overhead: ByteCount | None = None\n"
-                    '    """Bytes that the link adds to each packet."""\n',
                 ),
             ],
             "python/anabranch/setup/model.py": [
@@ -259,9 +250,9 @@ assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
 """,
     ),
     "a traffic pattern": Toy(
-        most_files=3,
+        most_files=2,
         insertions={
-            f"{CORE_SCENARIO}/traffic/mod.rs": [
+            f"{SCENARIO}/traffic/mod.rs": [
                 (
                     '        "in-order" => InOrder,\n',
                     '        /// The first to the last and so on.\n        "crossed" => Crossed,\n',
@@ -269,7 +260,7 @@ assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
                 ("        Pairs::All | Pairs::InOrder", " | Pairs::Crossed"),
                 ("the first to the first and\n        /// so on; ", "`crossed`: the first to the last; "),
             ],
-            f"{CORE_SCENARIO}/setup/pairs.rs": [
+            f"{SCENARIO}/setup/pairs.rs": [
                 ("            Pairs::All | Pairs::InOrder", " | Pairs::Crossed"),
                 (
                     "            senders.iter().copied().zip(receivers.iter().copied()).collect()\n        }",
@@ -277,10 +268,6 @@ assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
                     "            senders.iter().copied().zip(receivers.iter().rev().copied()).collect()\n"
                     "        }",
                 ),
-            ],
-            f"{SCENARIO}/traffic.py": [
-                ('"in-order", "permutation", "neighbours"', ', "crossed"'),
-                ("the first to the first and\n    so on; ", "``crossed``: the first to the last; "),
             ],
         },
         run="""

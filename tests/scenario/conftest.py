@@ -1,18 +1,11 @@
 """What the tests of scenarios share."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from anabranch import Scenario
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from both_readers import both_readers
-
-__all__ = ["both_readers"]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -73,26 +73,10 @@ CHOICES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        '[routing]\nspread = "packet"\n[run]',
-        'routing.spread: is now called load_balancing; write load_balancing = "packet"',
-    ),
-    (
-        "[run]",
-        '[routing]\nspread = "flowlet"\nflowlet_gap = "5 ms"\n[run]',
-        'routing.spread: is now called load_balancing; write load_balancing = { algorithm = "flowlet", '
-        'gap = "5 ms" }',
-    ),
-    (
-        "[run]",
-        '[routing]\nscheme = "hybrid-hop"\nk = 3\n[routing.robust]\nsingle_percent = 40.0\n[run]',
-        'routing.k: stands with its algorithm; write scheme = { algorithm = "hybrid-hop", k = 3, '
-        "single_percent = 40.0 }",
-    ),
-    (
-        "[run]",
-        '[routing]\nscheme = "robust-optimal"\n[routing.robust]\nlevel = 0.8\ntime_limit = "9 s"\n[run]',
-        'routing.robust: stands with its algorithm; write scheme = { algorithm = "robust-optimal", '
-        'level = 0.8, time_limit = "9 s" }',
+        '[routing]\nscheme = "hybrid-hop"\nk = 3\n[run]',
+        "routing.k: is a parameter of k-shortest, near-shortest, disjoint, tcpbp, tcpbp-exact, semper, "
+        "robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme), and stands with it: "
+        'write scheme = { algorithm = "hybrid-hop", k = ... }',
     ),
     (
         "[run]",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
@@ -148,7 +147,7 @@ def test_a_table_takes_an_object_as_it_is_and_refuses_one_of_another_kind() -> N
     codel = Codel(ecn=True)
     assert LinkSettings(queue=codel).queue is codel
     for wrong in (GilbertElliott(to_bad=0.1, to_good=0.5), TcpbpScheme()):
-        with pytest.raises((ValidationError, ScenarioError), match=r"is a (loss|scheme), for "):
+        with pytest.raises(ScenarioError, match=r"is a (loss|scheme), for "):
             LinkSettings(queue=wrong)  # type: ignore[arg-type]
 
 
@@ -169,7 +168,7 @@ def test_plain_data_say_what_was_given_or_all() -> None:
     }
     # What has no value is left out, as TOML has none.
     assert scenario.data()["routing"]["scheme"] == {"algorithm": "semper", "shares": "equal"}
-    short = scenario.model_dump(mode="json", exclude_unset=True)
+    short = scenario.data(given_only=True)
     assert short["network"]["links"]["queue"] == {"algorithm": "codel", "ecn": True}
     built = scenario.replace({"network.links.queue": Codel(ecn=True)})
     assert built == scenario

@@ -100,12 +100,6 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[[traffic]]",
-        'loss = { model = "gilbert-elliott", to_bad = 0.1, to_good = 0.5 }\n[[traffic]]',
-        'network.links.loss: names its model by algorithm now; write loss = { algorithm = "gilbert-elliott", '
-        "to_bad = 0.1, to_good = 0.5 }",
-    ),
-    (
-        "[[traffic]]",
         'loss = { algorithm = "gilbert-elliott", to_bad = 0.1, to_good = 0.0 }\n[[traffic]]',
         "network.links.loss: every packet would be lost; a link that carries nothing is an event with state "
         '= "down"',
@@ -214,9 +208,9 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        '[transport.newreno]\ncongestion_control = "cubic"\nbeta = 0.5\nhystart = false\n[run]',
-        "transport.newreno.beta: stands with its algorithm; write congestion_control = "
-        '{ algorithm = "cubic", beta = 0.5, hystart = false }',
+        '[transport.newreno]\ncongestion_control = "cubic"\nbeta = 0.5\n[run]',
+        "transport.newreno.beta: is a parameter of cubic, bbr3 and linux-cubic (congestion_control), and "
+        'stands with it: write congestion_control = { algorithm = "cubic", beta = ... }',
     ),
     (
         "[run]",
@@ -281,8 +275,8 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         "[transport.tcp-ncr]\nthreshold = 5\n[run]",
-        "transport.tcp-ncr.threshold: stands with its algorithm; write loss_detection = "
-        '{ algorithm = "dupack", threshold = 5 }',
+        "transport.tcp-ncr.threshold: is a parameter of dupack (loss_detection), and stands with it: write "
+        'loss_detection = { algorithm = "dupack", threshold = ... }',
     ),
     (
         "[run]",
@@ -495,7 +489,7 @@ def test_a_number_of_thousands_of_digits_is_refused(line: str) -> None:
     text = BASE.replace('duration = "1 s"', line if "duration" in line else f'duration = "1 s"\n{line}')
     with pytest.raises(ScenarioError) as caught:
         Scenario.loads(text.replace("HUGE", "0x" + "f" * 5000), origin="x.toml")
-    assert "20000 bits" in str(caught.value) or "no such key" in str(caught.value)
+    assert "5000 digits" in str(caught.value) or "no such key" in str(caught.value)
 
 
 def test_a_file_full_of_mistakes_is_answered_briefly() -> None:
@@ -520,12 +514,12 @@ def test_all_mistakes_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"[network\n", r"line 1, column 9: not valid TOML: expected ']' at the end of a table declaration"),
-        (b"a = 1\na = 2\n", r"line 2, column 6: not valid TOML: cannot overwrite a value"),
+        (b"[network\n", r"line 1, column 9: not valid TOML: unclosed table, expected `\]`"),
+        (b"a = 1\na = 2\n", r"line 2, column 1: not valid TOML: duplicate key"),
         (b"a = \xff\n", r"line 1: not UTF-8 text \(byte 0xff\)"),
         (b"a = 1\n\n\xc3(\n", r"line 3: not UTF-8 text \(byte 0xc3\)"),
-        (b"a = " + b"[" * 100_000, r"not valid TOML: nested too deeply"),
-        (b"a = " + b"1" * 10_000, r"not valid TOML: .*"),
+        (b"a = " + b"[" * 100_000, r"a dotted key, or tables inside .*"),
+        (b"title = " + b"1" * 10_000, r"title: a number of 10000 digits is not text; .*"),
         (b"", r"network: is missing \(.*\)"),
     ],
 )

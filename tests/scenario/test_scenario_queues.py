@@ -119,31 +119,7 @@ def test_every_discipline_runs_by_name_and_with_its_parameters(name: str) -> Non
             'queue = { algorithm = "red", min_threshold = "9 packets", max_threshold = "9 packets" }',
             "network.links.queue.max_threshold: is 9; it must be above min_threshold",
         ),
-        # As it was written before.
-        (
-            'queue = { packets = "10 packets", bytes = "3 kB" }',
-            'queue: several bounds are a list now; write queue = ["10 packets", "3 kB"]',
-        ),
-        (
-            'queue = "30 packets"\nmark_at = "5 packets"',
-            'mark_at: belongs to the queue now; write queue = { algorithm = "threshold", '
-            'limit = "30 packets", mark_at = "5 packets" }',
-        ),
-        ("codel = true", 'codel: is a queue discipline now; write queue = { algorithm = "codel" }'),
-        (
-            'queue = "unlimited"\ncodel = { target = "3 ms", ecn = true }',
-            'write queue = { algorithm = "codel", limit = "unlimited", target = "3 ms", ecn = true }',
-        ),
-        ("codel = false", "codel: is a queue discipline now; write no codel at all"),
     ],
 )
 def test_mistakes_are_told_with_their_remedy(settings: str, message: str) -> None:
     assert message in refused(settings)
-
-
-def test_a_line_that_a_message_prints_can_be_written() -> None:
-    old = 'queue = { packets = "10 packets", bytes = "3 kB" }\nmark_at = "5 packets"'
-    new = refused(old).split("write ", 1)[1]
-    room, discipline = queue_of(new)
-    assert room == {"packets": 10, "bytes": 3_000}
-    assert discipline == {"algorithm": "threshold", "mark_at": 5}

@@ -181,23 +181,9 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (
         ABILENE,
         "[controller]\n",
-        "[controller]\nwindow = 4\n",
-        'controller.estimator: stands with its algorithm; write application = { algorithm = "tcpbp", '
-        'estimator = { algorithm = "sma", window = 4 } }',
-    ),
-    (
-        ABILENE,
-        "[controller]\n",
-        '[controller]\napplication = "tcpbp"\nestimator = "ewma"\nweight = 0.3\nthreshold = 0.1\n',
-        'controller.threshold: stands with its algorithm; write application = { algorithm = "tcpbp", '
-        'threshold = 0.1, estimator = { algorithm = "ewma", weight = 0.3 } }',
-    ),
-    (
-        ABILENE,
-        "[controller]\n",
         '[controller]\napplication = "sdn-paced"\ngamma = 2.0\n',
-        'controller.gamma: stands with its algorithm; write application = { algorithm = "sdn-paced", '
-        "gamma = 2.0 }",
+        "controller.gamma: is a parameter of sdn-paced (application), and stands with it: write "
+        'application = { algorithm = "sdn-paced", gamma = ... }',
     ),
     (
         NEIGHBOURS,

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from anabranch import Metric, Study
-from anabranch.censored import statistic
+from anabranch.censored import STATISTICS, statistic
 from anabranch.study.check import design
 from anabranch.study.metrics import values
-from anabranch.study.model import STATISTICS
 
 TABLES = {
     "flows": {

@@ -213,7 +213,7 @@ def test_what_is_wrong_with_the_scenario_itself(write: Write) -> None:
     (line,) = messages(write(scenario=SCENARIO.replace('"left1"', '"lefft1"')))
     assert line.startswith('study.toml: scenario.traffic[0].from[0]: no node "lefft1" in dumbbell')
     (line,) = messages(write(scenario="[network"))
-    assert line.startswith("study.toml: scenario: two.toml: not valid TOML")
+    assert line.startswith("study.toml: scenario: two.toml: line 1, column 9: not valid TOML")
     (line,) = messages(write(STUDY.replace("two.toml", "three.toml")))
     assert "three.toml: cannot be read: No such file or directory" in line
     (line,) = messages(write(scenario=SCENARIO + '[[capture]]\nfile = "x.pcapng"\nhost = "left1"\n'))

@@ -75,6 +75,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(estimate::tcpbp_beats, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<scenario::Document>()?;
+    module.add_class::<scenario::Other>()?;
+    module.add_function(wrap_pyfunction!(scenario::scenario_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::check_table, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::check_choice, module)?)?;
     module.add_class::<network::Network>()?;
     module.add_function(wrap_pyfunction!(world::plain_network, module)?)?;
     module.add_class::<resolved::Resolved>()?;

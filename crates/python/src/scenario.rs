@@ -5,10 +5,13 @@ use crate::network::Network;
 use crate::resolved::Resolved;
 use crate::world::{AskedCode, AskedFiles, Failure, Topology};
 use anabranch_scenario as scenario;
+use anabranch_scenario::described::{self, check, described};
 use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
 use anabranch_scenario::setup::{World, resolve};
+use anabranch_scenario::toml_text::{extent_of, line_and_column, parse as parse_toml};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
@@ -26,11 +29,12 @@ pub struct Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// `data` are plain data as a TOML parser returns them.
+    /// `data` are plain data as a TOML parser returns them; with `called`, as keywords in Python, and what is in them.
     #[new]
-    fn new(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (data, called=false))]
+    fn new(data: &Bound<'_, PyAny>, called: bool) -> PyResult<Self> {
         let root = plain(data)?;
-        let mut problems = Problems::default();
+        let mut problems = noting(called);
         let scenario = scenario::Scenario::read(&root, &Place::Top, &mut problems);
         Ok(Self { scenario, problems: told(problems.into_told()) })
     }
@@ -84,6 +88,111 @@ pub(crate) fn told(problems: Vec<Problem>) -> Vec<Told> {
 /// Tables and lists inside each other at most: a scenario needs ten, and data that hold themselves have no end.
 const DEEPEST: usize = 100;
 
+/// A TOML text as plain data, with the place of each value in it.
+#[pyclass(frozen, module = "anabranch._core")]
+pub struct Document {
+    text: String,
+    root: Node,
+}
+
+#[pymethods]
+impl Document {
+    /// Raises ValueError with everything that is wrong with the syntax, a message for each line.
+    #[new]
+    fn new(text: String) -> PyResult<Self> {
+        match parse_toml(&text) {
+            Ok(root) => Ok(Self { text, root }),
+            Err(problems) => {
+                let messages: Vec<_> = problems.into_iter().map(|problem| problem.message).collect();
+                Err(PyValueError::new_err(messages))
+            }
+        }
+    }
+
+    /// The plain data: dicts, lists and single values.
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        value(py, &self.root)
+    }
+
+    /// Line and column of a place such as `traffic[0].from`, or of the table around it where nothing stands there.
+    fn position(&self, place: &str) -> (usize, usize) {
+        line_and_column(&self.text, extent_of(&self.root, place).start)
+    }
+}
+
+/// What no field takes, such as a date, as a message shows it.
+#[pyclass(frozen, module = "anabranch._core")]
+pub struct Other {
+    text: String,
+    huge: bool,
+}
+
+#[pymethods]
+impl Other {
+    /// `huge` is a whole number of more digits than any field takes.
+    #[new]
+    #[pyo3(signature = (text, huge=false))]
+    const fn new(text: String, huge: bool) -> Self {
+        Self { text, huge }
+    }
+
+    fn __str__(&self) -> &str {
+        &self.text
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String, bool))> {
+        Ok((slf.getattr("__class__")?.unbind(), (slf.get().text.clone(), slf.get().huge)))
+    }
+}
+
+/// A value as Python has it.
+fn value<'py>(py: Python<'py>, of: &Node) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match &of.value {
+        Value::Switch(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Integer(value) => value.into_pyobject(py)?.into_any(),
+        Value::Float(value) => value.into_pyobject(py)?.into_any(),
+        Value::Text(text) => text.into_pyobject(py)?.into_any(),
+        Value::Huge(text) => Bound::new(py, Other::new(text.clone(), true))?.into_any(),
+        Value::Other(text) => Bound::new(py, Other::new(text.clone(), false))?.into_any(),
+        Value::List(entries) => {
+            let entries = entries.iter().map(|entry| value(py, entry)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, entries)?.into_any()
+        }
+        Value::Table(entries) => {
+            let table = PyDict::new(py);
+            for (key, entry) in entries {
+                table.set_item(key, value(py, entry)?)?;
+            }
+            table.into_any()
+        }
+    })
+}
+
+/// Every table of a scenario as JSON: a list with the name, the text and the fields of each.
+#[pyfunction]
+pub fn scenario_tables() -> PyResult<String> {
+    serde_json::to_string(&described()).map_err(value_error)
+}
+
+/// What is wrong with a table of a scenario that stands alone: places and messages.
+///
+/// `name` is that of its class, with the quantity in brackets for a distribution. Raises ValueError if there is none.
+#[pyfunction]
+pub fn check_table(name: &str, data: &Bound<'_, PyAny>, called: bool) -> PyResult<Vec<Told>> {
+    let problems = check(name, &node(data, 0)?, noting(called));
+    problems.map(told).ok_or_else(|| value_error(format!("no table {name}")))
+}
+
+fn noting(called: bool) -> Problems {
+    if called { Problems::of_call() } else { Problems::default() }
+}
+
+/// What is wrong with the choice of an algorithm: places and messages.
+#[pyfunction]
+pub fn check_choice(kind: &str, data: &Bound<'_, PyAny>) -> PyResult<Vec<Told>> {
+    Ok(told(described::check_choice(kind, &node(data, 0)?)))
+}
+
 /// Python's plain data.
 fn node(data: &Bound<'_, PyAny>, depth: usize) -> PyResult<Node> {
     if depth > DEEPEST {
@@ -109,6 +218,9 @@ fn node(data: &Bound<'_, PyAny>, depth: usize) -> PyResult<Node> {
         Value::Table(given.map(entry).collect::<PyResult<_>>()?)
     } else if let Ok(entries) = data.cast::<PyList>() {
         Value::List(entries.iter().map(|entry| node(&entry, depth + 1)).collect::<PyResult<_>>()?)
+    } else if let Ok(other) = data.cast_exact::<Other>() {
+        let Other { text, huge } = other.get();
+        if *huge { Value::Huge(text.clone()) } else { Value::Other(text.clone()) }
     } else {
         Value::Other(data.str()?.to_string())
     };

@@ -2,7 +2,7 @@
 
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Packets, Quantity, QuantityForm, Read, Within, purpose};
+use crate::read::{Form, Packets, Quantity, QuantityForm, Read, Within, entries, purpose};
 use crate::words::{all_quoted, listed, quoted, unknown_choice, unknown_key};
 use anabranch_units::declaration::{Algorithm, Bounds, Kind, Parameter, Plain, Registry};
 use anabranch_units::{Bytes, Rate, Span};
@@ -76,14 +76,22 @@ impl Read for OwnAlgorithm {
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let python = String::read(node.get(PYTHON)?, &at.key(PYTHON), problems);
+        entries("Own", node, at, problems)?;
+        let Some(python) = node.get(PYTHON) else {
+            problems.add(&at.key(PYTHON), "is missing (module and class: \"my_module:Vegas\")");
+            return None;
+        };
+        let python = String::read(python, &at.key(PYTHON), problems);
         let before = problems.count();
         let others = || node.table().unwrap_or_default().iter().filter(|(key, _)| key != PYTHON);
         for (key, value) in others() {
-            if matches!(value.value, Value::List(_) | Value::Table(_) | Value::Other(_)) {
-                let message =
-                    format!("{} is no parameter of a class; write true, a number or text", value.shown());
-                problems.add(&at.key(key), message);
+            let holds = match &value.value {
+                Value::Float(number) => number.is_finite(),
+                other => !matches!(other, Value::List(_) | Value::Table(_) | Value::Other(_)),
+            };
+            if !holds {
+                let message = "is neither text, a number that can be used, true nor false";
+                problems.add(&at.key(key), format!("{} {message}", value.shown()));
             }
         }
         let parameters = others().cloned().collect();
@@ -185,6 +193,22 @@ fn no_such_name(named: &Node, names: &[&str]) -> String {
     let noun = kind.replace('_', " ");
     let listed = all_quoted(names.iter().copied());
     format!("{} is {article} {noun}, for {field}; here there are {listed}", named.shown())
+}
+
+/// What to say about a key of a table that is a parameter of an algorithm which a field of the table chooses: it stands
+/// with the algorithm. `fields` are the keys of these fields with their registries.
+pub(crate) fn stands_elsewhere(key: &str, node: &Node, fields: &[(&str, &str)]) -> Option<String> {
+    fields.iter().find_map(|(field, kind)| {
+        let has = |algorithm: &&Algorithm| {
+            algorithm.parameters.iter().any(|entry| entry.name == key && is_in_table(kind, entry))
+        };
+        let owners: Vec<_> = registry(kind).algorithms.iter().filter(has).map(|owner| owner.name).collect();
+        let given = node.get(field).map(|chosen| chosen.get("algorithm").unwrap_or(chosen));
+        let chosen = given.and_then(Node::text).filter(|name| owners.contains(name));
+        let name = chosen.or_else(|| owners.first().copied())?;
+        let written = format!("{field} = {{ algorithm = {}, {key} = ... }}", quoted(name));
+        Some(format!("is a parameter of {} ({kind}), and stands with it: write {written}", listed(&owners)))
+    })
 }
 
 /// Whether users write a parameter; some are filled in by the program.

@@ -4,7 +4,7 @@ use crate::algorithm::Chosen;
 use crate::network::LinkSettings;
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, Reading, read_some};
+use crate::read::{Form, Read, Reading, Usual, read_some, some_of};
 use crate::routing::ChosenMetric;
 use crate::variate::Drawn;
 use crate::words::quoted;
@@ -47,6 +47,12 @@ crate::table! {
     }
 }
 
+impl Usual for FlowTable {
+    fn usual(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+}
+
 impl Default for FlowTable {
     fn default() -> Self {
         Self { size: None, when_full: WhenFull::Refuse, idle_timeout: None, hard_timeout: None }
@@ -64,6 +70,12 @@ crate::table! {
 /// What a controller does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Application(pub Chosen);
+
+impl Usual for Application {
+    fn usual(&self) -> serde_json::Value {
+        self.0.name().into()
+    }
+}
 
 impl Read for Application {
     fn form() -> Form {
@@ -84,9 +96,18 @@ pub enum Switches {
     Several(Vec<String>),
 }
 
+impl Usual for Switches {
+    fn usual(&self) -> serde_json::Value {
+        match self {
+            Self::All => "*".into(),
+            Self::Several(names) => names.usual(),
+        }
+    }
+}
+
 impl Read for Switches {
     fn form() -> Form {
-        Form::OneOf(vec![Form::Choice(vec!["*"]), Vec::<String>::form()])
+        Form::OneOf(vec![Form::Choice(vec!["*"]), some_of::<String>()])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

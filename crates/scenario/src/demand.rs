@@ -17,7 +17,7 @@ pub enum Hose {
 
 impl Read for Hose {
     fn form() -> Form {
-        Form::OneOf(vec![Rate::form(), Form::Free])
+        Form::OneOf(vec![Rate::form(), Form::Named(Box::new(Rate::form()), 1)])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

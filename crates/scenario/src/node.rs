@@ -40,6 +40,25 @@ impl From<Value> for Node {
 }
 
 impl Node {
+    /// Plain data of JSON, null as an empty text.
+    #[must_use]
+    pub fn from_json(data: &serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        Self::from(match data {
+            Json::Null => Value::Text(String::new()),
+            Json::Bool(value) => Value::Switch(*value),
+            Json::Number(number) => match number.as_i64() {
+                Some(value) => Value::Integer(value.into()),
+                None => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Value::Text(text.clone()),
+            Json::Array(entries) => Value::List(entries.iter().map(Self::from_json).collect()),
+            Json::Object(entries) => Value::Table(
+                entries.iter().map(|(key, value)| (key.clone(), Self::from_json(value))).collect(),
+            ),
+        })
+    }
+
     /// The value of a key, if this is a table that has it.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
@@ -66,6 +85,12 @@ impl Node {
             Value::Float(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// Whether this is a table of a class that does not belong here, as another language has them.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        matches!(&self.value, Value::Other(shown) if shown.starts_with("a table "))
     }
 
     /// Whether this is a table with this key.

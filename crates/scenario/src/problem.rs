@@ -38,9 +38,22 @@ impl fmt::Display for Problem {
 pub struct Problems {
     noted: Vec<Problem>,
     known: BTreeSet<Problem>,
+    of_call: bool,
 }
 
 impl Problems {
+    /// Those of tables that are called in another language: fields go by their names as attributes, too.
+    #[must_use]
+    pub fn of_call() -> Self {
+        Self { of_call: true, ..Self::default() }
+    }
+
+    /// Whether tables are called in another language.
+    #[must_use]
+    pub const fn is_of_call(&self) -> bool {
+        self.of_call
+    }
+
     /// Notes a mistake.
     pub fn add(&mut self, at: &Place<'_>, message: impl Into<String>) {
         let problem = Problem { place: at.to_string(), message: message.into() };

@@ -6,7 +6,7 @@ use crate::network::names_file;
 use crate::node::Node;
 use crate::node::Value;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Quantity, Read, Reading, read_some};
+use crate::read::{Form, Quantity, Read, Reading, Usual, read_some, some_of};
 use crate::words::{all_quoted, quoted, unknown_choice};
 use anabranch_engine::routing::{ChosenScheme, Metric};
 use anabranch_units::Span;
@@ -30,6 +30,12 @@ impl Scheme {
     #[must_use]
     pub fn declaration(&self) -> Option<&'static Algorithm> {
         declared("scheme", self.0.name()?)
+    }
+}
+
+impl Usual for Scheme {
+    fn usual(&self) -> serde_json::Value {
+        self.0.name().into()
     }
 }
 
@@ -276,6 +282,15 @@ pub enum Reaction {
     After(Span),
 }
 
+impl Usual for Reaction {
+    fn usual(&self) -> serde_json::Value {
+        match self {
+            Self::Never => "never".into(),
+            Self::After(span) => span.usual(),
+        }
+    }
+}
+
 impl Read for Reaction {
     fn form() -> Form {
         Form::OneOf(vec![Span::form(), Form::Choice(vec!["never"])])
@@ -295,7 +310,7 @@ pub struct PathNodes(pub Vec<String>);
 
 impl Read for PathNodes {
     fn form() -> Form {
-        Vec::<String>::form()
+        Form::List(Box::new(Form::Text), 2, None)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -330,7 +345,7 @@ pub enum GivenPaths {
 
 impl Read for GivenPaths {
     fn form() -> Form {
-        Form::OneOf(vec![Form::Text, Vec::<GivenPath>::form()])
+        Form::OneOf(vec![Form::Text, some_of::<GivenPath>()])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

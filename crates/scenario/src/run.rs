@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read};
+use crate::read::{Form, Read, Usual};
 use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{Bytes, Span};
 
@@ -23,6 +23,15 @@ pub enum FlowNames {
     All,
     /// These.
     Several(Vec<String>),
+}
+
+impl Usual for FlowNames {
+    fn usual(&self) -> serde_json::Value {
+        match self {
+            Self::All => "*".into(),
+            Self::Several(names) => names.usual(),
+        }
+    }
 }
 
 impl Read for FlowNames {

@@ -5,7 +5,7 @@ use crate::event::{Event, Profile};
 use crate::network::Network;
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, entries, read_some};
+use crate::read::{Form, Read, Usual, entries, read_some, some_of};
 use crate::routing::Routing;
 use crate::run::{Capture, Run};
 use crate::traffic::Traffic;
@@ -17,7 +17,7 @@ pub struct AllTraffic(pub Vec<Traffic>);
 
 impl Read for AllTraffic {
     fn form() -> Form {
-        Vec::<Traffic>::form()
+        some_of::<Traffic>()
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -29,13 +29,19 @@ impl Read for AllTraffic {
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Transports(pub Vec<(String, Transport)>);
 
+impl Usual for Transports {
+    fn usual(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+}
+
 impl Read for Transports {
     fn form() -> Form {
-        Form::Free
+        Form::Named(Box::new(Transport::form()), 0)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let entries = entries(node, at, problems)?;
+        let entries = entries("a dictionary", node, at, problems)?;
         let read: Vec<_> = entries
             .iter()
             .map(|(name, table)| Some((name.clone(), Transport::read(table, &at.key(name), problems)?)))
@@ -48,9 +54,15 @@ impl Read for Transports {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Title(pub String);
 
+impl Usual for Title {
+    fn usual(&self) -> serde_json::Value {
+        self.0.clone().into()
+    }
+}
+
 impl Read for Title {
     fn form() -> Form {
-        Form::Text
+        Form::AnyText
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

@@ -34,9 +34,7 @@ pub fn parse(text: &str) -> Result<Node, Vec<Problem>> {
     let extent = table.span();
     let node = Node { extent, value: of_table(table.into_inner()) };
     if depth(&node) > MOST_STEPS {
-        return Err(vec![refused(format!(
-            "a dotted key has more than {MOST_STEPS} parts, so it is not a scenario's"
-        ))]);
+        return Err(vec![refused(too_deep())]);
     }
     if count(&node) > MOST_VALUES {
         let most = thousands(MOST_VALUES as u64);
@@ -54,6 +52,12 @@ pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (line, before.rsplit('\n').next().unwrap_or_default().chars().count() + 1)
 }
 
+fn too_deep() -> String {
+    format!(
+        "a dotted key, or tables inside of each other, have more than {MOST_STEPS} parts, so it is not a scenario"
+    )
+}
+
 const fn refused(message: String) -> Problem {
     Problem { place: String::new(), message }
 }
@@ -62,8 +66,8 @@ const fn refused(message: String) -> Problem {
 fn explained(message: &str, extent: Range<usize>, text: &str) -> (usize, Problem) {
     let (line, column) = line_and_column(text, extent.start);
     let message = message.strip_suffix(", expected literal string").unwrap_or(message);
-    if message.contains("recurse") {
-        return (line, refused("not valid TOML: nested too deeply".into()));
+    if message.contains("recurs") {
+        return (line, refused(too_deep()));
     }
     let written = text.lines().nth(line - 1).unwrap_or_default();
     let is_open =

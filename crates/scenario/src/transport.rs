@@ -1,11 +1,11 @@
 //! How end hosts send: a preset, and what is changed in it.
 
-use crate::algorithm::{Chosen, is_written, read_parameter, registry};
+use crate::algorithm::{Chosen, is_written, read_parameter, registry, stands_elsewhere};
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, entries};
+use crate::read::{Field, Form, Read, TableForm, entries};
 use crate::words::unknown_key;
-use anabranch_units::declaration::{Kind, Parameter};
+use anabranch_units::declaration::{Algorithm, Kind, Parameter};
 
 /// What is changed in a transport: the parameters of its protocol, which the registry declares, in base units.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -20,7 +20,7 @@ pub struct Transport {
 
 /// Every field of every protocol, each once.
 fn fields() -> Vec<&'static Parameter> {
-    let mut fields: Vec<&Parameter> = Vec::new();
+    let mut fields: Vec<&'static Parameter> = Vec::new();
     for parameter in registry("protocol").algorithms.iter().flat_map(|protocol| &protocol.parameters) {
         if is_written(parameter) && fields.iter().all(|known| known.name != parameter.name) {
             fields.push(parameter);
@@ -29,13 +29,69 @@ fn fields() -> Vec<&'static Parameter> {
     fields
 }
 
+/// What a transport is, for other languages.
+const FORM: TableForm = TableForm {
+    name: "Transport",
+    of: None,
+    text: &[
+        " A transport: a preset, and what is changed in it.",
+        "",
+        " The preset decides the protocol, and with it which fields there are. In TCP, loss detection, congestion",
+        " control and pacing are chosen by name, each on its own, or by a table of the name and its parameters:",
+        " `{ algorithm = \"cubic\", beta = 0.8 }`. A subflow of Multipath TCP has all of these; the connection has a",
+        " path manager and a scheduler, too.",
+    ],
+    tag: None,
+    parts: &[],
+    fields: described,
+};
+
+/// What a field does: its protocols, where TCP has it not, its text, and what its choices mean.
+fn meaning(parameter: &Parameter) -> String {
+    let protocols = &registry("protocol").algorithms;
+    let has = |protocol: &&Algorithm| protocol.parameters.iter().any(|entry| entry.name == parameter.name);
+    let having: Vec<_> = protocols.iter().filter(has).map(|protocol| protocol.name).collect();
+    let choices: Vec<_> = parameter
+        .choices
+        .iter()
+        .map(|choice| format!("`{}`: {}", choice.name, choice.text.trim_end_matches('.')))
+        .collect();
+    let choices = if choices.is_empty() { String::new() } else { format!(" {}.", choices.join("; ")) };
+    let text = format!("{}{choices}", parameter.text);
+    if having.contains(&"tcp") {
+        return text;
+    }
+    let named: Vec<_> = having.iter().map(|name| format!("`{name}`")).collect();
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string()).unwrap_or_default();
+    format!("{}: {first}{}", named.join(", "), letters.as_str())
+}
+
+fn described() -> Vec<Field> {
+    let field = |parameter: &'static Parameter| Field {
+        key: parameter.name,
+        name: parameter.name,
+        text: meaning(parameter),
+        form: Form::Optional(Box::new(Form::Declared(parameter))),
+        default: Some(serde_json::Value::Null),
+    };
+    let preset = Field {
+        key: "preset",
+        name: "preset",
+        text: "Where it starts from; left out, the preset of the table's own name.".into(),
+        form: Form::Optional(Box::new(Form::Text)),
+        default: Some(serde_json::Value::Null),
+    };
+    fields().into_iter().map(field).chain([preset]).collect()
+}
+
 impl Read for Transport {
     fn form() -> Form {
-        Form::Free
+        Form::Table(FORM)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let entries = entries(node, at, problems)?;
+        let entries = entries("Transport", node, at, problems)?;
         let before = problems.count();
         let mut transport = Self::default();
         let fields = fields();
@@ -55,7 +111,10 @@ impl Read for Transport {
         let known: Vec<_> = fields.iter().map(|field| field.name).chain(["preset"]).collect();
         for (key, _) in entries {
             if !known.contains(&key.as_str()) {
-                problems.add(&at.key(key), unknown_key(key, &known));
+                let choices: Vec<_> =
+                    fields.iter().filter_map(|field| Some((field.name, field.registry?))).collect();
+                let message = stands_elsewhere(key, node, &choices);
+                problems.add(&at.key(key), message.unwrap_or_else(|| unknown_key(key, &known)));
             }
         }
         (problems.count() == before).then_some(transport)

@@ -2,13 +2,16 @@
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Number, Quantity, Read, Reading, Table};
+use crate::read::{Form, Number, Quantity, Read, Reading, Table, Usual, Within, some_of};
 use crate::words::{all_quoted, quoted, unknown_choice};
 use anabranch_engine::variate::Variate;
-use anabranch_units::declaration::above;
+use anabranch_units::declaration::{above, at_least};
 
 /// What the draws of a variate are.
-pub trait Unit: Read + Copy + PartialOrd {
+pub trait Unit: Read + Usual + Copy + PartialOrd {
+    /// The name of its class.
+    const NAME: &'static str;
+
     /// In base units.
     fn base_units(self) -> u64;
 
@@ -16,7 +19,9 @@ pub trait Unit: Read + Copy + PartialOrd {
     fn written(self) -> String;
 }
 
-impl<Q: Quantity + Read> Unit for Q {
+impl<Q: Quantity + Read + Usual> Unit for Q {
+    const NAME: &'static str = Q::FORM.name;
+
     fn base_units(self) -> u64 {
         self.base()
     }
@@ -27,6 +32,8 @@ impl<Q: Quantity + Read> Unit for Q {
 }
 
 impl Unit for Number {
+    const NAME: &'static str = "Number";
+
     fn base_units(self) -> u64 {
         self.0
     }
@@ -42,7 +49,9 @@ crate::table! {
         /// The value.
         value: Q;
     }
-    tagged "distribution";
+    tagged
+        /// Always the same.
+        distribution is "constant";
 }
 crate::table! {
     /// Anything between two ends, all equally likely; the ends are given, or mean and standard deviation.
@@ -56,7 +65,9 @@ crate::table! {
         /// Standard deviation, with the mean.
         standard_deviation: Option<Q>;
     }
-    tagged "distribution";
+    tagged
+        /// Anything between two ends, all equally likely.
+        distribution is "uniform";
     together ends_or_moments;
 }
 crate::table! {
@@ -65,7 +76,9 @@ crate::table! {
         /// Mean, above zero.
         mean: Q;
     }
-    tagged "distribution";
+    tagged
+        /// Gaps of a Poisson process.
+        distribution is "exponential";
     together |read, table| not_zero("mean", read.mean, table);
 }
 crate::table! {
@@ -76,7 +89,9 @@ crate::table! {
         /// Standard deviation, likewise.
         standard_deviation: Q;
     }
-    tagged "distribution";
+    tagged
+        /// The normal distribution; what falls below zero counts as zero.
+        distribution is "gaussian";
 }
 crate::table! {
     /// Log-normal, by mean and standard deviation of the variate itself, not of its logarithm.
@@ -86,7 +101,9 @@ crate::table! {
         /// Standard deviation.
         standard_deviation: Q;
     }
-    tagged "distribution";
+    tagged
+        /// By mean and standard deviation of the variate itself, not of its logarithm.
+        distribution is "log-normal";
     together |read, table| not_zero("mean", read.mean, table);
 }
 crate::table! {
@@ -97,7 +114,9 @@ crate::table! {
         /// Tail index; at 1 and below the mean is infinite.
         shape: f64, above(0.0);
     }
-    tagged "distribution";
+    tagged
+        /// Pareto type I: many small values and a heavy tail.
+        distribution is "pareto";
     together |read, table| not_zero("scale", read.scale, table);
 }
 crate::table! {
@@ -108,7 +127,9 @@ crate::table! {
         /// How likely each is, relative to the others; left out, all are equally likely.
         weights: Vec<Weight> = Vec::new();
     }
-    tagged "distribution";
+    tagged
+        /// One of given values.
+        distribution is "empirical";
     together weights_fit;
 }
 
@@ -118,7 +139,7 @@ pub struct Values<Q>(Vec<Q>);
 
 impl<Q: Unit> Read for Values<Q> {
     fn form() -> Form {
-        Vec::<Q>::form()
+        some_of::<Q>()
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -132,7 +153,7 @@ pub struct Weight(f64);
 
 impl Read for Weight {
     fn form() -> Form {
-        Form::Real
+        f64::form_within(&at_least(0.0))
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -251,7 +272,8 @@ macro_rules! distributions {
         }
 
         impl<Q: Unit> Drawn<Q> {
-            fn forms() -> Vec<Form> {
+            /// What a quantity or a distribution is.
+            pub(crate) fn forms() -> Vec<Form> {
                 vec![Q::form(), $( Form::Table($variant::<Q>::FORM) ),+]
             }
         }
@@ -266,6 +288,13 @@ distributions! {
     "log-normal" => LogNormal,
     "pareto" => Pareto,
     "empirical" => Empirical
+}
+
+impl<Q: Unit> Usual for Drawn<Q> {
+    fn usual(&self) -> serde_json::Value {
+        // Nothing is drawn where nothing is said.
+        self.fixed().map_or(serde_json::Value::Null, |value| value.usual())
+    }
 }
 
 impl<Q: Unit> Read for Drawn<Q> {

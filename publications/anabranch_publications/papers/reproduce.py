@@ -19,7 +19,7 @@ from anabranch.folders import Addition, adding, write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
-from anabranch.scenario.messages import unknown_choice
+from anabranch.scenario.unknown import unknown_choice
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table

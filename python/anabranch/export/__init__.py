@@ -23,8 +23,8 @@ from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
 from anabranch.plan_paths import PlanPaths
 from anabranch.saved_plan import plan_data, plan_data_by_flow
-from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.unknown import unknown_choice
 from anabranch.setup import Needed, resolve
 
 __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported", "export"]

@@ -8,7 +8,7 @@ from typing import Final
 
 from anabranch.export.job import ExportJob
 from anabranch.export.layout import DeviceLayout
-from anabranch.scenario.network import long_run_loss
+from anabranch.scenario.loss import long_run_loss
 from anabranch.setup.model import LinkSetup
 
 _PS_PER_MS: Final = 1e9

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic_core import to_json
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
@@ -165,7 +164,7 @@ def _messages(setup: Setup, flow: FlowSetup, source: MessagesSource) -> Iterator
     """Times and sizes of a flow's messages, those that a simulated run draws."""
 
     def drawn(variate: Variate, purpose: str) -> Iterator[float]:
-        text, have = to_json(variate.core(), inf_nan_mode="constants").decode(), 0
+        text, have = json.dumps(variate.core()), 0
         while True:
             # Draws have no state: the first ones are drawn again, and not used.
             values = _core.draw(text, setup.seed, setup.replication, flow.name, purpose, have + _DRAWN)[have:]

@@ -9,8 +9,6 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic import PydanticUserError, TypeAdapter, ValidationError
-
 from anabranch._core import ControlledLinks, Orders
 from anabranch.own.balancer import LoadBalancer, PathChoice
 from anabranch.own.congestion import CongestionControl
@@ -19,7 +17,7 @@ from anabranch.own.failure import place_of_mistake, words_of
 from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
-from anabranch.scenario.messages import value_message
+from anabranch.own.value_message import value_message
 from anabranch.scenario.quantity import quoted
 from anabranch.suggest import nearest_remedy
 
@@ -311,6 +309,8 @@ def _types(cls: type, fields: Iterable[str]) -> dict[str, Any]:
 
 
 def _checked(cls: type, name: str, kind: Any, value: Any) -> Any:
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError  # noqa: PLC0415 - few have own code
+
     try:
         return TypeAdapter(kind).validate_python(value, strict=True)
     except ValidationError as error:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.folders import write_folder
-from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.unknown import unknown_choice
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FILES = ("mine.py", "mine.toml", "mine_study.toml")

@@ -14,7 +14,7 @@ from anabranch.own.routing import Pair, RoutingNetwork, RoutingScheme
 from anabranch.own.running import own_code_runs
 from anabranch.plan_paths import WeightedPath
 from anabranch.routing.planned import Planned, pairs_of, plan_of
-from anabranch.scenario.network import long_run_loss
+from anabranch.scenario.loss import long_run_loss
 from anabranch.setup.model import OwnScheme, PlannerSetup, Setup
 
 _PS_PER_S = 1e12

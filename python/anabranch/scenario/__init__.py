@@ -2,36 +2,35 @@
 
 from anabranch.scenario.algorithms.loss import GilbertElliott
 from anabranch.scenario.algorithms.queue import Codel, Fifo, FqCodel, Pie, Red, Threshold
-from anabranch.scenario.controller import Controller, ControlLink, FlowTable
-from anabranch.scenario.demand import Matrix
-from anabranch.scenario.event import Event
-from anabranch.scenario.limit import BandwidthDelay
-from anabranch.scenario.network import (
+from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
+from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.tables import (
+    BandwidthDelay,
+    Capture,
+    Constant,
+    Controller,
+    ControlLink,
     DistanceDelay,
+    Empirical,
+    Event,
+    Exponential,
+    FlowTable,
+    Gaussian,
     LinkOverride,
     LinkSettings,
+    LogNormal,
+    Matrix,
+    MessageApplication,
     Network,
     NewNode,
-)
-from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
-from anabranch.scenario.routing import Routing
-from anabranch.scenario.run import Capture, Run
-from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.traffic import (
-    MessageApplication,
+    Pareto,
     PingApplication,
     RateApplication,
+    Routing,
+    Run,
     Traffic,
+    Transport,
     UdpApplication,
-)
-from anabranch.scenario.transport import Transport
-from anabranch.scenario.variate import (
-    Constant,
-    Empirical,
-    Exponential,
-    Gaussian,
-    LogNormal,
-    Pareto,
     Uniform,
 )
 

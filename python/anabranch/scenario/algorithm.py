@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import BeforeValidator, ConfigDict, Field
+from typing import TYPE_CHECKING, Any
 
 from anabranch import _core
-from anabranch.scenario.quantity import HALF_CHARACTER, is_unicode, quoted, shown
 from anabranch.scenario.table import Table
 
 if TYPE_CHECKING:
@@ -25,22 +21,10 @@ BESIDE = {"scheme": "metric"}
 """By kind of algorithm the parameter that a scenario has beside the choice, not in its table."""
 
 
-def _single(value: object) -> object:
-    """Refuses what is no parameter of a class of the user's own."""
-    if isinstance(value, str) and not is_unicode(value):
-        raise ValueError(f"{quoted(value)} {HALF_CHARACTER}")
-    if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
-        return value
-    raise ValueError(f"{shown(value)} is neither text, a number that can be used, true nor false")
-
-
 class Own(Table):
     """An algorithm of your own, by its class in Python; all other keys are parameters of that class."""
 
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Annotated[bool | int | float | str, BeforeValidator(_single)]]
-
-    python: Annotated[str, Field(min_length=1)]
+    python: str
     """Module and class: ``my_module:Vegas``."""
 
     @property
@@ -51,7 +35,19 @@ class Own(Table):
     @property
     def parameters(self) -> dict[str, bool | int | float | str]:
         """The parameters that the scenario gives."""
-        return dict(self.__pydantic_extra__ or {})
+        return {key: value for key, value in self._given.items() if key != PYTHON}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A parameter of the class, or a field."""
+            given = self.__dict__.get("_given", {})
+            return given[name] if name in given else super().__getattr__(name)
+
+    def data(self, *, given_only: bool = False, with_none: bool = False) -> dict[str, Any]:
+        """The table as a file has it; the flags have no meaning here."""
+        del given_only, with_none
+        return dict(self._given)
 
 
 def name_of(chosen: str | Algorithm | Own) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import PrivateAttr
-
 from anabranch.errors import ProblemsError
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.table import Table
@@ -16,14 +14,21 @@ from anabranch.scenario.table import Table
 class Document(Table):
     """A table that is part of no other: a scenario or a study. It knows where it comes from."""
 
-    _origin: str | None = PrivateAttr(default=None)
-    _base: Path | None = PrivateAttr(default=None)
-    _provenance: Provenance = PrivateAttr(default=Provenance())
+    _origin: str | None = None
+    _base: Path | None = None
+    _provenance: Provenance = Provenance()
 
     @classmethod
     def own_place(cls) -> str:
         """Nothing: places begin in it."""
         return ""
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a file of it."""
+        from anabranch.scenario.schema import json_schema  # noqa: PLC0415 - few ask
+
+        return json_schema(cls)
 
     @property
     def origin(self) -> str | None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from anabranch.scenario.messages import place
+from anabranch.scenario.place import place
+from anabranch.scenario.table import Table
 
 FILE = "file:"
 """Before the name of a file, relative to the scenario's folder."""
@@ -70,8 +69,8 @@ def code_references(value: Any, steps: Sequence[str | int] = ()) -> Iterator[Cod
         entries = enumerate(value) if None in following else ()
     elif isinstance(value, dict):
         entries = ((str(key), entry) for key, entry in value.items() if {key, "*"} & following)
-    elif isinstance(value, BaseModel):
-        entries = ((name, getattr(value, name)) for name in type(value).model_fields if name in following)
+    elif isinstance(value, Table):
+        yield from code_references(value.data(given_only=True), steps)
     for step, entry in entries:
         yield from code_references(entry, (*steps, step))
 

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import date, time
-from operator import attrgetter
-from typing import Annotated, Any, ClassVar, Self
-
-from pydantic import AfterValidator, BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from typing import ClassVar, Self
 
 from anabranch import _core
 from anabranch.scenario.record import Record
 
 HALF_CHARACTER = "holds half a character, which no file can"
 """What is wrong with text that UTF-8 cannot have: one surrogate without the other."""
-ZERO_ERROR = "anabranch_zero"
-"""Type of the error for a quantity of zero where only something makes sense."""
 
 PS_PER_SECOND = 1_000_000_000_000
 # Sums of a few spans must stay below the core's 213 days.
@@ -106,21 +100,6 @@ class Quantity(int):
             # The core says what a bare number lacks, and what NaN is not.
             return cls(shown(value))
         raise ValueError(f"{shown(value)} is not {cls.noun}; write text such as {quoted(cls.example)}")
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads and writes it."""
-        written = core_schema.plain_serializer_function_ser_schema(attrgetter("plain"))
-        return core_schema.no_info_plain_validator_function(cls.validate, serialization=written)
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, object]:
-        """Text with a unit, as far as JSON Schema can say it."""
-        units = "|".join(re.escape(unit) for unit in cls.units)
-        pattern = rf"^\s*[0-9.][0-9._]*([eE][-+]?[0-9]+)?\s*({units})\s*$"
-        return {"type": "string", "pattern": pattern, "examples": [cls.example]}
 
 
 class Span(Quantity):
@@ -223,13 +202,6 @@ class Number(Quantity):
             raise ValueError(f"{shown(value)} is not between 0 and {cls.largest}")
         raise ValueError(f"{shown(value)} is not {cls.noun}{number_hint(value)}")
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, object]:
-        """A number from zero."""
-        return {"type": "integer", "minimum": 0}
-
 
 class Speed(Quantity):
     """A speed of propagation in metres per second."""
@@ -240,43 +212,6 @@ class Speed(Quantity):
     units = ("km/ms", "km/s", "m/s")
     _written = (("km/ms", 10**6), ("km/s", 10**3))
     _parse = staticmethod(_core.parse_speed)
-
-
-def above_zero(value: Quantity) -> Quantity:
-    """Refuses zero where only something makes sense, such as a capacity."""
-    if value == 0:
-        raise PydanticCustomError(
-            ZERO_ERROR, "must be above zero, for example {example}", {"example": quoted(value.example)}
-        )
-    return value
-
-
-def within(
-    *, least: int | None = None, above: int | None = None, most: int | None = None, below: int | None = None
-) -> AfterValidator:
-    """Bounds of a quantity, in base units."""
-    if above == 0 and least is most is below is None:
-        return AfterValidator(above_zero)
-
-    def check(value: Quantity) -> Quantity:
-        kind = type(value)
-        limits = (
-            ("at least", least, least is None or value >= least),
-            ("above", above, above is None or value > above),
-            ("at most", most, most is None or value <= most),
-            ("below", below, below is None or value < below),
-        )
-        wanted = [f"{word} {kind(limit).text}" for word, limit, _ in limits if limit is not None]
-        if not all(holds for _, _, holds in limits):
-            raise ValueError(f"{quoted(value.text)} is out of range; it must be {' and '.join(wanted)}")
-        return value
-
-    return AfterValidator(check)
-
-
-PositiveSpan = Annotated[Span, AfterValidator(above_zero)]
-PositiveRate = Annotated[Rate, AfterValidator(above_zero)]
-PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
 
 
 def quoted(text: str) -> str:
@@ -326,7 +261,7 @@ def _named(value: object) -> str:
     known: dict[type, str] = {dict: "a table", list: "a list", tuple: "a tuple"}
     if kind in known:
         return known[kind]
-    if isinstance(value, BaseModel | Record):
+    if isinstance(value, Record) or hasattr(kind, "model_fields"):
         return f"a table {kind.__name__}"
     if isinstance(value, type):
         return f"the class {value.__name__}"

@@ -5,19 +5,21 @@ from __future__ import annotations
 import codecs
 import errno
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, reason
 from anabranch.scenario.quantity import is_unicode, quoted, shown
-from anabranch.scenario.toml_text import MOST_STEPS, parse
 from anabranch.suggest import suggest
 
 LARGEST_FILE_BYTES = 10_000_000
 """A scenario of ten thousand flows, each written out, has about a tenth of it."""
 
+MOST_STEPS = 64
+"""Parts of a dotted key at most: a scenario needs ten."""
 _MOST_FILES = 1000
 """Files of a folder among which the one is looked for that may be meant."""
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,6})\]")
@@ -60,16 +62,38 @@ def _near_file(path: Path) -> str:
     return f"; {quoted(str(path.with_name(name)))} is there" if name else ""
 
 
+class Text:
+    """A TOML text with the plain data in it, and their places."""
+
+    def __init__(self, text: str, origin: str | None) -> None:
+        """Reads the text; ``origin`` names it in messages.
+
+        Raises:
+            ScenarioError: with every mistake of its syntax, a line each.
+        """
+        self.origin = origin
+        try:
+            self._document = _core.Document(text)
+        except UnicodeEncodeError:
+            message = "not valid TOML: the text holds half a character, which no file can"
+            raise ScenarioError([Problem("", message)], origin) from None
+        except ValueError as error:
+            (messages,) = error.args
+            raise ScenarioError([Problem("", message) for message in messages], origin) from None
+        self.data: dict[str, Any] = self._document.data()
+
+    def placed(self, problems: Iterable[tuple[str, str]]) -> list[Problem]:
+        """Places and messages as problems with their lines and columns."""
+        return [Problem(at, message, *self._document.position(at)) for at, message in problems]
+
+
 def parse_toml(text: str, origin: str | None) -> dict[str, Any]:
     """The plain data in a TOML text.
 
     Raises:
-        ScenarioError: with the line of the first mistake.
+        ScenarioError: with every mistake of its syntax, a line each.
     """
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise ScenarioError([Problem("", str(error))], origin) from None
+    return Text(text, origin).data
 
 
 def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:
@@ -150,8 +174,8 @@ def _path(steps: Sequence[str | int]) -> str:
 def value_of(text: str) -> Any:
     """A value as TOML writes it; text that is not TOML stands for itself, so that quotes can be left out."""
     try:
-        parsed = parse(f"value = {text}")
-    except ValueError:
+        parsed = _core.Document(f"value = {text}").data()
+    except (ValueError, UnicodeEncodeError):
         return text
     # A line break in the text could smuggle in other keys; such text stands for itself.
     return parsed["value"] if parsed.keys() == {"value"} else text

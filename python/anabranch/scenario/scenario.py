@@ -7,31 +7,41 @@ import shutil
 from collections.abc import Mapping
 from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import tomli_w
-from pydantic import BaseModel, Field
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.controller import Controller
 from anabranch.scenario.document import Document
-from anabranch.scenario.event import Event
 from anabranch.scenario.files import CodeReference, code_references, with_files
-from anabranch.scenario.messages import known_keys, unknown_choice, unknown_key
-from anabranch.scenario.network import Network
-from anabranch.scenario.profile import Profile
+from anabranch.scenario.forms import table_forms
+from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
-from anabranch.scenario.routing import Routing
-from anabranch.scenario.run import Capture, Run
-from anabranch.scenario.table import Text, read, untouched
-from anabranch.scenario.traffic import Traffic
-from anabranch.scenario.transport import Transport
+from anabranch.scenario.reading import Text, field_steps, read_text, value_of, with_value
+from anabranch.scenario.unknown import unknown_choice, unknown_key
 
-_INNER_TABLES = ("run", "network", "network.links", "routing", "controller")
+if TYPE_CHECKING:
+    from anabranch.scenario.tables import (
+        Capture,
+        Controller,
+        Event,
+        Network,
+        Profile,
+        Routing,
+        Run,
+        Traffic,
+        Transport,
+    )
+
+_INNER_TABLES = {
+    "run": "Run",
+    "network": "Network",
+    "network.links": "LinkSettings",
+    "routing": "Routing",
+    "controller": "Controller",
+}
 """Tables that have one place: whoever leaves it out means them."""
 _STUDY_KEYS = {"scenario", "factor", "metric", "replications"}
 
@@ -51,26 +61,47 @@ def _unknown_transports(data: object) -> list[Problem]:
 class Scenario(Document):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
 
-    title: Text = ""
+    title: str
     """One line for people."""
     network: Network
     """The network that carries the traffic."""
-    routing: Routing = untouched(Routing)
+    routing: Routing
     """How routes are chosen, and how packets are spread over them."""
-    controller: Controller | None = None
+    controller: Controller | None
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
-    traffic: Annotated[list[Traffic], Field(min_length=1)]
+    traffic: list[Traffic]
     """Who sends what to whom."""
-    transport: dict[Text, Transport] = {}
+    transport: dict[str, Transport]
     """Transports by name: presets with changes."""
-    event: list[Event] = []
+    event: list[Event]
     """Changes of the network at given times."""
-    profile: list[Profile] = []
+    profile: list[Profile]
     """Measured conditions of links, replayed from files."""
-    run_settings: Run = Field(alias="run")
+    run_settings: Run
     """How long, with which randomness, and what is sampled."""
-    capture: list[Capture] = []
+    capture: list[Capture]
     """Packets written to files."""
+    _read: _core.Scenario | None = None
+
+    derived: ClassVar = {"routing": lambda _: {}}
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            network: Any,
+            traffic: Any,
+            title: Any = ...,
+            routing: Any = ...,
+            controller: Any = ...,
+            transport: Any = ...,
+            event: Any = ...,
+            profile: Any = ...,
+            run_settings: Any = ...,
+            run: Any = ...,
+            capture: Any = ...,
+        ) -> None: ...
 
     def __eq__(self, other: object) -> bool:
         """Whether two scenarios say the same, wherever they come from."""
@@ -132,15 +163,43 @@ class Scenario(Document):
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
-        data = parse_toml(text, origin)
+        document = Text(text, origin)
+        data: dict[str, Any] = document.data
         if _STUDY_KEYS & data.keys() and not data.keys() & {"network", "traffic", "run"}:
             message = f"is a study; run it by: anabranch study {origin or 'FILE'}"
             raise ScenarioError([Problem("", message)], origin)
         for field, value in (overrides or {}).items():
             data = cls._with(data, field, value_of(value), "--set")
-        scenario = cls.from_data(data, origin=origin, base=base)
+        scenario = cls._of_text(data, document, base)
         if overrides:
             scenario._check_transports()
+        return scenario
+
+    @classmethod
+    def _of_text(cls, data: dict[str, Any], document: Text, base: Path | None) -> Self:
+        """The scenario in plain data that stand in a text.
+
+        Raises:
+            ScenarioError: with everything that is wrong with it, and where that stands.
+        """
+        read = _core.Scenario(data)
+        if read.problems:
+            found = [*document.placed(read.problems), *_unknown_transports(data)]
+            raise ScenarioError(list(dict.fromkeys(found)), document.origin)
+        return cls._made(data, read, document.origin, base, Provenance())
+
+    @classmethod
+    def _made(
+        cls,
+        data: dict[str, Any],
+        read: _core.Scenario,
+        origin: str | None,
+        base: Path | None,
+        provenance: Provenance,
+    ) -> Self:
+        scenario = cls.of_data(data)
+        scenario._origin, scenario._base, scenario._provenance = origin, base, provenance
+        scenario._read = read
         return scenario
 
     @classmethod
@@ -152,11 +211,11 @@ class Scenario(Document):
         """
         try:
             steps = field_steps(field)
-            table, known = str(steps[0]), known_keys(cls, [])
+            table, known = str(steps[0]), cls.form().keys()
             if table in known:
                 return with_value(data, steps, value)
-            inside = [place for place in _INNER_TABLES if table in known_keys(cls, place.split("."))]
-            hint = f"; write {' or '.join(f'{place}.{field}' for place in inside)}" if inside else ""
+            inside = [around for around, name in _INNER_TABLES.items() if table in table_forms()[name].by_key]
+            hint = f"; write {' or '.join(f'{around}.{field}' for around in inside)}" if inside else ""
             message = f"{quoted(table)}: {'no such key' if hint else unknown_key(table, known)}{hint}"
         except ValueError as error:
             message = str(error)
@@ -194,14 +253,20 @@ class Scenario(Document):
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
-        try:
-            scenario = read(cls, data)
-        except ScenarioError as error:
-            found = [*error.problems, *_unknown_transports(data)]
-            raise ScenarioError(list(dict.fromkeys(found)), origin) from None
-        scenario._origin, scenario._base = origin, base
-        scenario._provenance = provenance or Provenance()
-        return scenario
+        noted = Noted("")
+        given = plain_data(data, noted)
+        read = _core.Scenario(given)
+        problems = noted.joined(read.problems)
+        if problems:
+            raise ScenarioError(list(dict.fromkeys([*problems, *_unknown_transports(given)])), origin)
+        return cls._made(given, read, origin, base, provenance or Provenance())
+
+    def core(self) -> _core.Scenario:
+        """The scenario as the core has read it, which happens once."""
+        read = self._read
+        if read is None:
+            read = self._read = _core.Scenario(self._given)
+        return read
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
         """The same scenario with other values in some fields; the old one stays as it is.
@@ -213,21 +278,26 @@ class Scenario(Document):
         Raises:
             ScenarioError: if there is no such field, or with everything that is wrong then.
         """
-        data = self.data()
+        data: dict[str, Any] = dict(self._given)
         for field, value in changes.items():
-            data = self._with(data, field, _plain(value), self._origin)
+            data = self._with(data, field, plain_data(value, Noted("")), self._origin)
         changed = type(self).from_data(
             data, origin=self._origin, base=self._base, provenance=self._provenance
         )
         changed._check_transports()
         return changed
 
-    def data(self) -> dict[str, Any]:
-        """Plain data, as a TOML parser would return them; what is not set is left out."""
-        data = self.model_dump(mode="json", exclude_none=True)
+    def data(self, *, given_only: bool = False, with_none: bool = False) -> dict[str, Any]:
+        """Plain data, as a TOML parser would return them; what is not set is left out.
+
+        Args:
+            given_only: without the defaults of what is left out.
+            with_none: with fields that have no value.
+        """
+        data = super().data(given_only=given_only, with_none=with_none)
         if self.controller is not None and not self.routing.model_fields_set:
             # Written out, its defaults would read like a choice beside the controller's.
-            del data["routing"]
+            data.pop("routing", None)
         return data
 
     def toml(self) -> str:
@@ -237,12 +307,3 @@ class Scenario(Document):
     def fingerprint(self) -> str:
         """SHA-256 of :meth:`toml`, in hexadecimal."""
         return hashlib.sha256(self.toml().encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    """A value as a file has it; tables such as :class:`Routing` may be given as they are."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-    if isinstance(value, Algorithm):
-        return value.data(given_only=True)
-    return [_plain(entry) for entry in value] if isinstance(value, list) else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from anabranch import _core
 from anabranch.errors import ConsentError
@@ -13,7 +12,6 @@ from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.scheme import Shortest
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.table import Table
 from anabranch.setup.files import text_of
 from anabranch.setup.given import given_routes
 from anabranch.setup.model import OwnRoutes, PlannerSetup, Setup
@@ -23,7 +21,7 @@ from anabranch.setup.problems import Problems
 from anabranch.setup.topologies import is_generated, load_topology
 from anabranch.setup.typed import reader_of
 
-__all__ = ["Needed", "Setup", "agree", "plain_data", "resolve"]
+__all__ = ["Needed", "Setup", "agree", "resolve"]
 
 
 def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
@@ -65,21 +63,13 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     )
 
 
-def plain_data(table: Table) -> dict[str, Any]:
-    """A table of a scenario, or all of it, as plain data for the core: what is given, and nothing else.
-
-    A default that is written out may say more than one that is left out.
-    """
-    return table.model_dump(mode="json", exclude_none=True, exclude_unset=True)
-
-
 def _read(scenario: Scenario, problems: Problems) -> _core.Scenario:
     """The scenario as the core reads it.
 
     Raises:
         ScenarioError: if the core finds something wrong with it.
     """
-    read = _core.Scenario(plain_data(scenario))
+    read = scenario.core()
     for problem in read.problems:
         problems.add(*problem)
     problems.raise_if_any()

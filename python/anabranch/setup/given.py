@@ -11,8 +11,9 @@ from typing import Final
 from anabranch import _core
 from anabranch.scenario.files import FILE
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import GIVEN, GivenPath
+from anabranch.scenario.routing import GIVEN
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.tables import GivenPath
 from anabranch.setup.files import text_of
 from anabranch.setup.network import NamedNetwork
 from anabranch.setup.plan_file import PlanFile, changed_links, differences, read_plan

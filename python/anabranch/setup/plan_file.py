@@ -8,67 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
-
-from pydantic import Field
+from typing import Any, Final
 
 from anabranch.errors import ScenarioError
 from anabranch.scenario.quantity import quoted, shown
-from anabranch.scenario.table import Table, read
+from anabranch.scenario.table import read
+from anabranch.scenario.tables.plan import PlanFile
 from anabranch.setup.model import LinkSetup, NodeSetup, Setup
 from anabranch.setup.problems import Problems
 from anabranch.stored import read_json
 
+__all__ = ["PlanFile", "changed_links", "differences", "plan_text", "read_plan"]
+
 FORMAT: Final = "anabranch-plan"
 FORMAT_VERSION: Final = 1
 _MOST_NAMED = 3
-
-
-class PlanLink(Table):
-    """A directed link of the network that a plan was made for."""
-
-    name: str
-    capacity_bps: int = Field(ge=1, lt=2**64)
-    delay_ps: int = Field(ge=0, lt=2**64)
-
-
-class PlanPath(Table):
-    """A path with its share."""
-
-    links: list[str] = Field(min_length=1)
-    weight: float = Field(gt=0, le=1)
-
-
-class PlanRoute(Table):
-    """The paths of a pair; none where it is forwarded hop by hop along the table of its destination."""
-
-    source: str = Field(alias="from")
-    destination: str = Field(alias="to")
-    paths: list[PlanPath]
-
-
-class PlanTable(Table):
-    """Next hops towards a destination: for each node the links that share its packets equally."""
-
-    destination: str = Field(alias="to")
-    next: dict[str, list[str]]
-
-
-class PlanFile(Table):
-    """A plan as a file has it."""
-
-    format: Literal["anabranch-plan"]
-    format_version: Literal[1]
-    anabranch: str
-    """Version that wrote it."""
-    title: str
-    scheme: str
-    metric: str
-    load_balancing: str
-    nodes: list[str]
-    links: list[PlanLink]
-    routes: list[PlanRoute]
-    tables: list[PlanTable]
 
 
 def plan_text(setup: Setup, plan: Mapping[str, Any], about: Mapping[str, str]) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NoReturn
-
-from pydantic import JsonValue
+from typing import Any, NoReturn
 
 from anabranch import _core, topology
-from anabranch.scenario.messages import key_in_place
-from anabranch.scenario.network import Network
+from anabranch.scenario.place import key_in_place
 from anabranch.scenario.quantity import Quantity, Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.tables import Network
 from anabranch.setup.problems import Problems
 from anabranch.topology import GENERATORS, Topology, TopologyError
 
@@ -68,7 +66,7 @@ def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:
         if parameter.name.endswith(suffix)
     }
 
-    def converted(place: str, table: Mapping[str, JsonValue]) -> dict[str, object]:
+    def converted(place: str, table: Mapping[str, Any]) -> dict[str, object]:
         result: dict[str, object] = {}
         for key, value in table.items():
             inside = f"{place}.{key_in_place(key)}"
@@ -84,7 +82,7 @@ def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:
                 result[key] = nested(inside, value)
         return result
 
-    def nested(place: str, value: JsonValue) -> object:
+    def nested(place: str, value: Any) -> object:
         if isinstance(value, dict):
             return converted(place, value)
         if isinstance(value, list):

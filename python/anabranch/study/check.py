@@ -16,7 +16,8 @@ from anabranch.plan_paths import PlanPaths
 from anabranch.result import ENDS_OF_CENSORED
 from anabranch.routes import plan
 from anabranch.routing import solved
-from anabranch.scenario.messages import place
+from anabranch.scenario.place import place
+from anabranch.scenario.plain import plain_data
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, with_value
 from anabranch.setup import Needed, Setup, resolve
@@ -32,7 +33,7 @@ from anabranch.study.live_runs import check_live, simulated_hosts
 from anabranch.study.metrics import DEFAULTS, MetricError, unmatched, values
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
-from anabranch.study.sources import plain_data, scenario_of, study_agreement
+from anabranch.study.sources import scenario_of, study_agreement
 from anabranch.study.up_time import Tables, with_measures
 
 MOST_RUNS = 1_000_000

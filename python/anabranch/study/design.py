@@ -13,7 +13,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing import Solved
-from anabranch.scenario.messages import place
+from anabranch.scenario.place import place
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
@@ -163,7 +163,7 @@ class Design:
                 }
                 for dimension in self.dimensions
             ],
-            "metrics": [metric.model_dump(mode="json") for metric in self.metrics],
+            "metrics": [metric.data(with_none=True) for metric in self.metrics],
             "replications": self.replications,
             "keep": self.keep,
             # Folders of simulated studies stay what they were.

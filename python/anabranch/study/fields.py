@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pydantic import JsonValue
-
-from anabranch.scenario.algorithm import PYTHON, Own
-from anabranch.scenario.messages import alternatives, field_of, fields_of, place
+from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.forms import Form, alternatives, form_below, keys_below
+from anabranch.scenario.place import place
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.scenario import Scenario
 from anabranch.suggest import suggest
 
 Steps = Sequence[str | int]
+_SCENARIO: Form = {"kind": "table", "table": "Scenario"}
 
 
 def unknown_field(steps: Steps, data: Any) -> str | None:
@@ -23,25 +22,21 @@ def unknown_field(steps: Steps, data: Any) -> str | None:
         steps: the path.
         data: the scenario as plain data, which says where code of the user's own has parameters.
     """
-    annotation: Any = Scenario
+    form = _SCENARIO
     for index, step in enumerate(steps):
-        choices = list(alternatives(annotation))
-        if JsonValue in choices or Any in choices:
+        choices = list(alternatives(form))
+        if any(choice["kind"] == "free" for choice in choices):
             # Parameters of generators: only the generator knows them.
             return None
-        if isinstance(data, dict) and PYTHON in data and Own in choices:
+        if isinstance(data, dict) and PYTHON in data and any(each["kind"] == "algorithm" for each in choices):
             # Only the class knows them.
             return None
-        if isinstance(step, int):
-            lists = [get_args(choice)[0] for choice in choices if get_origin(choice) is list]
-            if not lists:
-                return f"{quoted(place(steps))} is no field of a scenario: {place(steps[:index])} is no list"
-            annotation, data = lists[0], None
-            continue
-        inner = field_of(annotation, step)
-        if inner is None:
+        below = form_below(form, step)
+        if below is None and isinstance(step, int):
+            return f"{quoted(place(steps))} is no field of a scenario: {place(steps[:index])} is no list"
+        if below is None:
             return f"{quoted(place(steps))} is no field of a scenario{_hint(steps, index, choices)}"
-        annotation = inner
+        form = below
         data = data.get(step) if isinstance(data, dict) else None
     return None
 
@@ -51,9 +46,9 @@ def overlap(one: Steps, other: Steps) -> bool:
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
-def _hint(steps: Steps, index: int, choices: Sequence[Any]) -> str:
-    keys = [key for choice in choices for key in fields_of(choice)]
-    lists = any(get_origin(choice) is list for choice in choices)
+def _hint(steps: Steps, index: int, choices: Sequence[Form]) -> str:
+    keys = [key for choice in choices for key in keys_below(choice)]
+    lists = any(choice["kind"] == "list" for choice in choices)
     around = place(steps[:index])
     if lists:
         return f"; {around} is a list, so write {around}[0].{steps[index]}"

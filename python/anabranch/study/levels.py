@@ -11,6 +11,7 @@ from typing import Any
 
 import tomli_w
 
+from anabranch._core import Other
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span, Speed
 
 MOST_LEVELS = 100_000
@@ -95,7 +96,7 @@ def spread(first: object, last: object, step: object) -> list[Any]:
 
 def as_text(value: object) -> str:
     """A level as text for people: text without quotes, anything else as TOML writes it."""
-    if isinstance(value, str | Quantity):
+    if isinstance(value, str | Quantity | Other):
         return str(value)
     text = tomli_w.dumps({"x": [value]}, multiline_strings=False)
     return " ".join(text.removeprefix("x = [").strip().removesuffix("]").strip().removesuffix(",").split())

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from anabranch.censored import COMPLETION, MORE_THAN, Times, statistic
 from anabranch.errors import AnabranchError
-from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted, shown
+from anabranch.scenario.unknown import unknown_choice
 from anabranch.study.model import Metric
 from anabranch.study.up_time import MEASURES, Columns, Tables
 

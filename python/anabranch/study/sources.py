@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-
 from anabranch.errors import Problem, ScenarioError, StudyError
-from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.files import CodeReference, code_references
+from anabranch.scenario.plain import plain_data
 from anabranch.scenario.provenance import Agreement, Provenance
-from anabranch.scenario.quantity import Quantity
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.study.model import Study
@@ -38,7 +35,7 @@ def scenario_of(study: Study) -> ScenarioSource:
     given, base = study.scenario, study.base
     if isinstance(given, Scenario):
         provenance = study.provenance.joined(given.provenance)
-        return ScenarioSource(given.data(), given.origin, given.base, provenance)
+        return ScenarioSource(given.data(given_only=True), given.origin, given.base, provenance)
     if isinstance(given, dict):
         return ScenarioSource(plain_data(given), study.origin, base, study.provenance)
     path = (base or Path()) / given
@@ -84,20 +81,3 @@ def study_agreement(study: Study) -> Agreement | None:
     found = agreement_of(source.provenance, references, source.base)
     study.agree(found)
     return found
-
-
-def plain_data(given: Any) -> Any:
-    """Plain data of what was built in Python: quantities as text, tables as dictionaries."""
-    match given:
-        case Quantity():
-            return given.text
-        case Algorithm():
-            return given.data()
-        case BaseModel():
-            return given.model_dump(mode="json", exclude_none=True)
-        case dict():
-            return {str(key): plain_data(entry) for key, entry in given.items()}
-        case list() | tuple():
-            return [plain_data(entry) for entry in given]
-        case _:
-            return given

@@ -26,7 +26,7 @@ from anabranch.errors import Problem, ResultError, StudyError, reason, written_f
 from anabranch.folders import Addition, read_inside, regular_files
 from anabranch.result import csv_bytes, read_parquet
 from anabranch.signals import deferred
-from anabranch.stored import REMEDY, StoredStudy, check, check_censored, check_table, read_json
+from anabranch.stored import REMEDY, StoredStudy, check_censored, check_table, read_json
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.journal import NAME as JOURNAL
 from anabranch.study.journal import Finished, Journal, runs_done, runs_table
@@ -175,7 +175,7 @@ def load(folder: Path) -> StudyResult:
         message = f"not a study folder; it has no {_MANIFEST} that says so"
         raise StudyError([Problem("", message)], str(folder))
     try:
-        stored: StoredStudy = check(StoredStudy, manifest)
+        stored = StoredStudy.of_data(manifest)
     except ValueError as error:
         raise StudyError([Problem(_MANIFEST, f"{error}: {REMEDY}")], str(folder)) from None
     if not set(_ENDS) <= set(regular_files(folder)):
@@ -352,5 +352,5 @@ def _study_data(design: Design) -> dict[str, Any]:
         "keep": design.keep,
         "scenario": design.data,
         "factor": [dimension.data() for dimension in design.dimensions if dimension != HOSTS],
-        "metric": [metric.model_dump(mode="json", exclude_defaults=True) for metric in design.metrics],
+        "metric": [metric.data(given_only=True) for metric in design.metrics],
     }

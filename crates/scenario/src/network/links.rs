@@ -55,7 +55,9 @@ pub enum Delay {
 
 impl Read for Delay {
     fn form() -> Form {
-        Form::OneOf(vec![Drawn::<Span>::form(), DistanceDelay::form()])
+        let mut forms = Drawn::<Span>::forms();
+        forms.insert(1, DistanceDelay::form());
+        Form::OneOf(forms)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -90,7 +92,7 @@ impl Loss {
 
 impl Read for Loss {
     fn form() -> Form {
-        Form::OneOf(vec![Form::Real, Form::Algorithm("loss")])
+        Form::OneOf(vec![f64::form_within(&at_least(0.0).below(1.0)), Form::Algorithm("loss")])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

@@ -10,7 +10,7 @@ pub use queue::{BandwidthDelay, Bound, Queue, Room, with_rtt};
 
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, entries};
+use crate::read::{Form, Read, Usual, entries};
 use crate::words::{float, quoted};
 
 crate::choices! {
@@ -55,38 +55,48 @@ impl Read for WeightsFile {
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Parameters(pub Vec<(String, Node)>);
 
+impl Usual for Parameters {
+    fn usual(&self) -> serde_json::Value {
+        serde_json::json!({})
+    }
+}
+
 impl Read for Parameters {
     fn form() -> Form {
-        Form::Free
+        Form::Named(Box::new(Form::Free), 0)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        let entries = entries(node, at, problems)?;
+        let entries = entries("a dictionary", node, at, problems)?;
         let before = problems.count();
         for (key, entry) in entries {
-            if let Err(message) = usable(entry) {
-                problems.add(&at.key(key), message);
-            }
+            note_unusable(entry, &at.key(key), problems);
         }
         (problems.count() == before).then(|| Self(entries.to_vec()))
     }
 }
 
-/// Refuses NaN, infinities, whole numbers of more than 64 bits and dates, at any depth.
-fn usable(node: &Node) -> Result<(), String> {
-    match &node.value {
-        Value::Integer(value) if value.unsigned_abs() >> 64 == 0 => Ok(()),
-        Value::Integer(_) | Value::Huge(_) => Err(format!("{} is too large", node.shown())),
+/// Notes NaN, infinities, whole numbers of more than 64 bits and dates, at any depth.
+fn note_unusable(node: &Node, at: &Place<'_>, problems: &mut Problems) {
+    let message = match &node.value {
+        Value::Integer(value) if value.unsigned_abs() >> 64 == 0 => return,
+        Value::Integer(_) | Value::Huge(_) => format!("{} is too large", node.shown()),
         Value::Float(value) if !value.is_finite() => {
-            Err(format!("{} is not a number that can be used; write a finite one", float(*value)))
+            format!("{} is not a number that can be used; write a finite one", float(*value))
         }
-        Value::Other(shown) => {
-            Err(format!("{shown} is no value of a parameter; write text, a number, or true"))
+        Value::Other(_) => {
+            format!("{} is neither text, a number, true or false, a list nor a table", node.shown())
         }
-        Value::List(entries) => entries.iter().try_for_each(usable),
-        Value::Table(entries) => entries.iter().try_for_each(|(_, entry)| usable(entry)),
-        _ => Ok(()),
-    }
+        Value::List(entries) => {
+            let entries = entries.iter().enumerate();
+            return entries.for_each(|(place, entry)| note_unusable(entry, &at.entry(place), problems));
+        }
+        Value::Table(entries) => {
+            return entries.iter().for_each(|(key, entry)| note_unusable(entry, &at.key(key), problems));
+        }
+        _ => return,
+    };
+    problems.add(at, message);
 }
 
 crate::table! {

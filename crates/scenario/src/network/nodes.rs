@@ -2,7 +2,7 @@
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Quantity, Read, Segments};
+use crate::read::{Form, Quantity, Read, Segments, Within};
 use crate::variate::Drawn;
 use anabranch_units::Span;
 use anabranch_units::declaration::at_least;
@@ -47,7 +47,7 @@ pub struct Offload(pub Segments);
 
 impl Read for Offload {
     fn form() -> Form {
-        Segments::form()
+        Segments::form_within(&at_least(Segments(1)).at_most(Segments(65_535)))
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

@@ -3,7 +3,7 @@
 use crate::algorithm::{configured, declared, read_algorithm, registry};
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Packets, Quantity, Read, read_some};
+use crate::read::{Form, Packets, Quantity, Read, read_some, some_of};
 use crate::setup::quotient;
 use anabranch_engine::queues::{Discipline, Limit};
 use anabranch_engine::setup::QueueSetup;
@@ -66,7 +66,7 @@ impl Read for Bound {
             Packets::form(),
             Bytes::form(),
             Span::form(),
-            Form::Text,
+            Form::Products,
             BandwidthDelay::form(),
             Form::Choice(vec!["unlimited"]),
         ])
@@ -117,7 +117,7 @@ pub struct Room(pub Vec<Bound>);
 
 impl Read for Room {
     fn form() -> Form {
-        Form::OneOf(vec![Bound::form(), Vec::<Bound>::form()])
+        Form::OneOf(vec![Bound::form(), some_of::<Bound>()])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

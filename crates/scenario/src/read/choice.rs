@@ -39,6 +39,13 @@ macro_rules! choices {
             const NAMES: &'static [(&'static str, Self)] = &[$( ($word, Self::$variant) ),+];
         }
 
+        impl $crate::read::Usual for $name {
+            fn usual(&self) -> ::serde_json::Value {
+                let names = <Self as $crate::read::Choices>::NAMES;
+                names.iter().find(|(_, value)| value == self).map_or("", |(name, _)| *name).into()
+            }
+        }
+
         impl $crate::read::Read for $name {
             fn form() -> $crate::read::Form {
                 $crate::read::Form::Choice(vec![$($word),+])

@@ -10,7 +10,7 @@ const LISTS_OF_TABLES: [&str; 6] =
 
 impl<T: Read> Read for Vec<T> {
     fn form() -> Form {
-        Form::List(Box::new(T::form()))
+        Form::List(Box::new(T::form()), 0, None)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -30,7 +30,7 @@ impl<T: Read> Read for Vec<T> {
 
 impl<T: Read, const N: usize> Read for [T; N] {
     fn form() -> Form {
-        Form::List(Box::new(T::form()))
+        Form::List(Box::new(T::form()), N, Some(N))
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -49,12 +49,18 @@ fn list<'n>(node: &'n Node, at: &Place<'_>, problems: &mut Problems) -> Option<&
         return Some(entries);
     }
     let place = at.to_string();
-    let known = LISTS_OF_TABLES.iter().find(|list| place == **list);
+    let known = LISTS_OF_TABLES.iter().find(|list| place == **list && !problems.is_of_call());
     let hint = known.map_or("write it in square brackets".to_owned(), |list| {
         format!("write [[{list}]], in double brackets")
     });
     problems.add(at, format!("{} is not a list; {hint}", node.shown()));
     None
+}
+
+/// What lists are that are not empty.
+#[must_use]
+pub fn some_of<T: Read>() -> Form {
+    Form::List(Box::new(T::form()), 1, None)
 }
 
 /// A list that is not empty; what is wrong is noted.

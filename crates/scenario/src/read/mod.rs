@@ -11,15 +11,16 @@ mod quantity;
 mod table;
 
 pub use choice::{Choices, read_choice};
-pub use form::{Field, Form, TableForm};
-pub use list::read_some;
+pub use form::{Field, Form, TableForm, Tag, Usual};
+pub use list::{read_some, some_of};
 pub use number::Number;
 pub use quantity::{Packets, Quantity, QuantityForm, Segments, Speed};
-pub use table::{Reading, Table, entries, purpose, read_table};
+pub use table::{Reading, Table, entries, name_of, purpose, read_table};
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};
 use anabranch_units::declaration::Bounds;
+use serde_json::Value;
 
 /// A type that a field may have.
 pub trait Read: Sized {
@@ -49,6 +50,19 @@ pub trait Within: Sized {
 
     /// What is wrong with a value that is out of bounds.
     fn outside(&self, node: &Node, bounds: &Bounds<Self::Bound>) -> Option<String>;
+
+    /// A bound as a number, of quantities in base units.
+    fn number(bound: &Self::Bound) -> Value;
+
+    /// What the values are within bounds.
+    fn form_within(bounds: &Bounds<Self::Bound>) -> Form
+    where
+        Self: Read,
+    {
+        let number = |bound: &Option<Self::Bound>| bound.as_ref().map(Self::number);
+        let bounds = [&bounds.least, &bounds.above, &bounds.most, &bounds.below].map(number);
+        Form::Within(Box::new(Self::form()), bounds)
+    }
 }
 
 impl<T: Read> Read for Option<T> {
@@ -74,6 +88,10 @@ impl<T: Within> Within for Option<T> {
 
     fn outside(&self, node: &Node, bounds: &Bounds<T::Bound>) -> Option<String> {
         self.as_ref()?.outside(node, bounds)
+    }
+
+    fn number(bound: &T::Bound) -> Value {
+        T::number(bound)
     }
 }
 

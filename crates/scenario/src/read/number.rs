@@ -1,10 +1,11 @@
 //! Plain numbers, switches and text.
 
-use super::{Form, Read, Within};
+use super::{Form, Read, Usual, Within};
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 use crate::words::{float, short};
 use anabranch_units::declaration::Bounds;
+use serde_json::json;
 
 impl Read for bool {
     fn form() -> Form {
@@ -80,7 +81,7 @@ macro_rules! whole_numbers {
     ($($type:ty)*) => { $(
         impl Read for $type {
             fn form() -> Form {
-                Form::Whole
+                Form::Within(Box::new(Form::Whole), [Some(json!(0)), None, Some(json!(Self::MAX)), None])
             }
 
             fn improper(node: &Node) -> Option<String> {
@@ -109,6 +110,10 @@ macro_rules! whole_numbers {
                 let most = bounds.most.or(bounds.below.map(|below| below - 1)).unwrap_or(Self::MAX);
                 whole(node, least.into(), most.into()).err()
             }
+
+            fn number(bound: &Self) -> serde_json::Value {
+                json!(bound)
+            }
         }
     )* };
 }
@@ -119,9 +124,15 @@ whole_numbers!(u32 u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Number(pub u64);
 
+impl Usual for Number {
+    fn usual(&self) -> serde_json::Value {
+        json!(self.0)
+    }
+}
+
 impl Read for Number {
     fn form() -> Form {
-        Form::Whole
+        Form::Number
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -153,5 +164,9 @@ impl Within for f64 {
             Bounds { below: Some(below), .. } if *self >= below => said("below", below),
             _ => None,
         }
+    }
+
+    fn number(bound: &Self) -> serde_json::Value {
+        json!(bound)
     }
 }

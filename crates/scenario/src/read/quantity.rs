@@ -1,6 +1,6 @@
 //! Quantities: numbers with a unit.
 
-use super::{Form, Read, Within};
+use super::{Form, Read, Usual, Within};
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 use crate::words::quoted;
@@ -157,6 +157,16 @@ macro_rules! quantities {
             fn outside(&self, node: &Node, bounds: &Bounds<Self>) -> Option<String> {
                 let bounds = [bounds.least, bounds.above, bounds.most, bounds.below];
                 Self::FORM.outside(self.base(), node, bounds.map(|bound| bound.map(Self::base)))
+            }
+
+            fn number(bound: &Self) -> serde_json::Value {
+                bound.base().into()
+            }
+        }
+
+        impl Usual for $type {
+            fn usual(&self) -> serde_json::Value {
+                self.text().into()
             }
         }
     )+ };

@@ -1,15 +1,19 @@
 //! Tables: fields by key.
 
-use super::{Field, Read, TableForm};
+use super::{Field, Form, Read, TableForm};
+use crate::algorithm::stands_elsewhere;
 use crate::node::Node;
 use crate::problem::{Place, Problems};
-use crate::words::unknown_key;
+use crate::words::{quoted, suggest, unknown_key};
 use anabranch_units::declaration::joined;
 
 /// A table whose fields are declared; [`table!`](crate::table) makes one.
 pub trait Table: Sized {
     /// The table, described.
     const FORM: TableForm;
+
+    /// Its fields, in their order: the key and the name of each.
+    fn names() -> Vec<(&'static str, &'static str)>;
 
     /// Takes its fields out of a table that is being read; what is wrong with them is noted.
     fn take(from: &mut Reading<'_, '_>) -> Option<Self>;
@@ -23,17 +27,28 @@ pub struct Reading<'r, 'p> {
     pub at: &'r Place<'p>,
     /// What is wrong so far.
     pub problems: &'r mut Problems,
+    /// Its fields: key and name of each.
+    pub names: &'r [(&'static str, &'static str)],
 }
 
 impl Reading<'_, '_> {
+    /// The word by which a field is written here: its key or, where tables are called, its name as an attribute.
+    fn word<'k>(&self, key: &'k str) -> &'k str {
+        if !self.problems.is_of_call() || self.node.has(key) {
+            return key;
+        }
+        self.names.iter().find(|(known, _)| *known == key).map_or(key, |(_, name)| *name)
+    }
+
     /// The value of a field, its default where it is left out; one that is wrong or missing is noted.
     pub fn field<T: Read>(
         &mut self,
-        key: &str,
+        key: &'static str,
         text: &[&str],
         default: Option<T>,
         outside: impl Fn(&T, &Node) -> Option<String>,
     ) -> Option<T> {
+        let key = self.word(key);
         let at = self.at.key(key);
         let Some(node) = self.node.get(key) else {
             let value = default.or_else(T::absent);
@@ -52,9 +67,11 @@ impl Reading<'_, '_> {
 
     /// Notes what is wrong with a field, by its key, or with one below it, by keys with dots between them.
     pub fn refuse<T>(&mut self, keys: &str, message: impl Into<String>) -> Option<T> {
-        match keys.split_once('.') {
-            Some((key, below)) => self.problems.add(&self.at.key(key).key(below), message),
-            None => self.problems.add(&self.at.key(keys), message),
+        let (key, below) = keys.split_once('.').map_or((keys, None), |(key, below)| (key, Some(below)));
+        let at = self.at.key(self.word(key));
+        match below {
+            Some(below) => self.problems.add(&at.key(below), message),
+            None => self.problems.add(&at, message),
         }
         None
     }
@@ -72,12 +89,78 @@ pub fn purpose(text: &str) -> String {
     sentence.next().map_or(String::new(), |first| format!(" ({}{})", first.to_lowercase(), sentence.as_str()))
 }
 
-/// The entries of a table; what is none is noted.
-pub fn entries<'n>(node: &'n Node, at: &Place<'_>, problems: &mut Problems) -> Option<&'n [(String, Node)]> {
-    if node.table().is_none() {
+/// The entries of a table of a class; what is none is noted.
+pub fn entries<'n>(
+    class: &str,
+    node: &'n Node,
+    at: &Place<'_>,
+    problems: &mut Problems,
+) -> Option<&'n [(String, Node)]> {
+    if node.is_foreign() {
+        let message =
+            format!("{} does not belong here; give {class}, or a dictionary of its keys", node.shown());
+        problems.add(at, message);
+    } else if node.table().is_none() {
         problems.add(at, format!("{} is not a table", node.shown()));
     }
     node.table()
+}
+
+/// Notes a key that a table does not have, or has under another name already.
+fn note_unknown(
+    key: &str,
+    reading: &mut Reading<'_, '_>,
+    tag: Option<&'static str>,
+    fields: fn() -> Vec<Field>,
+) {
+    let at = reading.at.key(key);
+    let (keys, of_call) = (reading.names, reading.problems.is_of_call());
+    if keys.iter().any(|(known, _)| *known == key) || tag == Some(key) {
+        return;
+    }
+    if let Some((twin, _)) = keys.iter().find(|(_, name)| of_call && *name == key) {
+        if reading.node.has(twin) {
+            let message =
+                format!("is another name of {}, which is there, too; leave out one of the two", quoted(twin));
+            reading.problems.add(&at, message);
+        }
+        return;
+    }
+    let message = stands_elsewhere(key, reading.node, &choices(fields()));
+    reading.problems.add(&at, message.unwrap_or_else(|| unknown_field(key, keys, tag, of_call)));
+}
+
+/// The fields that choose an algorithm: the key of each, and its registry.
+fn choices(fields: Vec<Field>) -> Vec<(&'static str, &'static str)> {
+    let registry = |form: &Form| match form {
+        Form::Algorithm(registry) => Some(*registry),
+        Form::Optional(of) => match **of {
+            Form::Algorithm(registry) => Some(registry),
+            _ => None,
+        },
+        _ => None,
+    };
+    fields.iter().filter_map(|field| Some((field.key, registry(&field.form)?))).collect()
+}
+
+/// What to say about a key that a table does not have; its names as attributes may be meant, too.
+fn unknown_field(
+    key: &str,
+    names: &[(&'static str, &'static str)],
+    tag: Option<&'static str>,
+    of_call: bool,
+) -> String {
+    let written = |&(key, name): &(&'static str, &'static str)| if of_call { name } else { key };
+    let known: Vec<_> = tag.into_iter().chain(names.iter().map(written)).collect();
+    let others = names.iter().filter(|(key, name)| key != name).flat_map(|&(key, name)| [key, name]);
+    let every: Vec<_> = known.iter().copied().chain(others).collect();
+    match suggest(key, every.iter().copied()) {
+        Some(near) => {
+            let meant = names.iter().find(|(key, name)| *key == near || *name == near).map_or(near, written);
+            format!("no such key; nearest: {}", quoted(meant))
+        }
+        None => unknown_key(key, &known),
+    }
 }
 
 /// Reads a table: its fields, then what it does not have, then, if all of that is right, what does not go together.
@@ -87,20 +170,26 @@ pub fn read_table<T: Table>(
     problems: &mut Problems,
     together: fn(&T, &mut Reading<'_, '_>) -> Option<()>,
 ) -> Option<T> {
-    let entries = entries(node, at, problems)?;
-    let mut reading = Reading { node, at, problems };
+    let entries = entries(T::FORM.name, node, at, problems)?;
+    let names = T::names();
+    let mut reading = Reading { node, at, problems, names: &names };
     let read = T::take(&mut reading);
-    let fields = (T::FORM.fields)();
-    let known: Vec<_> = T::FORM.tag.into_iter().chain(fields.iter().map(|field| field.key)).collect();
     let before = reading.problems.count();
     for (key, _) in entries {
-        if !known.contains(&key.as_str()) {
-            reading.problems.add(&at.key(key), unknown_key(key, &known));
-        }
+        note_unknown(key, &mut reading, T::FORM.tag.map(|tag| tag.key), T::FORM.fields);
     }
     let read = read.filter(|_| reading.problems.count() == before)?;
     together(&read, &mut reading)?;
     Some(read)
+}
+
+/// The name of a field, which Rust may write with `r#`.
+#[must_use]
+pub const fn name_of(field: &'static str) -> &'static str {
+    match field.as_bytes() {
+        [b'r', b'#', ..] => field.split_at(2).1,
+        _ => field,
+    }
 }
 
 impl TableForm {
@@ -114,8 +203,8 @@ impl TableForm {
 /// Makes a struct of the fields of a table, with how it is read and described.
 ///
 /// A field has a text, a name, a key where that is another word, a type, a default where it may be left out, and bounds.
-/// Behind a colon stand tables whose fields come first. `tagged` names the key by which whoever reads the table has chosen
-/// it among several; `together` is a function that refuses what does not go together.
+/// Behind a colon stand tables whose fields come first. `tagged` has the key and the word by which whoever reads the
+/// table has chosen it among several; `together` is a function that refuses what does not go together.
 ///
 /// ```
 /// use anabranch_scenario::node::{Node, Value};
@@ -143,7 +232,7 @@ macro_rules! table {
         pub struct $name:ident $(<$param:ident: $trait:ident>)? $(: $($part:ident: $part_type:ty),+)? {
             $( $(#[doc = $text:literal])+ $field:ident $(as $key:literal)? : $type:ty $(= $default:expr)? $(, $bounds:expr)? ; )*
         }
-        $(tagged $tag:literal;)?
+        $(tagged $(#[doc = $tag_text:literal])+ $tag:ident is $word:literal;)?
         $(layered $layered:ident;)?
         $(together $together:expr;)?
     ) => {
@@ -158,20 +247,33 @@ macro_rules! table {
             const FORM: $crate::read::TableForm = $crate::read::TableForm {
                 name: stringify!($name),
                 text: &[$($doc),+],
-                tag: $crate::default!($($tag)?),
+                of: $crate::or!($(Some(<$param as $trait>::NAME))?, None),
+                tag: $crate::or!($(Some($crate::read::Tag {
+                    key: stringify!($tag),
+                    word: $word,
+                    text: &[$($tag_text),+],
+                }))?, None),
+                parts: &[$( $(<$part_type as $crate::read::Table>::FORM.name),+ )?],
                 fields: || {
                     let parts: &[$crate::read::TableForm] =
                         &[$( $(<$part_type as $crate::read::Table>::FORM),+ )?];
                     let own = [$( $crate::read::Field {
                         key: $crate::key!($field $($key)?),
-                        name: stringify!($field),
+                        name: $crate::read::name_of(stringify!($field)),
                         text: ::anabranch_units::declaration::joined(&[$($text),+]),
-                        form: <$type as $crate::read::Read>::form(),
-                        default: $crate::default_text!($type $(, $default)?),
+                        form: $crate::form!($type $(, $bounds)?),
+                        default: $crate::usual!($type $(, $default)?),
                     }),*];
                     parts.iter().flat_map($crate::read::TableForm::fields).chain(own).collect()
                 },
             };
+
+            fn names() -> Vec<(&'static str, &'static str)> {
+                let parts: &[Vec<(&'static str, &'static str)>] =
+                    &[$( $(<$part_type as $crate::read::Table>::names()),+ )?];
+                let own = [$( ($crate::key!($field $($key)?), $crate::read::name_of(stringify!($field))) ),*];
+                parts.iter().flatten().copied().chain(own).collect()
+            }
 
             fn take(from: &mut $crate::read::Reading<'_, '_>) -> Option<Self> {
                 $( $(let $part = <$part_type as $crate::read::Table>::take(from);)+ )?
@@ -209,6 +311,12 @@ macro_rules! table {
 macro_rules! layered {
     ([] $($rest:tt)*) => {};
     ([$method:ident] $name:ident { $($field:ident)* }) => {
+        impl $crate::read::Usual for $name {
+            fn usual(&self) -> ::serde_json::Value {
+                ::serde_json::json!({})
+            }
+        }
+
         impl Default for $name {
             /// Nothing is said.
             fn default() -> Self {
@@ -250,15 +358,28 @@ macro_rules! default {
     };
 }
 
-/// The default of a field as its declaration writes it.
+/// The default of a field as a scenario would write it.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! default_text {
+macro_rules! usual {
     ($type:ty) => {
-        <$type as $crate::read::Read>::absent().map(|_| "None".to_owned())
+        <$type as $crate::read::Read>::absent().map(|_| ::serde_json::Value::Null)
     };
-    ($type:ty, $default:expr) => {
-        Some(stringify!($default).to_owned())
+    ($type:ty, $default:expr) => {{
+        let default: $type = $default;
+        Some($crate::read::Usual::usual(&default))
+    }};
+}
+
+/// What the values of a field are, within its bounds if it has any.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! form {
+    ($type:ty) => {
+        <$type as $crate::read::Read>::form()
+    };
+    ($type:ty, $bounds:expr) => {
+        <$type as $crate::read::Within>::form_within(&$bounds)
     };
 }
 

@@ -62,7 +62,9 @@ crate::table! {
         /// Time from one message to the next.
         gap: Drawn<Span>;
     }
-    tagged "kind";
+    tagged
+        /// `messages`: sizes and gaps as given, distributions or not.
+        kind is "messages";
     together |read, table| {
         for (key, mean) in [("message", read.message.mean()), ("gap", read.gap.mean())] {
             if mean == 0.0 {
@@ -81,7 +83,9 @@ crate::table! {
         /// Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; ping on Linux has 84 B.
         packet: Bytes = Bytes(84);
     }
-    tagged "kind";
+    tagged
+        /// `ping`: how long packets take there and back, and how many are lost.
+        kind is "ping";
     together |read, table| {
         if read.interval == Span::ZERO {
             let interval = quoted(&read.interval.text());
@@ -99,7 +103,9 @@ crate::table! {
         /// Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; 200 B is a call with G.711.
         packet: Bytes;
     }
-    tagged "kind";
+    tagged
+        /// `udp`: how long packets take one way, how that varies, and how many are lost.
+        kind is "udp";
     together |read, table| fits(read.packet, table);
 }
 
@@ -153,6 +159,11 @@ impl Read for Application {
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
         let message = match (node.table(), node.get("kind")) {
+            (None, _) if node.is_foreign() => format!(
+                "{} does not belong here; a table here has a kind: {}",
+                node.shown(),
+                KINDS.join(", ")
+            ),
             (None, _) => format!("{} is not a table", node.shown()),
             (_, None) => format!("a table here needs the key \"kind\": one of {}", all_quoted(KINDS)),
             (_, Some(kind)) => match kind.text().unwrap_or_default() {

@@ -56,7 +56,9 @@ pub enum MatrixSource {
 crate::table! {
     /// Rates of single pairs, from a file or from the topology's own traffic matrix.
     pub struct PairRates {
-        /// Where they are: `"topology"`, the matrix of an SNDlib network, or `"file:demands.csv"`.
+        /// Where they are: `"topology"`, the matrix of an SNDlib network, or `"file:demands.csv"`. A traffic matrix may
+        /// also be `"gravity"`, `"uniform"`, or `"bounds"`: one of the matrices that `routing.demand` allows, drawn anew
+        /// for each replication.
         source as "from": String;
         /// What 1 means in the topology's matrix, such as `"1 Mbps"`; SNDlib does not say.
         unit: Option<Rate>;

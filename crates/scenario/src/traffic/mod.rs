@@ -11,9 +11,10 @@ pub use matrix::{GravityWeights, Matrix, MatrixDirection, MatrixSource, PairRate
 
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Number, Quantity, Read, Reading, read_some};
+use crate::read::{Form, Number, Quantity, Read, Reading, Usual, Within, read_some, some_of};
 use crate::variate::Drawn;
 use crate::words::quoted;
+use anabranch_units::declaration::at_least;
 use anabranch_units::{Bytes, Span};
 
 /// Flows that a run can have at most.
@@ -45,7 +46,7 @@ pub enum Ends {
 
 impl Read for Ends {
     fn form() -> Form {
-        Form::OneOf(vec![Form::Text, Vec::<String>::form()])
+        Form::OneOf(vec![Form::Text, some_of::<String>()])
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -67,7 +68,7 @@ pub enum Size {
 
 impl Read for Size {
     fn form() -> Form {
-        Form::OneOf(vec![Form::Choice(vec![UNLIMITED]), Drawn::<Bytes>::form()])
+        Form::OneOf([vec![Form::Choice(vec![UNLIMITED])], Drawn::<Bytes>::forms()].concat())
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
@@ -92,9 +93,21 @@ impl Flows {
     pub const ONE: Self = Self::Drawn(Drawn::Fixed(Number(1)));
 }
 
+impl Usual for Flows {
+    fn usual(&self) -> serde_json::Value {
+        match self {
+            Self::Unlimited => UNLIMITED.into(),
+            Self::Drawn(number) => number.usual(),
+        }
+    }
+}
+
 impl Read for Flows {
     fn form() -> Form {
-        Form::OneOf(vec![Drawn::<Number>::form(), Form::Choice(vec![UNLIMITED])])
+        let number = u64::form_within(&at_least(1).at_most(MOST_FLOWS));
+        let mut forms = Drawn::<Number>::forms();
+        forms.splice(..1, [number, Form::Choice(vec![UNLIMITED])]);
+        Form::OneOf(forms)
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {

@@ -17,9 +17,9 @@ from anabranch.live.switches.tables import controller_tables
 from anabranch.live.switches.vswitch import missing_tools, schema
 from anabranch.routing import Planned
 from anabranch.scenario.algorithms.load_balancing import SubflowRoundRobinLoadBalancing
-from anabranch.scenario.controller import Controller
 from anabranch.scenario.record import core_value
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.tables import Controller
 from anabranch.setup import Setup
 
 APPLICATIONS = ("forwarding", "tcpbp", "subflow-round-robin")

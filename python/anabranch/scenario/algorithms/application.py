@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.algorithms.estimator import Estimator
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.leaves import PythonApplication
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.record import filled_in
@@ -83,16 +82,15 @@ class SubflowRoundRobinApplication(Algorithm, kind="application"):
     """Most paths of a pair; left out, as many as there are."""
 
 
-Application = Annotated[
+Application = (
     Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"]
     | Forwarding
     | SdnPaced
     | WindowClamp
     | TcpbpApplication
     | SubflowRoundRobinApplication
-    | Own,
-    Choice("application", external=True),
-]
+    | Own
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyApplication = (
     Forwarding | SdnPaced | WindowClamp | TcpbpApplication | SubflowRoundRobinApplication | PythonApplication

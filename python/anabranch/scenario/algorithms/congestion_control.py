@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.leaves import PythonCongestionControl
 from anabranch.scenario.quantity import Span
 
@@ -155,7 +154,7 @@ class Held(Algorithm, kind="congestion_control"):
     algorithm: Literal["held"] = "held"
 
 
-CongestionControl = Annotated[
+CongestionControl = (
     Literal[
         "newreno",
         "cubic",
@@ -184,9 +183,8 @@ CongestionControl = Annotated[
     | Olia
     | Balia
     | Held
-    | Own,
-    Choice("congestion_control", external=True),
-]
+    | Own
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyCongestionControl = (
     Newreno

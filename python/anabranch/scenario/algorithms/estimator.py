@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 
 
 class Sma(Algorithm, kind="estimator"):
@@ -34,10 +33,7 @@ class Hte(Algorithm, kind="estimator"):
     """Probability of a change though the link is as it was."""
 
 
-Estimator = Annotated[
-    Literal["sma", "ewma", "hte"] | Sma | Ewma | Hte,
-    Choice("estimator"),
-]
+Estimator = Literal["sma", "ewma", "hte"] | Sma | Ewma | Hte
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyEstimator = Sma | Ewma | Hte
 """As a setup has it: every parameter has its value."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.leaves import PythonLoadBalancing
 from anabranch.scenario.quantity import Span
 
@@ -69,7 +68,7 @@ class SubflowRoundRobinLoadBalancing(Algorithm, kind="load_balancing"):
     """An entry that no packet has matched for so long is forgotten; left out: never."""
 
 
-LoadBalancing = Annotated[
+LoadBalancing = (
     Literal[
         "flow",
         "flowlet",
@@ -88,9 +87,8 @@ LoadBalancing = Annotated[
     | WeightedHash
     | ResilientHash
     | SubflowRoundRobinLoadBalancing
-    | Own,
-    Choice("load_balancing", external=True),
-]
+    | Own
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLoadBalancing = (
     Flow

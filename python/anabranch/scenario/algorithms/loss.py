@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 
 
 class NoneLoss(Algorithm, kind="loss"):
@@ -59,15 +58,14 @@ class Trace(Algorithm, kind="loss"):
     FINs and ACKs without data do not; a train counts as one."""
 
 
-Loss = Annotated[
+Loss = (
     Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"]
     | NoneLoss
     | Bernoulli
     | GilbertElliott
     | Periodic
-    | Trace,
-    Choice("loss"),
-]
+    | Trace
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLoss = NoneLoss | Bernoulli | GilbertElliott | Periodic | Trace
 """As a setup has it: every parameter has its value."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.quantity import Span
 
 
@@ -99,7 +98,7 @@ class TcpNcr(Algorithm, kind="loss_detection"):
     reported above a hole; ``aggressive``: A new segment for each one that is reported above a hole."""
 
 
-LossDetection = Annotated[
+LossDetection = (
     Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]
     | Dupack
     | Rack
@@ -107,9 +106,8 @@ LossDetection = Annotated[
     | Fastrto
     | TcpPr
     | RrTcp
-    | TcpNcr,
-    Choice("loss_detection"),
-]
+    | TcpNcr
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLossDetection = Dupack | Rack | LinuxRack | Fastrto | TcpPr | RrTcp | TcpNcr
 """As a setup has it: every parameter has its value."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 
 
 class ControllerPacing(Algorithm, kind="pacing"):
@@ -24,10 +23,7 @@ class Window(Algorithm, kind="pacing"):
     """Gain above it (Linux: ``net.ipv4.tcp_pacing_ca_ratio``)."""
 
 
-Pacing = Annotated[
-    Literal["controller", "window"] | ControllerPacing | Window,
-    Choice("pacing"),
-]
+Pacing = Literal["controller", "window"] | ControllerPacing | Window
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyPacing = ControllerPacing | Window
 """As a setup has it: every parameter has its value."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 
 
 class Default(Algorithm, kind="path_manager"):
@@ -40,10 +39,7 @@ class Fullmesh(Algorithm, kind="path_manager"):
     name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end)."""
 
 
-PathManager = Annotated[
-    Literal["default", "ndiffports", "fullmesh"] | Default | Ndiffports | Fullmesh,
-    Choice("path_manager"),
-]
+PathManager = Literal["default", "ndiffports", "fullmesh"] | Default | Ndiffports | Fullmesh
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyPathManager = Default | Ndiffports | Fullmesh
 """As a setup has it: every parameter has its value."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
-from anabranch.scenario.limit import Limit
 from anabranch.scenario.quantity import ByteCount, PacketCount, Span
+from anabranch.scenario.tables.types import Limit
 
 
 class Fifo(Algorithm, kind="queue"):
@@ -108,16 +107,15 @@ class Red(Algorithm, kind="queue"):
     """Mark ECN-capable packets in place of dropping them, where a drop would be by chance."""
 
 
-Queue = Annotated[
+Queue = (
     Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"]
     | Fifo
     | Threshold
     | Codel
     | FqCodel
     | Pie
-    | Red,
-    Choice("queue"),
-]
+    | Red
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyQueue = Fifo | Threshold | Codel | FqCodel | Pie | Red
 """As a setup has it: every parameter has its value."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.leaves import PythonScheduler
 
 
@@ -54,7 +53,7 @@ class Linux(Algorithm, kind="scheduler"):
     algorithm: Literal["linux"] = "linux"
 
 
-Scheduler = Annotated[
+Scheduler = (
     Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"]
     | LowestRtt
     | RoundRobin
@@ -62,9 +61,8 @@ Scheduler = Annotated[
     | Blest
     | Ecf
     | Linux
-    | Own,
-    Choice("scheduler", external=True),
-]
+    | Own
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyScheduler = LowestRtt | RoundRobin | Redundant | Blest | Ecf | Linux | PythonScheduler
 """As a setup has it: every parameter has its value."""

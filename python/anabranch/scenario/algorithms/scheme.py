@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import Algorithm
-from anabranch.scenario.choice_schema import Choice
 from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.record import filled_in
@@ -264,7 +263,7 @@ class RobustSingle(Algorithm, kind="scheme"):
     """What a short path is short in."""
 
 
-Scheme = Annotated[
+Scheme = (
     Literal[
         "shortest",
         "ecmp",
@@ -297,9 +296,8 @@ Scheme = Annotated[
     | HybridDelay
     | RobustOptimal
     | RobustSingle
-    | Own,
-    Choice("scheme", external=True),
-]
+    | Own
+)
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyScheme = (
     Shortest
