@@ -18,10 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
+from anabranch.columns import FULL
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Points, layout
-from anabranch.report.load_tables import FULL
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
 from anabranch.report.style import plain, styled
 from anabranch.units import plain as digits

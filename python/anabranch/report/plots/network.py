@@ -17,12 +17,12 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
+from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement, nodes_of
 from anabranch.report.layout import layout as place_nodes
 from anabranch.report.link_tables import all_drops, capacity_changed, link_values
-from anabranch.report.looks import printable
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.pair_routes import pair_shares
