@@ -9,7 +9,7 @@ light for a line on paper, and the wine of Paul Tol's scheme "muted"."""
 DARK_PALETTE = ("#4ba3dd", "#ff8a4c", "#2cc79a", "#e39ac5", "#f2b632", "#8ccbf5", "#f0f0f0", "#d6679c")
 """The same hues in the same order, each with a contrast of at least 4.5 to the dark ground (WCAG 1.4.3)."""
 
-OVERLOAD = PALETTE[1]
+OVERLOAD = "#E8710A"
 """Of a load above the capacity, on maps and in bars."""
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """Load from which a link counts as nearly full."""
 _MOST_NAMED = 5
+_THINGS = {"matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
 _MOST_LOADED = 15
 
 
@@ -61,7 +62,7 @@ def _table(
 ) -> DataTable:
     return DataTable.of_rows(
         name, caption, columns(*names, table="loads"), rows, chart=chart,
-        things=f"{'pairs' if name == 'matrix' else 'links'} (--json shows all)", elsewhere="--json",
+        things=f"{_THINGS.get(name, 'links')} (--json shows all)", elsewhere="--json",
         choices=("state", "verdict"), searchable=True, boxed=True,
     )  # fmt: skip
 
