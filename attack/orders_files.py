@@ -19,10 +19,13 @@ from typer.testing import CliRunner
 
 from anabranch import Result, Scenario, Study
 from anabranch.cli import app
+from anabranch.columns import Column
 from anabranch.csv_cells import unescaped
-from anabranch.report.html import latency_data, multipath_data, run_data
+from anabranch.media.pieces import columns
+from anabranch.report.html import multipath_data
 from anabranch.report.link_tables import causes_of
 from anabranch.study.result import StudyResult
+from anabranch.views import run as views
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -102,17 +105,19 @@ def differences_of_page(page: str, tables: Mapping[str, pl.DataFrame]) -> Iterat
     flows = {row["flow"]: row for row in tables["flows"].to_dicts()}
     connections = tables["connections"].to_dicts() if "connections" in tables else []
     subflows = tables["subflows"].to_dicts() if connections else []
-    drops = [(name, label, "drops") for name, label in causes_of(tables["links"])]
+    drops = [name for name, _ in causes_of(tables["links"])]
     datagrams = tables["datagram_flows"].to_dicts() if "datagram_flows" in tables else []
     words = ("from", "to")
     for name, part, rows, declared, texts in (
-        ("flows", data["flows"], [*flows.values()], run_data.FLOW_COLUMNS, ("transport", *words)),
-        ("links", data["links"], tables["links"].to_dicts(), (*run_data.LINK_COLUMNS, *drops), ()),
+        ("flows", data["flows"], [*flows.values()], columns(*views.FLOWS, table="flows"),
+         ("transport", *words)),
+        ("links", data["links"], tables["links"].to_dicts(),
+         columns(*views.LINKS, *drops, table="links"), ()),
         # A column of both tables is the connection's.
         ("connections", multipath.get("connections"), [flows[row["flow"]] | row for row in connections],
-         multipath_data.CONNECTION_COLUMNS, ("transport", *words)),
-        ("subflows", multipath.get("subflows"), subflows, multipath_data.SUBFLOW_COLUMNS, ("state",)),
-        ("datagram_flows", data.get("latency"), datagrams, latency_data.COLUMNS, ("kind", *words)),
+         columns(*views.CONNECTIONS), ("transport", *words)),
+        ("subflows", multipath.get("subflows"), subflows, columns(*views.SUBFLOWS[4:]), ("state",)),
+        ("datagram_flows", data.get("latency"), datagrams, columns(*views.LATENCIES), ("kind", *words)),
     ):  # fmt: skip
         if part is None:
             if rows:
@@ -125,7 +130,7 @@ def _part_differs(
     where: str,
     part: dict[str, Any],
     rows: Rows,
-    declared: Sequence[tuple[str, str, str]],
+    declared: Sequence[Column],
     texts: Sequence[str],
 ) -> Iterator[str]:
     """What of a table of the page is not in rows: texts, and declared columns that have a value."""
@@ -135,17 +140,18 @@ def _part_differs(
     for text, cells in shown.items():
         if cells != (wanted := [row[text] or "" for row in rows]):
             yield f"{where}.{text} is {cells}, and {wanted} in the table"
-    columns = {column["key"]: column["data"] for column in part["columns"]}
-    for key, _, unit in declared:
+    written = {column["key"]: column["data"] for column in part["columns"]}
+    for about in (one for one in declared if one.is_number):
+        key = about.name
         values = [row.get(key) for row in rows]
-        if key not in columns:
+        if key not in written:
             if any(value is not None for value in values):
                 yield f"{where}.{key} is not there"
             continue
-        numbers = _numbers(columns[key])
-        slack, step = _DIGITS[columns[key]["kind"]], _ROUNDED_TO.get(key, 0.0)
+        numbers = _numbers(written[key])
+        slack, step = _DIGITS[written[key]["kind"]], _ROUNDED_TO.get(key, 0.0)
         for place, (one, value) in enumerate(zip_longest(numbers, values, fillvalue=math.inf)):
-            if not _is_shown(one, value, 100.0 if unit == "%" else 1.0, slack, step):
+            if not _is_shown(one, value, about.factor, slack, step):
                 yield f"{where}.{key}, row {place}: {one}, and {value} in the table"
                 break
 

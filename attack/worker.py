@@ -67,7 +67,8 @@ def serve(connection: Connection, seed: str, scratch: str) -> None:
     for module in (
         "cli",
         "capture",
-        "display",
+        "media.terminal",
+        "views.run",
         "forwarding",
         "report.plots.every",
         "report.html",

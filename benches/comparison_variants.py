@@ -14,15 +14,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from anabranch.columns import Column
+from anabranch.media.markdown import table_lines
+from anabranch.media.pieces import DataTable
 from anabranch_publications.comparison import SYSTEMS, Subject, System, compare, subjects
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.tables import Notes, cell, ratio_cell
-from anabranch_publications.markdown import markdown_table
 
 NOTE = "<!-- Written by make compare. What follows from it is in comparison.md. -->"
 REPLICATIONS = 5
 THESIS_LOSSES = 20
-"""Losses of 1e-5 to 1e-3 times this are 2e-4 to 2e-2, as the links of Vilela 2022, Table 1, have them."""
+"""Losses of 1e-5 to 1e-3 times this are 2e-4 to 2e-2, as the links of Vilela 2022, DataTable 1, have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,8 @@ def _answer(question: Question, folder: Path) -> tuple[list[str], list[str]]:
             ]
             rows.append((subject.name, system.name, *cells))
     lines = ["", f"## {question.title}", "", question.told, ""]
-    lines += markdown_table(headings, rows, numbers=range(2, len(headings)))
+    columns = [Column(name, name, digits=5 if place >= 2 else 0) for place, name in enumerate(headings)]
+    lines += table_lines(DataTable.of_rows("variants", question.title, columns, rows))
     reasons = [f"({number}) {reason}  " for number, reason in notes.lines()]
     return [*lines, *(["", *reasons] if reasons else [])], reasons
 

@@ -3,10 +3,16 @@
 import sys
 from pathlib import Path
 
+import columns
 import commands
 import reference
 
-PAGES = {"reference.md": reference.page, "commands.md": commands.page}
+PAGES = {
+    "reference.md": reference.page,
+    "commands.md": commands.page,
+    "results.md": columns.results,
+    "capture.md": columns.captures,
+}
 
 
 def main(folder: Path) -> None:

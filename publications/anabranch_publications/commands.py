@@ -19,6 +19,7 @@ from anabranch.console import (
 )
 from anabranch.errors import Problem
 from anabranch.folders import adding
+from anabranch.media.terminal import show as show_pieces
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
 from anabranch.signals import exit_status
@@ -63,7 +64,7 @@ def reproduce(
         reproduce_all,
     )
     from anabranch_publications.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
-    from anabranch_publications.papers.terminal import show_overview, show_reproduction  # noqa: PLC0415
+    from anabranch_publications.papers.terminal import overview_pieces, reproduction_pieces  # noqa: PLC0415
 
     documents: list[dict[str, Any]] = []
     announce = None if as_json else say
@@ -72,7 +73,7 @@ def reproduce(
         if as_json:
             documents.append(outcome.data())
         else:
-            show_reproduction(console(), outcome, folder)
+            show_pieces(console(), reproduction_pieces(outcome, folder))
 
     def context(folder: Path) -> Context:
         return _context(folder, quick=quick, jobs=jobs, replace=replace)
@@ -101,7 +102,7 @@ def reproduce(
             documents += [failed.data() for failed in overview.failed()]
             documents.append(overview.data())
         else:
-            show_overview(console(), overview, out)
+            show_pieces(console(), overview_pieces(overview, out))
     if as_json:
         print_json(documents)
     if overview is not None and overview.failed():
@@ -129,7 +130,7 @@ def _reproduce_live(
 ) -> None:
     """Reproduces what runs live, each paper in a folder of its own, and shows it."""
     from anabranch_publications.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
-    from anabranch_publications.papers.terminal import show_reproduction  # noqa: PLC0415
+    from anabranch_publications.papers.terminal import reproduction_pieces  # noqa: PLC0415
 
     documents = []
     try:
@@ -139,9 +140,8 @@ def _reproduce_live(
             outcome = reproduce_paper(found, figure, context, announce=None if as_json else say)
             documents.append(outcome.data())
             if not as_json:
-                show_reproduction(
-                    console(), outcome, folder if figure is None else folder / f"figure-{figure}"
-                )
+                place = folder if figure is None else folder / f"figure-{figure}"
+                show_pieces(console(), reproduction_pieces(outcome, place))
     except KeyboardInterrupt:
         say("interrupted; a live run is in real time and has nothing to go on from")
         raise typer.Exit(exit_status()) from None
@@ -216,7 +216,7 @@ def compare(
         FOLDER_KIND,
         write_comparison,
     )
-    from anabranch_publications.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
+    from anabranch_publications.comparison.terminal import comparison_pieces  # noqa: PLC0415 - as the others
 
     chosen = comparison.chosen_systems(
         None if systems is None else [name.strip() for name in systems.split(",") if name.strip()],
@@ -244,4 +244,4 @@ def compare(
     if as_json:
         print_json(json_ready({"folder": str(out), **outcome.data()}))
     else:
-        show_comparison(console(), outcome, out)
+        show_pieces(console(), comparison_pieces(outcome, out))

@@ -161,10 +161,11 @@ def live(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
-    from anabranch import display
     from anabranch.live import Asked, HostProgram
     from anabranch.live import run as run_live
+    from anabranch.media.terminal import show
     from anabranch.progress import run_progress
+    from anabranch.views.run import against_pieces
 
     _check_against(against)
     asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
@@ -188,7 +189,7 @@ def live(
         )
     _show_run(title, result, folder, as_json=as_json)
     if "against" in result.tables and not as_json:
-        display.show_against(console(), result)
+        show(console(), against_pieces(result))
     if any(program["status"] for program in result.summary["live"]["programs"]):
         raise typer.Exit(EXIT_INCOMPLETE)
 
@@ -200,8 +201,9 @@ def _check_against(against: str | None) -> None:
 
 def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> None:
     """Tells what a run has measured; after a signal, the program ends."""
-    from anabranch import display
+    from anabranch.media.terminal import show
     from anabranch.result import json_ready
+    from anabranch.views.run import run_pieces
 
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
@@ -218,7 +220,7 @@ def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> Non
             }
         )
     else:
-        display.show_result(console(), title, result, folder)
+        show(console(), run_pieces(title, result, folder))
     if result.interrupted:
         say(f"interrupted; what was measured until then is in {folder}")
         raise typer.Exit(exit_status())
@@ -246,11 +248,12 @@ def routes(
     as_json: JsonOption = False,
 ) -> None:
     """Show the routes of a scenario; nothing is simulated."""
-    from anabranch import display
     from anabranch.forwarding import check_forwarding
+    from anabranch.media.terminal import show
     from anabranch.plan_files import PlanFiles
     from anabranch.progress import plan_progress
     from anabranch.routes import routes as routes_of
+    from anabranch.views.routes import forwarding_pieces, route_pieces, route_tables
 
     files = PlanFiles(csv, xlsx)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
@@ -266,12 +269,12 @@ def routes(
     if as_json:
         print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
     else:
-        display.show_routes(console(), found)
-        if forwarding is not None:
-            display.show_forwarding(console(), forwarding)
+        checked = [] if forwarding is None else forwarding_pieces(forwarding)
+        show(console(), [*route_pieces(found), *checked])
         if out is not None:
             write(f"plan in {out}")
-    told = files.write_routes(loaded.title or scenario.stem, found)
+    wanted = files.csv or files.xlsx
+    told = files.write_tables(loaded.title or scenario.stem, route_tables(found)) if wanted else []
     if told and not as_json:
         write("\n".join(told))
 
@@ -295,8 +298,9 @@ def load(
     as_json: JsonOption = False,
 ) -> None:
     """Show how far any allowed traffic can load each link; nothing is simulated."""
-    from anabranch import display
+    from anabranch.media.terminal import show
     from anabranch.plan_files import PlanFiles, chosen_link
+    from anabranch.views.loads import load_pieces
     from anabranch.worst_loads import compare_scenarios, worst_loads
 
     files = PlanFiles(csv, xlsx, page, map_)
@@ -313,9 +317,7 @@ def load(
     if as_json:
         print_json(found.data() | ({} if changes is None else {"against": changes.data()}))
     else:
-        display.show_loads(console(), found, chosen)
-        if changes is not None:
-            display.show_load_changes(console(), changes)
+        show(console(), load_pieces(found, chosen, changes))
     told = files.write_loads(loaded.title or scenario.stem, found, chosen, changes, warnings)
     if told and not as_json:
         write("\n".join(told))
@@ -340,10 +342,11 @@ def study(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
-    from anabranch import display
+    from anabranch.media.terminal import show
     from anabranch.progress import study_progress
     from anabranch.result import json_ready
     from anabranch.study.journal import NAME as JOURNAL
+    from anabranch.views.study import study_pieces
 
     _check_against(against)
     loaded = load_study(study, trust=trust)
@@ -377,7 +380,7 @@ def study(
         document = {"folder": str(folder), "warnings": result.warnings, "cells": result.cells.to_dicts()}
         print_json(json_ready(document))
     else:
-        display.show_study(console(), title, result, folder)
+        show(console(), study_pieces(title, result, folder))
 
 
 @app.command()
@@ -392,9 +395,9 @@ def report(
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.capture import CaptureResult
     from anabranch.folders import adding, read_inside, read_manifest, regular_files
+    from anabranch.media.page import REPORT
     from anabranch.report.damage import damage_told
     from anabranch.report.html import save_capture_report, save_run_report, save_study_report
-    from anabranch.report.html.page import REPORT
     from anabranch.report.looks import check_forms
     from anabranch.report.plots.every import save_run_figures
     from anabranch.report.study import write_outputs
@@ -469,9 +472,10 @@ def capture(
 ) -> None:
     """Analyse packet captures: throughput, fairness, RTT and reordering of TCP and MPTCP."""
     from anabranch.capture import analyze, capture_name, check_folder
-    from anabranch.capture_display import show_capture
+    from anabranch.media.terminal import show
     from anabranch.progress import capture_progress
     from anabranch.result import json_ready
+    from anabranch.views.capture import capture_pieces
 
     if out is not None:
         # Before the work, not after it.
@@ -500,7 +504,7 @@ def capture(
         tables = {name: json_ready(table.to_dicts()) for name, table in result.tables.items()}
         print_json({"summary": json_ready(dict(result.summary)), **tables})
     else:
-        show_capture(console(), result, out)
+        show(console(), capture_pieces(result, out))
     if result.interrupted:
         raise typer.Exit(exit_status())
 

@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from anabranch.command_options import ScenarioArgument, SetOption, TrustOption, load_scenario
-from anabranch.console import JsonOption, ReplaceOption, console, print_json, print_more, print_rows
-
-_MOST_ROWS = 20
+from anabranch.console import JsonOption, ReplaceOption, console, print_json
 
 
 def export(
@@ -43,23 +40,7 @@ def export(
     if as_json:
         print_json({"folder": str(out), **found.data()})
         return
-    terminal = console()
-    changed = [entry for entry in found.loads if abs(entry.added) > 1e-9]
-    if changed:
-        print_rows(
-            terminal,
-            f"{found.what} of links with shares in at most {buckets} buckets",
-            {"link": "left", "planned": "right", "rounded": "right", "added": "right"},
-            (
-                (entry.link, f"{entry.before:.6f}", f"{entry.after:.6f}", f"{entry.added:+.6f}")
-                for entry in changed[:_MOST_ROWS]
-            ),
-        )
-        print_more(terminal, len(changed), _MOST_ROWS, "links")
-    elif found.loads:
-        terminal.print(Text(f"rounding to at most {buckets} buckets changes no link's {found.what}"))
-    for note in found.notes:
-        terminal.print(Text(f"not expressed: {note}"))
-    terminal.print(
-        Text(f"{len(found.files)} files in {out}; README.md says how to load them, and how to undo")
-    )
+    from anabranch.export.view import export_pieces  # noqa: PLC0415
+    from anabranch.media.terminal import show  # noqa: PLC0415
+
+    show(console(), export_pieces(found, buckets, out))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import tomli_w
 from rich.console import Console
 
-from anabranch import display
+from anabranch.media.pieces import Piece
+from anabranch.media.terminal import show
 from anabranch.result import Result
 from anabranch.routes import Routes
 from anabranch.scenario.scenario import Scenario
+from anabranch.views.routes import route_pieces
+from anabranch.views.run import run_pieces
+from anabranch.views.study import study_pieces
 
 if TYPE_CHECKING:
     from anabranch.report.plots.plot import Plot
@@ -43,14 +47,14 @@ def design_html(study: Study) -> str:
 
 def routes_html(routes: Routes) -> str:
     """The table of the routes."""
-    return _printed(lambda console: display.show_routes(console, routes))
+    return _printed(route_pieces(routes))
 
 
 def result_html(result: Result) -> str:
     """The table of the flows and, where the run has series, goodput and latencies over time."""
     from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
 
-    table = _printed(lambda console: display.show_result(console, _title(result), result))
+    table = _printed(run_pieces(_title(result), result))
     plots = RunPlots(result)
     drawn = [_drawn(getattr(plots, name)()) for name in ("goodput", "latency") if name in plots.names()]
     return "".join([_warned(result.summary.get("warnings", ())), table, *drawn])
@@ -58,7 +62,7 @@ def result_html(result: Result) -> str:
 
 def study_html(result: StudyResult) -> str:
     """The table of the cells, and the first metric over the factors."""
-    table = _printed(lambda console: display.show_study(console, result.title, result))
+    table = _printed(study_pieces(result.title, result))
     return _warned(result.warnings) + table + _drawn(result.plot.metric(result.metrics[0].name))
 
 
@@ -76,9 +80,9 @@ def _title(result: Result) -> str:
     return str(result.summary.get("title", ""))
 
 
-def _printed(show: Callable[[Console], None]) -> str:
+def _printed(pieces: Sequence[Piece]) -> str:
     console = Console(record=True, file=io.StringIO(), width=_WIDTH, force_jupyter=False)
-    show(console)
+    show(console, pieces)
     return console.export_html(inline_styles=True, code_format=_TEXT)
 
 

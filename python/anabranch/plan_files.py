@@ -1,4 +1,4 @@
-"""What `anabranch routes` and `anabranch load` leave: tables, spreadsheets, maps and pages.
+"""The files that `anabranch routes` and `anabranch load` leave: tables, a spreadsheet, a map and a page.
 
 What writes them stands on matplotlib, for which a command that writes nothing need not wait.
 """
@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
 from anabranch.suggest import suggest
+from anabranch.views.loads import load_tables
 
 if TYPE_CHECKING:
-    from anabranch.report.table_files import NamedTable
-    from anabranch.routes import Routes
+    from anabranch.media.pieces import DataTable
     from anabranch.worst_loads import LoadChanges, WorstLoads
 
 
@@ -35,21 +36,22 @@ class PlanFiles:
 
     def __post_init__(self) -> None:
         if self.xlsx is not None:
-            from anabranch.report.table_files import check_spreadsheet  # noqa: PLC0415
-
             check_spreadsheet()
 
-    def write_routes(self, title: str, routes: Routes) -> list[str]:
-        """Writes the routes; returns what was written, in lines for people.
+    def write_tables(self, title: str, tables: Sequence[DataTable]) -> list[str]:
+        """Writes tables; returns what was written, in lines for people.
 
         Raises:
             ResultError: if a file cannot be written.
         """
-        if not (self.csv or self.xlsx):
-            return []
-        from anabranch.report.load_tables import route_tables  # noqa: PLC0415
-
-        return self._write_tables(title, route_tables(routes))
+        lines = []
+        if self.csv is not None:
+            save_csv(tables, self.csv)
+            lines.append(f"tables in {self.csv}")
+        if self.xlsx is not None:
+            save_spreadsheet(title, tables, self.xlsx)
+            lines.append(f"spreadsheet in {self.xlsx}")
+        return lines
 
     def write_loads(
         self,
@@ -64,35 +66,20 @@ class PlanFiles:
         Raises:
             ResultError: if a file cannot be written.
         """
-        told = []
+        lines = []
         if self.map is not None:
             from anabranch.report.load_map import load_map  # noqa: PLC0415
             from anabranch.report.style import save_figure  # noqa: PLC0415
 
             save_figure(load_map(loads, link), self.map)
-            told.append(f"map in {self.map}")
-        if self.csv or self.xlsx:
-            from anabranch.report.load_tables import load_tables  # noqa: PLC0415
-
-            told += self._write_tables(title, load_tables(loads, link, changes))
+            lines.append(f"map in {self.map}")
+        lines += self.write_tables(title, load_tables(loads, link, changes))
         if self.page is not None:
             from anabranch.report.load_page import save_load_page  # noqa: PLC0415
 
             save_load_page(self.page, loads, changes, warnings=warnings)
-            told.append(f"page in {self.page}")
-        return told
-
-    def _write_tables(self, title: str, tables: Sequence[NamedTable]) -> list[str]:
-        from anabranch.report.table_files import save_csv, save_tables  # noqa: PLC0415
-
-        told = []
-        if self.csv is not None:
-            save_csv(tables, self.csv)
-            told.append(f"tables in {self.csv}")
-        if self.xlsx is not None:
-            save_tables(title, tables, self.xlsx)
-            told.append(f"spreadsheet in {self.xlsx}")
-        return told
+            lines.append(f"page in {self.page}")
+        return lines
 
 
 def chosen_link(loads: WorstLoads, link: str | None) -> str:

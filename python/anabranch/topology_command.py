@@ -22,13 +22,15 @@ def topology_list(
     as_json: JsonOption = False,
 ) -> None:
     """List the networks that have a name."""
-    from anabranch import display, topology  # noqa: PLC0415 - as every command, when it is used
+    from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.media.terminal import show  # noqa: PLC0415
+    from anabranch.views.topology import topology_pieces  # noqa: PLC0415
 
     names = topology.names(source)
     if as_json:
         print_json([{"name": n.spec, "source": n.source, "note": n.note} for n in names])
     else:
-        display.show_topology_names(console(), names)
+        show(console(), topology_pieces(names))
 
 
 @topology_app.command("show")

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from anabranch import Result, Scenario, display
+from anabranch import Result, Scenario
+from anabranch.media.terminal import show
+from anabranch.views.loads import load_pieces
+from anabranch.views.run import run_pieces
 
 from .conftest import SMALL, Anabranch
 
@@ -27,7 +30,7 @@ def short_flows() -> Result:
 def shown(result: Result, width: int) -> str:
     """What a terminal of so many columns shows."""
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    display.show_result(console, "four transfers", result, Path("out"))
+    show(console, run_pieces("four transfers", result, Path("out")))
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
@@ -136,14 +139,14 @@ def test_a_load_above_the_capacity_is_marked_and_one_below_is_not() -> None:
     loads = Scenario.from_data(data).worst_case()
     assert loads.max_load > 1 > min(link.load for link in loads.links)
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    display.show_loads(console, loads, loads.worst.link)
+    show(console, load_pieces(loads, loads.worst.link))
     file = console.file
     assert isinstance(file, io.StringIO)
     text = file.getvalue()
     assert f"! {loads.max_load:.4f}" in text
     assert "! overload: more traffic than the link can carry" in text
     marked = re.findall(
-        r"(! )?(\d\.\d{4})$", text.partition("traffic that loads")[0].replace(" \n", "\n"), re.M
+        r"(! )?(\d\.\d{4})$", text.partition("Traffic that loads")[0].replace(" \n", "\n"), re.M
     )
     assert len(marked) == 15
     assert all(bool(mark) == (float(load) > 1) for mark, load in marked)

@@ -73,7 +73,6 @@ def test_the_version_needs_the_command_line_alone() -> None:
         "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group",
         "anabranch.command_options", "anabranch.console", "anabranch.errors", "anabranch.export_command",
         "anabranch.foreign", "anabranch.signals", "anabranch.start_up", "anabranch.topology_command",
-        "anabranch.units",
     }  # fmt: skip
 
 

@@ -364,10 +364,10 @@ def test_the_mistake_in_python_is_told_as_the_guide_shows(
 
 
 def test_the_written_pages_are_what_the_program_says(tmp_path: Path) -> None:
-    """docs/reference.md and docs/commands.md: "make reference" writes them."""
+    """The reference, the commands, and the columns of tables: "make reference" writes them."""
     command = [sys.executable, str(ROOT / "docs" / "generate"), str(tmp_path)]
     subprocess.run(command, check=True, timeout=60)  # noqa: S603 - our own program
-    for name in ("reference.md", "commands.md"):
+    for name in ("reference.md", "commands.md", "results.md", "capture.md"):
         fresh, kept = ((folder / name).read_text(encoding="utf-8") for folder in (tmp_path, ROOT / "docs"))
         assert fresh == kept, f"docs/{name} is stale: make reference"
 

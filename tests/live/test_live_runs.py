@@ -14,10 +14,11 @@ from rich.console import Console
 import anabranch
 from anabranch import Scenario
 from anabranch.capture import analyze
-from anabranch.display import show_against
 from anabranch.errors import LiveError
 from anabranch.live import Asked, HostProgram, run
 from anabranch.live.path_manager import End, PathManager
+from anabranch.media.terminal import show
+from anabranch.views.run import against_pieces
 
 DATAGRAM = """
 import socket
@@ -213,7 +214,7 @@ def test_nothing_follows_from_a_run_that_is_not_valid() -> None:
     assert result.summary["warnings"][0].startswith("not valid: 1 % of the packets came more than")
     assert result.summary["live"]["against"]["refused"].startswith("the live run is not valid: 1 %")
     with StringIO() as text:
-        show_against(Console(file=text, width=200), result)
+        show(Console(file=text, width=200), against_pieces(result))
         assert "no conclusion: the live run is not valid" in text.getvalue()
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from anabranch import Scenario, display
+from anabranch import Scenario
 from anabranch.errors import ScenarioError
+from anabranch.media.terminal import show
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.routes import PairRoutes, Routes
+from anabranch.views.routes import route_pieces
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -266,7 +268,7 @@ def test_windows_that_a_controller_limits_are_warned_of() -> None:
 def shown(routes: Routes, width: int) -> str:
     """What a terminal of so many columns shows."""
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    display.show_routes(console, routes)
+    show(console, route_pieces(routes))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

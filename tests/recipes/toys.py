@@ -40,6 +40,7 @@ TRANSPORT = "crates/transport/src"
 ROUTING = "crates/routing/src"
 ENGINE = "crates/engine/src"
 SCENARIO = "crates/scenario/src"
+COLUMNS = "python/anabranch/columns"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
         most_files=3,
@@ -222,7 +223,7 @@ else:
 """,
     ),
     "a result column": Toy(
-        most_files=2,
+        most_files=4,
         insertions={
             f"{ENGINE}/link.rs": [
                 (
@@ -243,10 +244,25 @@ else:
                     '        count("unhindered", |stats| stats.unhindered);\n',
                 ),
             ],
+            f"{COLUMNS}/declared.py": [
+                (
+                    '    Column("undone_recoveries", format=_COUNT),\n',
+                    '    Column("unhindered", format=_COUNT, better="more"),\n',
+                ),
+            ],
+            f"{COLUMNS}/tables.py": [
+                (
+                    '        "queue_mean_packets": "their mean over time",\n',
+                    '        "unhindered": "packets that found it idle",\n',
+                ),
+            ],
         },
         run="""
+from anabranch.columns import column
+from anabranch.columns.tables import RUN
 links = scenario({}).run().links
 assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
+assert column("unhindered").label == "unhindered" and "unhindered" in RUN["links"]
 """,
     ),
     "a traffic pattern": Toy(

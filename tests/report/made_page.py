@@ -3,22 +3,16 @@
 from html_runs import EVIL
 from matplotlib.figure import Figure
 
-from anabranch.report.sections import (
-    Badge,
-    Link,
-    PageCard,
-    PageColumn,
-    PageFigure,
-    PageTable,
-    Section,
-    page,
-)
+from anabranch.columns import Column
+from anabranch.media.page.sections import page
+from anabranch.media.pieces import Badge, Card, DataTable, Link, Section
+from anabranch.report.style import picture
 
 COLUMNS = (
-    PageColumn("link"),
-    PageColumn("goodput", "Mbps", numeric=True),
-    PageColumn("verdict", choices=True),
-    PageColumn("reason"),
+    Column("link", "link"),
+    Column("goodput_mbps", "goodput", "Mbps"),
+    Column("verdict", "verdict"),
+    Column("reason", "reason"),
 )
 GOOD, KNOWN, BAD = (
     Badge("agrees", "good"), Badge("differs, and it is known why", "known"), Badge("differs", "bad"),
@@ -44,16 +38,21 @@ def made_page() -> str:
     return page(
         EVIL,
         ["What this is.", ("With a ", Link("link", "two/report.html"), ".")],
-        [PageCard("Rows", "4", "of which 2 agree")],
+        [Card("Rows", "4", "of which 2 agree")],
         [
-            Section("5.4", "All links", [EVIL], [PageTable("Links", COLUMNS, ROWS, searchable=True)]),
+            Section(
+                "5.4",
+                "All links",
+                [EVIL],
+                [DataTable.of_rows("links", "Links", COLUMNS, ROWS, searchable=True, choices=("verdict",))],
+            ),
             Section(
                 "pictures",
                 "Pictures",
-                tables=[PageTable("Short", COLUMNS[:2], [row[:2] for row in ROWS])],
+                tables=[DataTable.of_rows("short", "Short", COLUMNS[:2], [row[:2] for row in ROWS])],
                 figures=[
-                    PageFigure.of("first", drawing(), href="first.svg"),
-                    PageFigure.of("second", drawing(4.0)),
+                    picture("first", drawing(), href="first.svg"),
+                    picture("second", drawing(4.0)),
                 ],
             ),
         ],

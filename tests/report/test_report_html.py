@@ -15,14 +15,14 @@ from html_runs import ABILENE, EVIL, document, hostile, numbers
 from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make, with_levels
 
 from anabranch import Result, ResultError, Scenario
+from anabranch.media.page import embedded
+from anabranch.media.palette import DARK_PALETTE, PALETTE
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
 from anabranch.report.html.cards import cards
-from anabranch.report.html.encode import Steps, embedded
+from anabranch.report.html.encode import Steps
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
-from anabranch.report.html.palette import DARK_PALETTE
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
-from anabranch.report.looks import PALETTE
 from anabranch.units import measure, quantity
 
 
@@ -86,11 +86,11 @@ state = "down"
 duration = "3 s"
 """
     several, alone = (
-        {card["label"]: card for card in cards(Scenario.loads(cut.format(flows=flows)).run())}
+        {card.label: card for card in cards(Scenario.loads(cut.format(flows=flows)).run())}
         for flows in (3, 1)
     )
-    assert several["Flows"]["note"] == "0 of 3 done, 3 unfinished, 3 without a connection"
-    assert several["Completion time"]["value"] == "> 3 s"
+    assert several["Flows"].note == "0 of 3 done, 3 unfinished, 3 without a connection"
+    assert several["Completion time"].value == "> 3 s"
     assert "Jain index" not in alone
 
 

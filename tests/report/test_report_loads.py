@@ -19,11 +19,13 @@ from reader import Reader
 from workbook import read_workbook
 
 from anabranch import Scenario
+from anabranch.columns import Column
 from anabranch.errors import ResultError
+from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
+from anabranch.media.pieces import Badge, Bars, DataTable
 from anabranch.report.load_page import load_page, save_load_page
-from anabranch.report.load_tables import load_tables, route_tables
-from anabranch.report.sections import Badge, PageColumn, PageTable
-from anabranch.report.table_files import NamedTable, TableChart, check_spreadsheet, save_csv, save_tables
+from anabranch.views.loads import load_tables
+from anabranch.views.routes import route_tables
 from anabranch.worst_loads import LoadChanges, WorstLoads, compare_loads, worst_loads
 
 # One pair, 8 Mbps: over the link a - c alone, or in halves over it and over b. Links have 10 Mbps, a - b 5.
@@ -96,10 +98,11 @@ def test_a_load_without_the_traffic_of_cut_off_pairs_is_no_gain(tmp_path: Path) 
     assert (failure.cut_before, failure.cut_after) == (1, 0)
     html = load_page(changes.after, changes)
     assert "Before, 1 failure cut pairs off, after, 0" in html
-    table = load_tables(changes.after, "a->c", changes)[-1].table
+    table = load_tables(changes.after, "a->c", changes)[-1]
     assert [column.heading for column in table.columns][-2:] == ["cut off before", "cut off after"]
-    assert table.rows[0][0] == "a->c"
-    assert list(table.rows[0][-2:]) == [1, 0]
+    first = next(iter(table.by_row()))
+    assert first[0] == "a->c"
+    assert first[-2:] == (1, 0)
 
 
 def test_tables_as_files(changes: LoadChanges, tmp_path: Path) -> None:
@@ -126,8 +129,8 @@ def test_tables_as_files(changes: LoadChanges, tmp_path: Path) -> None:
 
 def test_the_spreadsheet_has_charts_over_its_cells(changes: LoadChanges, tmp_path: Path) -> None:
     tables = load_tables(changes.after, "a->b", changes)
-    file = save_tables("Loads", tables, tmp_path / "x.xlsx")
-    again = save_tables("Loads", tables, tmp_path / "y.xlsx")
+    file = save_spreadsheet("Loads", tables, tmp_path / "x.xlsx")
+    again = save_spreadsheet("Loads", tables, tmp_path / "y.xlsx")
     assert file.read_bytes() == again.read_bytes()
     book = read_workbook(file)
     assert list(book.cells) == ["links", "failures", "matrix", "change_of_links", "change_of_failures"]
@@ -149,13 +152,14 @@ def test_the_spreadsheet_has_charts_over_its_cells(changes: LoadChanges, tmp_pat
 
 def test_texts_stay_texts(tmp_path: Path) -> None:
     """No formula of a name, no second row of a line break."""
-    columns = [PageColumn("name"), PageColumn("traffic", "Mbps", numeric=True)]
-    table = PageTable("evil", columns, [(f'=1+1"{EVIL}\n,', 1.5), ("none", None), ("nan", float("nan"))])
-    (file,) = save_csv([NamedTable("t", table, TableChart(0, (1,)))], tmp_path)
+    columns = (Column("name", "name"), Column("traffic_mbps", "traffic", "Mbps"))
+    rows = [(f'=1+1"{EVIL}\n,', 1.5), ("none", None), ("nan", float("nan"))]
+    table = DataTable.of_rows("t", "evil", columns, rows, chart=Bars("name", ("traffic_mbps",)))
+    (file,) = save_csv([table], tmp_path)
     found = list(csv.reader(StringIO(file.read_bytes().decode(), newline="")))
     # An apostrophe keeps a spreadsheet from running it.
     assert found == [["name", "traffic_mbps"], [f"'=1+1\"{EVIL}\n,", "1.5"], ["none", ""], ["nan", ""]]
-    book = read_workbook(save_tables("t", [NamedTable("t", table)], tmp_path / "t.xlsx"))
+    book = read_workbook(save_spreadsheet("t", [table], tmp_path / "t.xlsx"))
     assert str(book.one("t!$A$4")).startswith("=1+1")
     assert book.formulas == 0
 
@@ -200,9 +204,9 @@ def test_a_pair_that_is_cut_off_is_named(tmp_path: Path) -> None:
     loads = loads_of(file)
     html = load_page(loads)
     assert "But 1 of 2 failures cut pairs off: these pairs have no route" in html
-    failures = next(named for named in load_tables(loads, "a->c") if named.name == "failures").table
-    assert {row[0]: (row[4], row[5]) for row in failures.rows}["a->c"] == (1, "a - c")
-    badges = {row[0]: row[2] for row in failures.rows}
+    failures = next(named for named in load_tables(loads, "a->c") if named.name == "failures")
+    assert {row[0]: (row[4], row[5]) for row in failures.by_row()}["a->c"] == (1, "a - c")
+    badges = {row[0]: row[2] for row in failures.by_row()}
     assert badges["a->c"] == Badge("cuts pairs off", "bad")
 
 
@@ -224,7 +228,7 @@ def test_a_reader_filters_what_is_overloaded(changes: LoadChanges, reader: Reade
 
 
 def test_a_spreadsheet_without_its_package_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.report.table_files.find_spec", lambda _: None)
+    monkeypatch.setattr("anabranch.media.files.find_spec", lambda _: None)
     with pytest.raises(ResultError, match=r"--xlsx needs XlsxWriter: pip install"):
         check_spreadsheet()
 

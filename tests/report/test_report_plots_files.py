@@ -15,8 +15,9 @@ from made_study import MadeStudy
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario, Study, _core
+from anabranch.media.palette import PALETTE
 from anabranch.report.html.palette import transport_looks
-from anabranch.report.looks import PALETTE, is_transport, look, looks
+from anabranch.report.looks import is_transport, look, looks
 from anabranch.report.plots.every import run_figures, save_run_figures
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.study_plots import StudyPlots

@@ -14,7 +14,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.patches import PathPatch
 
 from anabranch import Result, ResultError, Scenario
-from anabranch.report.html import page
+from anabranch.media import page
 from anabranch.report.plots.network import RAMP
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Plot

@@ -1,6 +1,5 @@
 """A page of sections as a file: what it holds, what it refers to, and what it refuses."""
 
-import base64
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -9,16 +8,10 @@ import pytest
 from html_runs import EVIL
 from made_page import COLUMNS, drawing, made_page
 
-from anabranch.report.sections import (
-    PageCard,
-    PageColumn,
-    PageFigure,
-    PageTable,
-    Section,
-    page,
-    save_page,
-)
-from anabranch.report.style import figure_bytes
+from anabranch.columns import Column
+from anabranch.media.page.sections import page, save_page
+from anabranch.media.pieces import Card, DataTable, Figure, Section
+from anabranch.report.style import figure_bytes, picture
 
 
 class Elements(HTMLParser):
@@ -70,18 +63,20 @@ def test_every_section_is_in_the_table_of_contents() -> None:
 
 def test_a_figure_is_the_bytes_of_its_file_and_large_ones_become_points() -> None:
     figure = drawing()
-    assert base64.b64decode(PageFigure.of("f", figure).source().split(",")[1]) == figure_bytes(figure, "svg")
+    assert picture("f", figure).image == figure_bytes(figure, "svg")
     axes = figure.axes[0]
     axes.scatter(range(9000), range(9000))
     assert len(figure_bytes(figure, "svg")) > 400_000
-    assert PageFigure.of("f", figure).source().startswith("data:image/png;base64,")
+    assert picture("f", figure).image.startswith(b"\x89PNG")
     with pytest.raises(ValueError, match='"f" is neither SVG nor PNG'):
-        PageFigure("f", b"GIF89a").source()
+        page("t", "", [], [Section("a", "A", figures=[Figure("f", b"GIF89a")])])
 
 
 def test_numbers_are_sorted_in_full_and_what_is_missing_has_none() -> None:
-    table = PageTable("t", (PageColumn("x", numeric=True),), [(1.23456789,), (None,), (float("nan"),)])
-    text = page("t", "", [PageCard("a", "1")], [Section("s", "S", tables=[table])])
+    table = DataTable.of_rows(
+        "t", "t", (Column("x", "x", digits=3),), [(1.23456789,), (None,), (float("nan"),)]
+    )
+    text = page("t", "", [Card("a", "1")], [Section("s", "S", tables=[table])])
     assert re.findall(r'<td class="num"( data-value="[^"]*")?>\s*([^<]*?)\s*</td>', text) == [
         (' data-value="1.23456789"', "1.23"), ("", "\N{EN DASH}"), ("", "\N{EN DASH}"),
     ]  # fmt: skip
@@ -91,7 +86,7 @@ def test_a_page_that_cannot_be_right_is_refused() -> None:
     with pytest.raises(ValueError, match="sections share the keys a"):
         page("t", "", [], [Section("a", "A"), Section("a", "B")])
     with pytest.raises(ValueError, match='"short" has a row that is not 4 cells long'):
-        page("t", "", [], [Section("a", "A", tables=[PageTable("short", COLUMNS, [("x",)])])])
+        DataTable.of_rows("short", "short", COLUMNS, [("x",)])
 
 
 def test_the_same_page_has_the_same_bytes(tmp_path: Path) -> None:

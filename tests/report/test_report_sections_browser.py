@@ -48,8 +48,8 @@ def test_a_page_of_sections_is_sorted_by_click_and_by_keyboard(reader: Reader, s
 
 def test_a_page_of_sections_is_filtered_by_text_and_by_verdict(reader: Reader, sections: Path) -> None:
     reader.open(sections)
-    assert reader.page.locator(".sifter").count() == 1
-    count = reader.page.locator(".sifter .count")
+    assert reader.page.locator(".adopted .tools").count() == 1
+    count = reader.page.locator(".adopted .tools .count")
     assert count.inner_text() == "4 rows"
     verdict = reader.page.get_by_label("verdict")
     assert verdict.locator("option").all_text_contents() == [
@@ -80,7 +80,7 @@ def test_a_page_of_sections_in_the_dark_on_paper_and_on_a_telephone(reader: Read
         assert contrast(badge) >= 4.5
     reader.page.emulate_media(media="print")
     assert reader.page.evaluate(ground) == "rgb(255, 255, 255)"
-    assert reader.page.locator(".sifter input").is_hidden()
+    assert reader.page.locator(".adopted .tools input").is_hidden()
     reader.page.emulate_media(media="screen")
     reader.page.set_viewport_size({"width": 360, "height": 800})
     assert reader.page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from anabranch import _core
 from anabranch.errors import ResultError
-from anabranch.report.looks import PALETTE, is_transport, look, looks, wants_logarithm
+from anabranch.media.palette import PALETTE
+from anabranch.report.looks import is_transport, look, looks, wants_logarithm
 from anabranch.report.style import STYLE, plain, save_figure, styled
 
 PRESETS = ("newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr")

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from anabranch import Scenario, Study
-from anabranch.display import show_result
+from anabranch.media.terminal import show
+from anabranch.views.run import run_pieces
 
 TEXT = """
 [network]
@@ -53,7 +54,7 @@ def test_a_study_and_a_run_agree_on_what_was_delivered(seed: int) -> None:
     assert found == pytest.approx(int(result.flows["delivered_bytes"].sum()) * 8 / 2 / 1e6, rel=1e-12)
     assert 0 < found <= 10, "the bottleneck has 10 Mbps"
     terminal = Console(file=io.StringIO(), width=200)
-    show_result(terminal, "a run", result, Path("out"))
+    show(terminal, run_pieces("a run", result, Path("out")))
     assert isinstance(terminal.file, io.StringIO)
     said = re.search(r"delivered in all ([0-9.]+) Mbps", terminal.file.getvalue())
     assert said is not None

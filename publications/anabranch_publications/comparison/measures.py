@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from anabranch.censored import jain, percentile
+from anabranch.columns import FULL, Better, Column
 from anabranch_publications.comparison.failure import cost
 from anabranch_publications.comparison.subjects import Failure, Part
-
-Better = Literal["more", "less", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +25,24 @@ class Measure:
     meaning: str
     digits: int = 1
 
+    @property
+    def column(self) -> Column:
+        """The declaration of its column; its label has the unit."""
+        return Column(
+            self.name, self.label, format=f",.{self.digits}f", better=self.better,
+            priority=_PRIORITIES.get(self.name, 0), limit=FULL if self.name == "worst_load" else None,
+        )  # fmt: skip
+
+
+_PRIORITIES = {
+    name: priority
+    for priority, name in enumerate(
+        ("failure_lasting_percent", "unfinished_percent", "flow_goodput_p5_mbps", "retransmitted_percent",
+         "control_messages_per_s", "completion_median_ms", "jain_index", "queue_mean_ms"), start=1)
+} | dict.fromkeys(
+    ("goodput_mbps", "completion_p95_ms", "worst_load", "failure_lost_percent", "entries_max"), 9
+)  # fmt: skip
+"""Of the measures that a terminal shows; what is low is left out first where there is no room."""
 
 _ALL = (
     Measure(

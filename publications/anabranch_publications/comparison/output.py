@@ -12,17 +12,22 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.folders import write_whole
+from anabranch.media.markdown import table_lines
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes, json_ready
 from anabranch_publications.comparison.figures import load_figure, network_figure, state_figure
-from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.page import save_comparison_page
-from anabranch_publications.comparison.paired import RATIOS
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
-from anabranch_publications.comparison.tables import GROUPS, Notes, cell, heading, ratio_cell
+from anabranch_publications.comparison.tables import (
+    GROUPS,
+    Notes,
+    meaning_table,
+    measure_table,
+    ratio_table,
+    system_table,
+)
 from anabranch_publications.comparison.workload import described
-from anabranch_publications.markdown import markdown_table
 
 FOLDER_KIND = "comparison"
 """What the manifest of its folder calls it."""
@@ -73,21 +78,13 @@ def markdown(comparison: Comparison) -> str:
         f"{result.interval_note}; those of ratios are of pairs, "
         "replication by replication. A dash has its reason below the tables of its network.",
         "",
-        *markdown_table(
-            ("system", "what it is", "source"),
-            [(system.name, system.what, system.source) for system in comparison.systems],
-            numbers=(),
-        ),
+        *table_lines(system_table(comparison).without("label")),
     ]
     for subject in comparison.subjects:
         lines += _network(comparison, subject)
     lines += ["", "## Cost over state and worst case", "", "![Goodput over entries](figures/state.png)"]
     lines += ["", "![Goodput over worst-case load](figures/load.png)", "", "## Measures", ""]
-    lines += markdown_table(
-        ("column", "heading", "meaning"),
-        [(f"`{measure.name}`", measure.label, measure.meaning) for measure in MEASURES.values()],
-        numbers=(),
-    )
+    lines += table_lines(meaning_table())
     if any(subject.standard for subject in comparison.subjects):
         lines += ["", "## Standard workload", "", "\n\n".join(described())]
     return "\n".join(lines) + "\n"
@@ -104,19 +101,12 @@ def _network(comparison: Comparison, subject: Subject) -> list[str]:
         f"Failure: {subject.failed}.",
     ]
     for group, names in GROUPS.items():
-        rows = [
-            (system.name, *(cell(comparison, subject, system, name, notes) for name in names))
-            for system in comparison.systems
-        ]
-        lines += ["", f"{group}:", "", *markdown_table(("system", *map(heading, names)), rows)]
+        table = measure_table(group, comparison, subject, names, notes)
+        lines += ["", f"{group}:", "", *table_lines(table)]
     first, *others = comparison.systems
     if others:
-        rows = [
-            (system.name, *(ratio_cell(comparison, subject, system, name) for name in RATIOS))
-            for system in others
-        ]
-        headings = ("system", *(heading(name).rpartition(" ")[0] for name in RATIOS))
-        lines += ["", f"Over {first.name}, replication by replication:", "", *markdown_table(headings, rows)]
+        table = ratio_table(comparison, subject)
+        lines += ["", f"Over {first.name}, replication by replication:", "", *table_lines(table)]
     if notes.lines():
         lines += ["", *(f"({number}) {reason}  " for number, reason in notes.lines())]
     return [*lines, "", f"![{subject.title}](figures/{subject.slug}.png)"]

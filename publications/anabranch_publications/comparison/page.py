@@ -7,12 +7,14 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from anabranch.report.sections import PageCard, PageColumn, PageFigure, PageTable, Section, save_page
+from anabranch.media.page.sections import save_page
+from anabranch.media.pieces import Card, DataTable, Section
+from anabranch.report.style import picture
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.paired import ratio
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
-from anabranch_publications.comparison.tables import GROUPS
+from anabranch_publications.comparison.tables import GROUPS, SYSTEM, meaning_table, system_table
 from anabranch_publications.comparison.workload import described
 
 
@@ -35,12 +37,12 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
         "comparison.csv beside this page, and in the figures.",
     ]
     cards = [
-        PageCard("networks", str(len(comparison.subjects))),
-        PageCard("systems", str(len(comparison.systems))),
-        PageCard("replications", str(result.replications), result.interval_note),
+        Card("networks", str(len(comparison.subjects))),
+        Card("systems", str(len(comparison.systems))),
+        Card("replications", str(result.replications), result.interval_note),
         *_best(comparison),
     ]
-    sections = [_systems(comparison)]
+    sections = [Section("systems", "Systems", tables=[system_table(comparison)])]
     sections += [_network(comparison, subject, drawn) for subject in comparison.subjects]
     sections.append(
         Section(
@@ -48,22 +50,20 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
             "What it costs",
             ["State in the network and the worst case, beside what the long flows get."],
             figures=[
-                PageFigure.of(
+                picture(
                     "Goodput over entries of the fullest router", drawn["state"], href="figures/state.svg"
                 ),
-                PageFigure.of("Goodput over worst-case load", drawn["load"], href="figures/load.svg"),
+                picture("Goodput over worst-case load", drawn["load"], href="figures/load.svg"),
             ],
         )
     )
-    rows = [(measure.name, measure.label, measure.meaning) for measure in MEASURES.values()]
-    columns = [PageColumn("column"), PageColumn("heading"), PageColumn("meaning")]
-    sections.append(Section("measures", "Measures", tables=[PageTable("What is measured", columns, rows)]))
+    sections.append(Section("measures", "Measures", tables=[meaning_table()]))
     if any(subject.standard for subject in comparison.subjects):
         sections.append(Section("workload", "Standard workload", list(described())))
     return save_page(folder, "Systems compared", lead, cards, sections)
 
 
-def _best(comparison: Comparison) -> list[PageCard]:
+def _best(comparison: Comparison) -> list[Card]:
     """For each network, which system has the highest goodput, and how many may have as much."""
     cards = []
     for subject in comparison.subjects:
@@ -78,25 +78,19 @@ def _best(comparison: Comparison) -> list[PageCard]:
             ]
             equal = sum(found is None or not found.tells for found in beside)
             told = f"{system.label}; {equal} of {len(beside)} others not told from it"
-            cards.append(PageCard(f"{subject.name}: most goodput", f"{value:.0f} Mbps", told))
+            cards.append(Card(f"{subject.name}: most goodput", f"{value:.0f} Mbps", told))
     return cards
-
-
-def _systems(comparison: Comparison) -> Section:
-    columns = [PageColumn("system"), PageColumn("label"), PageColumn("what it is"), PageColumn("source")]
-    rows = [(system.name, system.label, system.what, system.source) for system in comparison.systems]
-    return Section("systems", "Systems", tables=[PageTable("What is compared", columns, rows)])
 
 
 def _network(comparison: Comparison, subject: Subject, drawn: Mapping[str, Figure]) -> Section:
     tables = []
     for group, names in GROUPS.items():
-        columns = [PageColumn("system"), *(PageColumn(MEASURES[name].label, numeric=True) for name in names)]
+        columns = (SYSTEM, *(MEASURES[name].column for name in names))
         rows = [
             (system.label, *(comparison.row(subject, system)[name] for name in names))
             for system in comparison.systems
         ]
-        tables.append(PageTable(group, columns, rows))
+        tables.append(DataTable.of_rows("measures", group, columns, rows))
     reasons: dict[str, dict[str, list[str]]] = {}
     for (network, system, name), reason in comparison.missing.items():
         if network == subject.name and name in MEASURES:
@@ -105,6 +99,6 @@ def _network(comparison: Comparison, subject: Subject, drawn: Mapping[str, Figur
     for reason, where in reasons.items():
         told = "; ".join(f"{system}: {', '.join(labels)}" for system, labels in where.items())
         paragraphs.append(f"No value ({told}): {reason}.")
-    figure = PageFigure.of(subject.title, drawn[subject.slug], href=f"figures/{subject.slug}.svg",
+    figure = picture(subject.title, drawn[subject.slug], href=f"figures/{subject.slug}.svg",
                            note="Bars are confidence intervals of the mean.")  # fmt: skip
     return Section(subject.slug, subject.name, paragraphs, tables, [figure])

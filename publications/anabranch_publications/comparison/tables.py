@@ -1,11 +1,13 @@
-"""A comparison as text: cells, groups of measures, and the notes behind dashes."""
+"""A comparison as tables: groups of measures, ratios, and the notes behind dashes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from anabranch.columns import Column
+from anabranch.media.pieces import DataTable
 from anabranch_publications.comparison.measures import MEASURES
-from anabranch_publications.comparison.paired import ratio
+from anabranch_publications.comparison.paired import RATIOS, ratio
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
 from anabranch_publications.comparison.systems import System
@@ -36,6 +38,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     ),
 }
 """Measures by what they are about, in the order of tables."""
+SYSTEM = Column("system", "system", priority=9)
 NOTHING = "-"
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
@@ -76,6 +79,35 @@ def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: s
     return f"{found.mean:.2f}" + ("" if not found.half else f" {PLUS_MINUS} {found.half:.2f}")
 
 
-def heading(name: str) -> str:
-    """The heading of a measure's column."""
-    return MEASURES[name].label
+def measure_table(
+    caption: str, comparison: Comparison, subject: Subject, names: Sequence[str], notes: Notes
+) -> DataTable:
+    """The systems with some measures, in words with their intervals."""
+    systems = comparison.systems
+    values = [[cell(comparison, subject, system, name, notes) for system in systems] for name in names]
+    named = [system.name for system in systems]
+    columns = (SYSTEM, *(MEASURES[name].column for name in names))
+    return DataTable(subject.slug, caption, columns, (named, *values))
+
+
+def ratio_table(comparison: Comparison, subject: Subject) -> DataTable:
+    """The systems beside the first one, replication by replication."""
+    others = comparison.systems[1:]
+    values = [[ratio_cell(comparison, subject, system, name) for system in others] for name in RATIOS]
+    labels = [MEASURES[name].label.rpartition(" ")[0] for name in RATIOS]
+    columns = (SYSTEM, *(Column(name, label, digits=3) for name, label in zip(RATIOS, labels, strict=True)))
+    return DataTable("ratios", "Ratios", columns, ([system.name for system in others], *values))
+
+
+def system_table(comparison: Comparison) -> DataTable:
+    """What is compared."""
+    columns = (SYSTEM, Column("label", "label"), Column("what", "what it is"), Column("source", "source"))
+    rows = [(system.name, system.label, system.what, system.source) for system in comparison.systems]
+    return DataTable.of_rows("systems", "What is compared", columns, rows)
+
+
+def meaning_table() -> DataTable:
+    """What is measured."""
+    columns = (Column("column", "column"), Column("heading", "heading"), Column("meaning", "meaning"))
+    rows = [(measure.name, measure.label, measure.meaning) for measure in MEASURES.values()]
+    return DataTable.of_rows("measures", "What is measured", columns, rows)

@@ -12,27 +12,33 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from anabranch import __version__
+from anabranch.columns import Column
 from anabranch.errors import AnabranchError
 from anabranch.folders import Addition, adding, read_inside, write_whole
-from anabranch.report.html.page import REPORT
-from anabranch.report.looks import PALETTE
-from anabranch.report.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
+from anabranch.media.markdown import table_lines
+from anabranch.media.page import REPORT
+from anabranch.media.page.sections import save_page
+from anabranch.media.palette import PALETTE
+from anabranch.media.pieces import Cell, DataTable, Link, Section
+from anabranch.media.pieces import Figure as Picture
 from anabranch.report.style import figure_bytes, styled
 from anabranch.stored import read_json
-from anabranch.units import plain
-from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.findings import (
     KINDS,
     VERDICTS,
     Counts,
-    Finding,
     Verdict,
     count_findings,
     sentence,
-    verdict_text,
 )
 from anabranch_publications.papers.model import Context, FigureResult, Paper
-from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
+from anabranch_publications.papers.paper_page import (
+    FINDING_CHOICES,
+    FINDINGS,
+    count_cards,
+    finding_cells,
+    worded_table,
+)
 from anabranch_publications.papers.reproduce import FORMAT, SUMMARY, Reproduction, opened, reproduce
 
 TITLE = "The publications, printed beside ours"
@@ -123,29 +129,14 @@ class Overview:
     def markdown(self) -> str:
         """The page as text: the counts, then a table of findings for each paper."""
         lines = [f"# {TITLE}", "", self._lead(), ""]
-        rows = [
-            (
-                f"[{paper.key}]({paper.key}/README.md)" if outcome in self.made() else paper.key,
-                f"{paper.title} ({paper.source})",
-                *_counts(outcome),
-                origin(outcome),
-            )
-            for paper, outcome in zip(self.papers, self.outcomes, strict=True)
-        ]
-        rows.append(("all", "", *count_texts(self.counts()), ""))
-        lines += markdown_table(
-            ("paper", "publication", *COUNT_HEADINGS, "made by"),
-            rows,
-            numbers=range(2, 2 + len(COUNT_HEADINGS)),
-        )
+        lines += table_lines(self.papers_table("README.md"))
         if self.made():
             lines += ["", f"{_RATIO_NOTE}:", ""]
             lines.append(f"![Ratio of ours to the published number, by paper and verdict]({_RATIOS}.svg)")
         for outcome in self.made():
             lines += ["", f"## {outcome.paper.key}: {outcome.paper.title}", ""]
-            findings = [_finding_row(figure, one) for figure in outcome.figures for one in figure.findings]
-            headings = ("figure", "what", "of", "published", "ours", "ratio", "agrees if", "verdict")
-            lines += markdown_table(headings, findings, numbers=(5,))
+            findings = [(figure, one) for figure in outcome.figures for one in figure.findings]
+            lines += table_lines(worded_table(findings))
         return "\n".join(lines) + "\n"
 
     def save(self, folder: Path) -> Path:
@@ -160,13 +151,13 @@ class Overview:
         write_whole(folder / "README.md", self.markdown().encode())
         text = json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
         write_whole(folder / SUMMARY, f"{text}\n".encode())
-        drawing = PageFigure(
+        drawing = Picture(
             "Ours over the published number", figure_bytes(figure, "svg"),
             note=f"{_RATIO_NOTE}. An arrow stands for a ratio beyond the edge.",
             href=f"{_RATIOS}.svg",
         )  # fmt: skip
         sections = [
-            Section("papers", "By publication", tables=[self._papers_table()], figures=[drawing]),
+            Section("papers", "By publication", tables=[self.papers_table(REPORT)], figures=[drawing]),
             Section("findings", "All numbers and statements", tables=[self._findings_table()]),
         ]
         return save_page(folder, TITLE, self._lead(), count_cards(self.counts()), sections)
@@ -179,19 +170,23 @@ class Overview:
             f"Now {self.sentence()}."
         )
 
-    def _papers_table(self) -> PageTable:
-        counted = [PageColumn(heading, numeric=True) for heading in COUNT_HEADINGS]
-        columns = [PageColumn("paper"), PageColumn("publication"), *counted, PageColumn("made by")]
+    def papers_table(self, page: str) -> DataTable:
+        """The counts of each paper, and of all of them.
+
+        Args:
+            page: the file in a paper's folder to which its name leads.
+        """
         rows: list[list[Cell]] = []
         for paper, outcome in zip(self.papers, self.outcomes, strict=True):
-            done = outcome in self.made()
-            numbers = [int(text) if text else None for text in _counts(outcome)]
-            name: Cell = Link(paper.key, f"{paper.key}/{REPORT}") if done else paper.key
-            rows.append([name, f"{paper.title} ({paper.source})", *numbers, origin(outcome)])
-        return PageTable("Counts", columns, rows)
+            is_made = outcome in self.made()
+            counts = count_numbers(outcome.counts()) if outcome is not None and is_made else _NO_COUNTS
+            name: Cell = Link(paper.key, f"{paper.key}/{page}") if is_made else paper.key
+            rows.append([name, f"{paper.title} ({paper.source})", *counts, origin(outcome)])
+        rows.append(["all", "", *count_numbers(self.counts()), ""])
+        return DataTable.of_rows("papers", "Counts", PAPERS, rows, most=len(rows))
 
-    def _findings_table(self) -> PageTable:
-        columns = [PageColumn("paper", choices=True), PageColumn("figure"), *FINDING_COLUMNS]
+    def _findings_table(self) -> DataTable:
+        columns = (Column("paper", "paper"), Column("figure", "figure"), *FINDINGS)
         rows = [
             [
                 outcome.paper.key,
@@ -201,7 +196,10 @@ class Overview:
             for outcome, figure in self.figures()
             for finding in figure.findings
         ]
-        return PageTable("Every number and statement", columns, rows, searchable=True)
+        choices = ("paper", *FINDING_CHOICES)
+        return DataTable.of_rows(
+            "findings", "Every number and statement", columns, rows, choices=choices, searchable=True
+        )
 
 
 def reproduce_all(
@@ -297,7 +295,7 @@ def _read(paper: Paper, file: Path) -> Reproduction | None:
         return Reproduction(paper, quick=False, figures=(), failed=reason, version="", date="")
 
 
-COUNT_HEADINGS = (
+_COUNTS = (
     "printed claims",
     *(f"of them {verdict}" for verdict in ("agree", "differ as predicted", "differ")),
     "bounds of ours",
@@ -305,36 +303,23 @@ COUNT_HEADINGS = (
     "questions of ours",
     "of these as expected",
 )
-"""Of :func:`count_texts`."""
+_NO_COUNTS: list[int | None] = [None] * len(_COUNTS)
+PAPERS = (
+    Column("paper", "paper", priority=9),
+    Column("publication", "publication"),
+    *(Column(heading, heading, format="d", priority=9) for heading in _COUNTS),
+    Column("made_by", "made by", priority=9, folds=True),
+)
+"""What is said of each paper, in every medium."""
 
 
-def count_texts(counts: Counts) -> list[str]:
-    """Counts as a row of a table has them, under :data:`COUNT_HEADINGS`."""
+def count_numbers(counts: Counts) -> list[int]:
+    """Counts as a row of :data:`PAPERS` has them."""
     row = [sum(counts["printed"].values()), *(counts["printed"][verdict] for verdict in VERDICTS)]
     for kind in KINDS:
         if kind != "printed":
             row += [sum(counts[kind].values()), counts[kind]["agrees"]]
-    return [str(count) for count in row]
-
-
-def _counts(outcome: Reproduction | None) -> list[str]:
-    if outcome is None or outcome.failed:
-        return [""] * len(COUNT_HEADINGS)
-    return count_texts(outcome.counts())
-
-
-def _finding_row(figure: FigureResult, finding: Finding) -> tuple[str, ...]:
-    ratio = "" if finding.ratio is None else plain(finding.ratio, 3)
-    return (
-        figure.key,
-        finding.what,
-        finding.kind,
-        finding.published,
-        finding.ours,
-        ratio,
-        finding.judged,
-        verdict_text(finding),
-    )
+    return row
 
 
 def ratio_figure(overview: Overview) -> Figure:

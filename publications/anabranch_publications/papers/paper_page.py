@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch.report.sections import (
-    Badge,
-    Cell,
-    PageCard,
-    PageColumn,
-    PageFigure,
-    PageTable,
-    Section,
-    Tone,
-    save_page,
+from anabranch.columns import Column
+from anabranch.media.page.sections import save_page
+from anabranch.media.pieces import Badge, Card, Cell, DataTable, Section, Tone
+from anabranch.report.style import picture
+from anabranch_publications.papers.findings import (
+    KINDS,
+    Counts,
+    Finding,
+    Kind,
+    Verdict,
+    explained,
+    verdict_text,
 )
-from anabranch_publications.papers.findings import KINDS, Counts, Finding, Kind, Verdict, explained
 from anabranch_publications.papers.model import FigureResult
 
 if TYPE_CHECKING:
@@ -31,49 +32,77 @@ _TONES: Mapping[Verdict, tuple[str, Tone]] = {
     "differs": ("differs", "bad"),
 }
 
-FINDING_COLUMNS = (
-    PageColumn("what"),
-    PageColumn("of", choices=True),
-    PageColumn("published"),
-    PageColumn("ours"),
-    PageColumn("ratio", numeric=True),
-    PageColumn("agrees if"),
-    PageColumn("verdict", choices=True),
-    PageColumn("predicted, by what; or what is suspected"),
+_SHOWN = 9
+FINDINGS = (
+    Column("what", "what", priority=_SHOWN, folds=True),
+    Column("of", "of", priority=_SHOWN),
+    Column("published", "published", priority=_SHOWN),
+    Column("ours", "ours", priority=_SHOWN),
+    Column("ratio", "ratio", digits=3),
+    Column("agrees_if", "agrees if"),
+    Column("verdict", "verdict", priority=_SHOWN),
+    Column("why", "predicted, by what; or what is suspected"),
 )
-"""What is said of each finding."""
+"""What is said of each finding, in every medium."""
+FINDING_CHOICES = ("of", "verdict")
 
 
 def finding_cells(finding: Finding) -> list[Cell]:
-    """A finding, as :data:`FINDING_COLUMNS` has it."""
+    """A finding, as :data:`FINDINGS` has it."""
     badge = Badge(*_TONES[finding.verdict])
     return [
-        finding.what,
-        finding.kind,
-        finding.published,
-        finding.ours,
-        finding.ratio,
-        finding.judged,
-        badge,
+        finding.what, finding.kind, finding.published, finding.ours, finding.ratio, finding.judged, badge,
         explained(finding),
-    ]
+    ]  # fmt: skip
 
 
-def count_cards(counts: Counts) -> list[PageCard]:
+def finding_table(caption: str, findings: Sequence[Finding]) -> DataTable:
+    """Findings one below the other."""
+    rows = [finding_cells(finding) for finding in findings]
+    return DataTable.of_rows(
+        "findings",
+        caption,
+        FINDINGS,
+        rows,
+        choices=FINDING_CHOICES,
+        searchable=len(rows) > 12,
+        most=len(rows),
+    )
+
+
+def worded_table(findings: Sequence[tuple[FigureResult, Finding]]) -> DataTable:
+    """Findings with their figures for a text, where the verdict says in words why it differs."""
+    rows = [[figure.key, *finding_cells(one)[:-2], verdict_text(one)] for figure, one in findings]
+    return DataTable.of_rows("findings", "Findings", (Column("figure", "figure"), *FINDINGS[:-1]), rows)
+
+
+def shown_table(caption: str, frame: pl.DataFrame) -> DataTable:
+    """A short table of a figure, with the names of its own columns."""
+    columns = tuple(
+        Column(name, name, digits=4 if dtype.is_numeric() else 0)
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+    )
+    values = tuple(
+        column if column.dtype.is_numeric() else column.cast(pl.String) for column in frame.get_columns()
+    )
+    return DataTable("shown", caption, columns, values)
+
+
+def count_cards(counts: Counts) -> list[Card]:
     """The printed claims by verdict; then the bounds and questions of ours, which count for themselves."""
     printed = counts["printed"]
     total = sum(printed.values())
 
-    def card(label: str, verdict: Verdict) -> PageCard:
+    def card(label: str, verdict: Verdict) -> Card:
         share = f"{100 * printed[verdict] / total:.0f} %" if total else ""
-        return PageCard(label, str(printed[verdict]), share)
+        return Card(label, str(printed[verdict]), share)
 
-    def own(kind: Kind) -> PageCard:
+    def own(kind: Kind) -> Card:
         agree, all_of_them = counts[kind]["agrees"], sum(counts[kind].values())
-        return PageCard(KINDS[kind].capitalize(), str(all_of_them), f"{agree} of them agree")
+        return Card(KINDS[kind].capitalize(), str(all_of_them), f"{agree} of them agree")
 
     return [
-        PageCard("Printed claims", str(total), "numbers and statements"),
+        Card("Printed claims", str(total), "numbers and statements"),
         card("Agree", "agrees"),
         card("Differ as predicted", "differs as predicted"),
         card("Differ", "differs"),
@@ -102,26 +131,10 @@ def save_paper_page(outcome: Reproduction, folder: Path, images: Mapping[str, Se
 def _section(figure: FigureResult, images: Sequence[str]) -> Section:
     tables = []
     if figure.findings:
-        rows = [finding_cells(finding) for finding in figure.findings]
-        tables.append(PageTable("Published and ours", FINDING_COLUMNS, rows, searchable=len(rows) > 12))
-    tables += [_shown(title, table) for title, table in figure.shown.items()]
+        tables.append(finding_table("Published and ours", figure.findings))
+    tables += [shown_table(title, table) for title, table in figure.shown.items()]
     drawings = [
-        PageFigure.of(name.replace("_", " "), drawn, href=str(Path(image).with_suffix(".svg")))
+        picture(name.replace("_", " "), drawn, href=str(Path(image).with_suffix(".svg")))
         for (name, drawn), image in zip(figure.figures.items(), images, strict=True)
     ]
     return Section(figure.key, figure.heading, [figure.note] if figure.note else [], tables, drawings)
-
-
-def _shown(title: str, table: pl.DataFrame) -> PageTable:
-    columns = [
-        PageColumn(name, numeric=dtype.is_numeric())
-        for name, dtype in zip(table.columns, table.dtypes, strict=True)
-    ]
-    rows = [
-        [
-            value if value is None or column.numeric else str(value)
-            for value, column in zip(row, columns, strict=True)
-        ]
-        for row in table.iter_rows()
-    ]
-    return PageTable(title, columns, rows)

@@ -11,30 +11,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from anabranch import __version__
 from anabranch.errors import Problem
 from anabranch.folders import Addition, adding, write_whole
-from anabranch.report.html.page import REPORT
+from anabranch.media.markdown import table_lines
+from anabranch.media.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
 from anabranch.scenario.unknown import unknown_choice
-from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
-from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.findings import (
     Counts,
-    Finding,
     count_findings,
     finding_data,
     finding_of,
     sentence,
     text_of,
-    verdict_text,
 )
 from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Paper
-from anabranch_publications.papers.paper_page import save_paper_page
+from anabranch_publications.papers.paper_page import save_paper_page, shown_table, worded_table
 
 SUMMARY = "summary.json"
 """Name of the file of a folder that holds its findings."""
@@ -150,11 +145,10 @@ class Reproduction:
             if figure.note:
                 lines += [figure.note, ""]
             if figure.findings:
-                rows = [_row(finding) for finding in figure.findings]
-                headings = ("what", "of", "published", "ours", "agrees if", "verdict")
-                lines += markdown_table(headings, rows, numbers=())
+                findings = worded_table([(figure, one) for one in figure.findings])
+                lines += table_lines(findings.without("figure", "ratio"))
             for title, table in figure.shown.items():
-                lines += ["", f"{title}:", "", *_shown(table)]
+                lines += ["", f"{title}:", "", *table_lines(shown_table(title, table))]
             for image in (images or {}).get(figure.key, ()):
                 lines += ["", f"![{figure.title}]({image})"]
         return "\n".join(lines) + "\n"
@@ -256,24 +250,3 @@ def _write(result: FigureResult, own: Path) -> list[str]:
             save_figure(drawn, own / f"{name}.{extension}")
         images.append(f"{name}.png")
     return images
-
-
-def _shown(table: pl.DataFrame) -> list[str]:
-    """A short table for the page."""
-
-    def text(value: object) -> str:
-        return "" if value is None else plain(value, 4) if isinstance(value, float) else str(value)
-
-    numbers = [place for place, dtype in enumerate(table.dtypes) if dtype.is_numeric()]
-    return markdown_table(table.columns, [[*map(text, row)] for row in table.iter_rows()], numbers=numbers)
-
-
-def _row(finding: Finding) -> tuple[str, ...]:
-    return (
-        finding.what,
-        finding.kind,
-        finding.published,
-        finding.ours,
-        finding.judged,
-        verdict_text(finding),
-    )

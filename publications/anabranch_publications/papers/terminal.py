@@ -1,56 +1,37 @@
-"""Reproductions on a terminal."""
+"""Reproductions as pieces, for a terminal."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
-from anabranch.console import plain_table, print_table
+from anabranch.media.page import REPORT
+from anabranch.media.pieces import Piece, Text
 from anabranch_publications.papers.findings import sentence
-from anabranch_publications.papers.overview import COUNT_HEADINGS, Overview, count_texts, origin
+from anabranch_publications.papers.overview import TITLE, Overview
+from anabranch_publications.papers.paper_page import finding_table
 from anabranch_publications.papers.reproduce import Reproduction
 
 
-def show_reproduction(console: Console, outcome: Reproduction, folder: Path) -> None:
+def reproduction_pieces(outcome: Reproduction, folder: Path) -> list[Piece]:
     """Every published number or statement beside ours, with a verdict; then the counts."""
-    for figure in outcome.figures:
-        table = plain_table(f"{figure.key}  {figure.title}")
-        for name in ("what", "of", "published", "ours", "verdict"):
-            table.add_column(name)
-        for finding in figure.findings:
-            table.add_row(
-                *(
-                    Text(text)
-                    for text in (
-                        finding.what,
-                        finding.kind,
-                        finding.published,
-                        finding.ours,
-                        finding.verdict,
-                    )
-                )
-            )
-        if figure.findings:
-            print_table(console, table)
-    console.print(Text(f"{outcome.paper.key}: {sentence(outcome.counts())}"))
-    console.print(Text(f"data, figures and predictions in {folder}"))
+    return [
+        *(
+            finding_table(f"{figure.key}  {figure.title}", figure.findings)
+            for figure in outcome.figures
+            if figure.findings
+        ),
+        Text(f"{outcome.paper.key}: {sentence(outcome.counts())}"),
+        Text(f"data, figures and predictions in {folder}"),
+    ]
 
 
-def show_overview(console: Console, overview: Overview, folder: Path) -> None:
+def overview_pieces(overview: Overview, folder: Path) -> list[Piece]:
     """The counts over the papers, with those that failed."""
-    table = plain_table("The publications, printed beside ours")
-    for name in ("paper", "made by"):
-        table.add_column(name, overflow="fold")
-    for name in COUNT_HEADINGS:
-        table.add_column(name, justify="right")
-    for paper, outcome in zip(overview.papers, overview.outcomes, strict=True):
-        done = outcome is not None and not outcome.failed
-        counts = (
-            count_texts(outcome.counts()) if outcome is not None and done else ["-"] * len(COUNT_HEADINGS)
-        )
-        table.add_row(Text(paper.key), Text(origin(outcome)), *counts)
-    table.add_row("all", "", *count_texts(overview.counts()))
-    print_table(console, table)
-    console.print(Text(f"every number with its verdict in {folder / 'report.html'}"))
+    table = overview.papers_table(REPORT).without("publication")
+    names = [about.name for about in table.columns]
+    ordered = table.only("paper", "made_by", *(name for name in names if name not in ("paper", "made_by")))
+    return [
+        replace(ordered, caption=TITLE),
+        Text(f"every number with its verdict in {folder / REPORT}"),
+    ]

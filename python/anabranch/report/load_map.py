@@ -16,13 +16,20 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from numpy.typing import NDArray
 
+from anabranch.columns import FULL
+from anabranch.media.palette import OVERLOAD
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Points, layout
-from anabranch.report.load_tables import FULL
-from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
+from anabranch.report.network_parts import (
+    capacity_words,
+    draw_nodes,
+    half_arrows,
+    link_widths,
+    load_bar,
+    points_axes,
+)
 from anabranch.report.style import plain, styled
 from anabranch.units import plain as digits
 from anabranch.units import suited
@@ -41,8 +48,10 @@ _MOST_NUMBERED = 15
 """A matrix of more rows or columns has no numbers in its cells."""
 _MOST_CELLS = 60
 
-_OVERLOAD, _CHOSEN = "#E8710A", "#FFD400"
-"""Of a link above its capacity, and around the chosen link."""
+_CHOSEN = "#FFD400"
+"""Around the chosen link."""
+_WIDEST, _CROWDED = 3.6, 100
+"""Points of the widest link; more links than this are thinner."""
 _GAP = 0.35
 """Points between the two directions of a link."""
 
@@ -84,7 +93,7 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
 def _colours() -> Colormap:
     """Pale to nearly black blue; above the capacity orange, which no colour vision takes for blue."""
     blues = ("#b4c8dc", "#6f9fcb", "#2f6fae", "#123a6b", "#081a36")
-    return LinearSegmentedColormap.from_list("load", blues).with_extremes(over=_OVERLOAD)
+    return LinearSegmentedColormap.from_list("load", blues).with_extremes(over=OVERLOAD)
 
 
 def _fit(points: Points) -> tuple[Points, Points, float]:
@@ -102,18 +111,13 @@ def _fit(points: Points) -> tuple[Points, Points, float]:
     return scale, middle - (low + high) / 2 * scale, height + 2 * _MARGIN
 
 
-def _widths(loads: WorstLoads) -> NDArray[np.float64]:
-    """Width of each link in points: by the root of its capacity, so that 100 Gbps and 1 Gbps both show."""
-    capacity = np.array([link.capacity_mbps for link in loads.links])
-    crowded = 0.85 if len(loads.links) > 100 else 1.0
-    return np.asarray(crowded * np.clip(2.5 * np.sqrt(capacity / capacity.max()), 0.7, None))
-
-
 def _draw_links(
     axes: Axes, loads: WorstLoads, points: Points, ends: list[tuple[int, int]], chosen: int
 ) -> PatchCollection:
     """A half arrow for each direction; the heavier ones on top, the chosen one with an outline."""
-    shapes = half_arrows(points, ends, _widths(loads).tolist(), _GAP)
+    widest = _WIDEST * (0.85 if len(loads.links) > _CROWDED else 1.0)
+    widths = link_widths([link.capacity_mbps for link in loads.links], widest)
+    shapes = half_arrows(points, ends, widths, _GAP)
     load = np.array([link.load for link in loads.links])
     order = np.argsort(load, kind="stable")
     # Rounding alone is no overload.

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anabranch.columns import FULL
 from anabranch.folders import write_whole
+from anabranch.media.page.sections import page
+from anabranch.media.palette import OVERLOAD
+from anabranch.media.pieces import Card, DataTable, Section
+from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
-from anabranch.report.load_tables import FULL, load_tables
-from anabranch.report.looks import printable
-from anabranch.report.sections import PageCard, PageFigure, Section, page
+from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
-from anabranch.report.style import styled
 from anabranch.units import plain, with_unit
+from anabranch.views.loads import load_tables, percent
 
 if TYPE_CHECKING:
     from anabranch.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
 
-_OVERLOAD, _LOAD, _BEFORE = "#D55E00", "#0072B2", "#999999"
+_LOAD, _BEFORE = "#0072B2", "#999999"
 _MOST_BARS = 25
 
 
@@ -45,13 +48,13 @@ def save_load_page(
 def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings: Sequence[str] = ()) -> str:
     """The page as HTML; arguments as of :func:`save_load_page`."""
     link = loads.worst.link
-    tables = {named.name: named.table for named in load_tables(loads, link, changes)}
+    tables = {table.name: table for table in load_tables(loads, link, changes)}
     shown = (
         "For each link, the highest load that any traffic within the bounds can give it. The map shows both "
         "directions of a link side by side, and beside it the traffic that loads the worst link most."
     )
     behind = "One matrix within the bounds that gives the worst link its load. Others may do so, too."
-    drawn_map = PageFigure.of(f"Worst case of every link, and the traffic behind {link}", load_map(loads))
+    drawn_map = picture(f"Worst case of every link, and the traffic behind {link}", load_map(loads))
     worst = Section(
         "worst", "Worst case with all links up", [shown], [tables["links"]], [drawn_map], figures_first=True
     )
@@ -68,11 +71,6 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
         _cards(loads, changes),
         sections,
     )
-
-
-def percent(load: float) -> str:
-    """A load as people say it."""
-    return f"{plain(100 * load, 3)} %"
 
 
 def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
@@ -146,35 +144,35 @@ def _way(before: float, after: float) -> str:
     return "The worst case rises" if after > before else "The worst case falls"
 
 
-def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[PageCard]:
+def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[Card]:
     full = sum(link.load > FULL for link in loads.links)
     cards = [
-        PageCard("worst case, all links up", percent(loads.max_load), loads.worst.link),
-        PageCard("links that can be overloaded", f"{full} of {len(loads.links)}", "all links up"),
+        Card("worst case, all links up", percent(loads.max_load), loads.worst.link),
+        Card("links that can be overloaded", f"{full} of {len(loads.links)}", "all links up"),
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
         of_all = f"of {len(loads.failures)}"
         cards += [
-            PageCard("worst failure", percent(failure.load), f"{failure.links[0]} down"),
-            PageCard("failures that overload", f"{_overloading(loads)} {of_all}", "single links"),
-            PageCard("failures that cut pairs off", f"{_cutting(loads)} {of_all}", "single links"),
+            Card("worst failure", percent(failure.load), f"{failure.links[0]} down"),
+            Card("failures that overload", f"{_overloading(loads)} {of_all}", "single links"),
+            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", "single links"),
         ]
     if changes is not None:
         note = f"{changes.before.scheme}, then {changes.after.scheme}"
         both = f"{percent(changes.before.max_load)} → {percent(changes.after.max_load)}"
-        cards.insert(0, PageCard("worst case, before → after", both, note))
+        cards.insert(0, Card("worst case, before → after", both, note))
     return cards
 
 
-def _before_and_after(changes: LoadChanges, tables: dict) -> Section:  # type: ignore[type-arg]
+def _before_and_after(changes: LoadChanges, tables: Mapping[str, DataTable]) -> Section:
     """Which links and failures become worse or better."""
     shown = [tables[name] for name in ("change_of_links", "change_of_failures") if name in tables]
     note = "Grey: before; coloured: after, orange above the capacity."
-    figures = [PageFigure.of("The links that change most", _pairs(changes.links, "all links up"), note=note)]
+    figures = [picture("The links that change most", _pairs(changes.links, "all links up"), note=note)]
     if changes.failures:
         drawn_failures = _pairs(changes.failures, "highest load of any link")
-        figures.append(PageFigure.of("The failures that change most", drawn_failures))
+        figures.append(picture("The failures that change most", drawn_failures))
     words = (
         f"Before: {changes.before.title or 'the other scenario'}, {changes.before.scheme}. After: "
         f"{changes.after.title or 'this scenario'}, {changes.after.scheme}. Each load is the worst case of "
@@ -183,7 +181,7 @@ def _before_and_after(changes: LoadChanges, tables: dict) -> Section:  # type: i
     return Section("change", "Before and after", [words], shown, figures, figures_first=True)
 
 
-def _failures(loads: WorstLoads, tables: dict) -> Section:  # type: ignore[type-arg]
+def _failures(loads: WorstLoads, tables: Mapping[str, DataTable]) -> Section:
     ranked = sorted(loads.failures or (), key=lambda case: -case.load)
     names = [case.links[0] for case in ranked[:_MOST_BARS]]
     figure = _bars(names, ranked)
@@ -194,7 +192,7 @@ def _failures(loads: WorstLoads, tables: dict) -> Section:  # type: ignore[type-
         ["Each row takes one link down, both directions, and gives the highest load of any other link for "
          "the worst traffic that is left. Traffic of pairs that are cut off is in no load."],
         [tables["failures"]],
-        [PageFigure.of(f"Highest load while a link is down, {shown}", figure,
+        [picture(f"Highest load while a link is down, {shown}", figure,
                        note="The line is the capacity; orange bars are above it.")],
         figures_first=True,
     )  # fmt: skip
@@ -223,7 +221,7 @@ def _bars(names: Sequence[str], cases: Sequence[FailureLoad]) -> Figure:
     with styled():
         figure, axes = _axes(len(names))
         values = [100 * case.load for case in cases[: len(names)]]
-        colors = [_OVERLOAD if value > 100 * FULL else _LOAD for value in values]
+        colors = [OVERLOAD if value > 100 * FULL else _LOAD for value in values]
         axes.barh(range(len(names)), values, color=colors, height=0.7)
         _finish(axes, names, "highest load in % of the capacity")
     return figure
@@ -235,7 +233,7 @@ def _pairs(changes: Sequence[LoadChange], what: str) -> Figure:
     with styled():
         figure, axes = _axes(len(ranked))
         for row, one in enumerate(ranked):
-            color = _OVERLOAD if one.after > FULL else _LOAD
+            color = OVERLOAD if one.after > FULL else _LOAD
             axes.plot([100 * one.before, 100 * one.after], [row, row], color=color, linewidth=1.6, zorder=2)
             axes.plot(100 * one.before, row, "o", color=_BEFORE, zorder=3)
             axes.plot(100 * one.after, row, "o", color=color, zorder=4)

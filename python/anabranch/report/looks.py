@@ -12,16 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from anabranch.errors import ResultError
-
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
-"""Colours that people with any colour vision tell apart: seven of Okabe and Ito (2008), whose yellow is too
-light for a line on paper, and the wine of Paul Tol's scheme "muted"."""
+from anabranch.media.palette import PALETTE
 
 DASHES = ("-", "--", ":", "-.")
 """Line styles, so that colour is never the only difference between lines that have no markers."""
-
-NO_SHAPE = "\N{REPLACEMENT CHARACTER}"
-"""In the place of a letter that cannot be drawn."""
 
 FORMATS = ("png", "pdf", "svg")
 """Forms of a figure file, which are also the endings of its name."""
@@ -146,12 +140,6 @@ def check_forms(forms: Sequence[str]) -> None:
     for form in forms:
         if form not in FORMATS:
             raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
-
-
-def printable(text: str) -> str:
-    """Text on one line, without characters that have no shape and that XML forbids."""
-    spaced = " ".join(text.split())
-    return "".join(letter if letter.isprintable() else NO_SHAPE for letter in spaced)
 
 
 def wants_logarithm(levels: Sequence[float]) -> bool:

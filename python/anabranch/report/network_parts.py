@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -110,6 +111,21 @@ def draw_nodes(
             x, y, name, ha=align, va="center", fontsize=size, color="#111111", zorder=4,
             path_effects=[withStroke(linewidth=1.6, foreground="white", alpha=0.9)],
         )  # fmt: skip
+
+
+def link_widths(capacities_mbps: Sequence[float], widest: float) -> list[float]:
+    """The width of each link by the logarithm of its capacity, as on pages, so that 1 and 100 Gbps both show.
+
+    Args:
+        capacities_mbps: of each link.
+        widest: width of the link of most capacity where capacities differ by a decade or more; the narrowest
+            has a third of it, and links that are all alike five ninths.
+    """
+    least, most = min(capacities_mbps, default=0.0), max(capacities_mbps, default=0.0)
+    if not least > 0 or most == least:
+        return [widest * 5 / 9] * len(capacities_mbps)
+    decades = max(1.0, math.log10(most / least))
+    return [widest * (3 + 6 * math.log10(value / least) / decades) / 9 for value in capacities_mbps]
 
 
 def capacity_words(capacities_mbps: Sequence[float]) -> str:

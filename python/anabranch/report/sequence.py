@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.event_log import flow_file_stem
-from anabranch.report.looks import PALETTE, printable
+from anabranch.media.palette import PALETTE
+from anabranch.media.texts import printable
 from anabranch.report.plots.plot import fitted
 from anabranch.report.style import plain, save_figure, styled
 from anabranch.result import csv_bytes

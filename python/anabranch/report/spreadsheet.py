@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
-from io import BytesIO
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +13,30 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
+from anabranch.columns import Column
 from anabranch.folders import write_whole
+from anabranch.media.pieces import DataTable
+from anabranch.media.texts import printable
+from anabranch.media.workbook import (
+    add_sheet,
+    number_format,
+    one_page_wide,
+    put,
+    put_row,
+    sheet_names,
+    workbook_bytes,
+)
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
-from anabranch.report.looks import printable
 from anabranch.report.study_table import (
     Block,
     MetricTable,
-    StudyOutcome,
     axis_title,
     failed_runs,
     metric_table,
-    number,
     number_text,
 )
 from anabranch.result import MetricInfo
-
-_NAME_LENGTH = 31
-"""Letters of a sheet's name at most, in UTF-16; Excel's own limit, as are those below."""
-_CELL_LENGTH = 32_767
-_SHEET_ROWS = 1_048_576
-# Excel keeps this one for itself.
-_RESERVED = ("history",)
+from anabranch.views.outcome import StudyOutcome
 
 _TITLE, _STUDY, _NOTE, _SECOND, _HEADER, _FIRST_ROW = range(6)
 """Rows of a metric's sheet: its name, the study's, what the numbers are, the second factor, the header."""
@@ -52,67 +52,6 @@ def save_spreadsheet(result: StudyOutcome, path: Path) -> Path:
         ResultError: if it cannot be written.
     """
     return write_whole(path, workbook_bytes(result.title, lambda book: _Sheets(book, result).write()))
-
-
-def workbook_bytes(title: str, fill: Callable[[xlsxwriter.Workbook], None]) -> bytes:
-    """A workbook; not when it was written: the same content has the same bytes."""
-    content = BytesIO()
-    # In memory, because only then xlsxwriter gives every part of the archive the same date.
-    book = xlsxwriter.Workbook(content, {"in_memory": True})
-    comments = f"Written by Anabranch {_core.version()}"
-    book.set_properties({"title": printable(title), "comments": comments, "created": datetime(2000, 1, 1)})
-    fill(book)
-    book.close()
-    return content.getvalue()
-
-
-def sheet_names(labels: Iterable[tuple[str, str]], taken: Iterable[str]) -> list[str]:
-    """Names of sheets that Excel accepts, all different, whatever the case.
-
-    Args:
-        labels: for each sheet the name that is wanted, and a shorter one if that is too long.
-        taken: names that are used already.
-    """
-    used = {name.lower() for name in (*taken, *_RESERVED)}
-    names = []
-    for wanted in labels:
-        readable = [name for label in wanted if (name := _allowed(label))]
-        fitting = [name for name in readable if _utf16(name) <= _NAME_LENGTH]
-        base = next(iter([*fitting, *readable]), "metric")
-        name, count = _cut(base, _NAME_LENGTH), 1
-        while name.lower() in used:
-            count += 1
-            ending = f" ({count})"
-            name = _cut(base, _NAME_LENGTH - len(ending)) + ending
-        used.add(name.lower())
-        names.append(name)
-    return names
-
-
-def _allowed(label: str) -> str:
-    """A label without what Excel forbids in the name of a sheet."""
-    return re.sub(r"[\[\]:*?/\\]", "-", printable(label)).strip(" '(")
-
-
-def _utf16(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
-
-
-def _cut(text: str, length: int) -> str:
-    while _utf16(text) > length:
-        text = text[:-1]
-    return text.rstrip(" '")
-
-
-def number_format(values: Iterable[float]) -> str:
-    """A format that shows at least three significant digits of every value."""
-    sizes = [abs(value) for value in values if value]
-    if not sizes or all(size.is_integer() and size < 1e15 for size in sizes):
-        return "#,##0"
-    decimals = max(2, 2 - math.floor(math.log10(min(sizes))))
-    if decimals > 6 or max(sizes) >= 1e9:
-        return "0.000E+00"
-    return "#,##0." + "0" * decimals
 
 
 class _Sheets:
@@ -230,46 +169,19 @@ class _Sheets:
         return max(row, corner[0] + CHART_ROWS) + 2
 
     def _frame(self, name: str, frame: pl.DataFrame) -> None:
-        """A whole frame, a row for a row."""
-        sheet = self.book.add_worksheet(name)
+        """A whole frame, a row for a row; levels and numbers of runs are shown as they are."""
         heads = {factor.name: axis_title(factor) for factor in self.result.factors}
+        endings = {"_ci": "± half width", "_min": "smallest", "_max": "largest"}
+        endings |= {"_more_than": "more than", "_done": "flows done", "_flows": "of flows"}
+        measured = set()
         for metric in self.result.metrics:
             heads[metric.name] = printable(metric.label)
-            endings = {"_ci": "± half width", "_min": "smallest", "_max": "largest"}
-            endings |= {"_more_than": "more than", "_done": "flows done", "_flows": "of flows"}
             heads |= {f"{metric.name}{key}": f"{heads[metric.name]}: {word}" for key, word in endings.items()}
-        titles = [heads.get(column, column) for column in frame.columns]
-        wrapped = self.book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"})
-        widths: list[int] = []
-        for column, head in enumerate(titles):
-            put(sheet, 0, column, head, wrapped)
-            longest = _longest(frame[:, column])
-            widths.append(max(9, min(60, max(longest, min(len(head), 16)) + 2)))
-            sheet.set_column(column, column, widths[-1])
-        # Room for every line of the longest heading, plus one, since words do not break where it suits.
-        lines = (-(-len(head) // (width - 2)) for head, width in zip(titles, widths, strict=True))
-        sheet.set_row(0, 15 * (1 + max(lines, default=0)))
-        there = frame.head(_SHEET_ROWS - 2)
-        forms = [self._form(frame[:, column]) for column in range(frame.width)]
-        for row, values in enumerate(there.iter_rows(), start=1):
-            for column, (value, form) in enumerate(zip(values, forms, strict=True)):
-                put(sheet, row, column, value, form)
-        if len(there) < len(frame):
-            left_out = f"{len(frame) - len(there)} more rows do not fit into a sheet"
-            put(sheet, _SHEET_ROWS - 1, 0, left_out, self.quiet)
-        sheet.freeze_panes(1, 1)
-        sheet.repeat_rows(0)
-        if frame.width:
-            sheet.autofilter(0, 0, max(1, len(there)), frame.width - 1)
-        one_page_wide(sheet)
-
-    def _form(self, column: pl.Series) -> Format | None:
-        """The format of a column of measurements; levels and numbers of runs are shown as they are."""
-        metrics = {metric.name for metric in self.result.metrics}
-        if re.sub("_(ci|min|max|more_than)$", "", column.name) not in metrics and column.name not in metrics:
-            return None
-        values = (value for entry in column if (value := number(entry)) is not None)
-        return self.book.add_format({"num_format": number_format(values)})
+            measured |= {f"{metric.name}{key}" for key in ("", "_ci", "_min", "_max", "_more_than")}
+        columns = tuple(
+            Column(name, heads.get(name, name), digits=5 if name in measured else 0) for name in frame.columns
+        )
+        add_sheet(self.book, name, DataTable(name, name, columns, tuple(frame.get_columns())))
 
 
 class _Layout:
@@ -308,31 +220,6 @@ class _Layout:
             yield row
 
 
-def put(sheet: Worksheet, row: int, column: int, value: Any, form: Format | None = None) -> None:
-    """Writes a cell: a number as a number, a text as a text, and nothing where nothing was measured."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        finite = number(value)
-        if finite is None:
-            sheet.write_blank(row, column, None, form)
-        else:
-            sheet.write_number(row, column, finite, form)
-        return
-    text = "" if value is None else printable(str(value))[:_CELL_LENGTH]
-    if text:
-        # Never write(): that makes formulas and links of texts that look like them.
-        sheet.write_string(row, column, text, form)
-    else:
-        sheet.write_blank(row, column, None, form)
-
-
-def put_row(
-    sheet: Worksheet, row: int, values: Iterable[Any], form: Format | None = None, first: int = 0
-) -> None:
-    """Writes cells side by side, from the column ``first`` on."""
-    for column, value in enumerate(values, start=first):
-        put(sheet, row, column, value, form)
-
-
 def _category(level: float | str) -> float | str:
     """A level as a cell that charts refer to."""
     if isinstance(level, str):
@@ -349,14 +236,6 @@ def _level(level: float | str) -> str:
     return printable(level) if isinstance(level, str) else number_text(level)
 
 
-def _longest(column: pl.Series) -> int:
-    """Letters of a column's longest text; numbers are formatted and take a fixed width."""
-    if column.dtype != pl.String:
-        return 8
-    longest = column.str.len_chars().max()
-    return longest if isinstance(longest, int) else 0
-
-
 def _note(result: StudyOutcome, table: MetricTable) -> str:
     """What the numbers of a metric's sheet are."""
     nothing = "An empty cell was not measured."
@@ -371,10 +250,3 @@ def _note(result: StudyOutcome, table: MetricTable) -> str:
     if table.has_intervals:
         words += f"; ± is half the width of its {number_text(100 * result.confidence)} % confidence interval"
     return f"{words}. {nothing}"
-
-
-def one_page_wide(sheet: Worksheet) -> None:
-    """Prints on as many A4 pages as are needed, one page wide."""
-    sheet.set_landscape()
-    sheet.set_paper(9)
-    sheet.fit_to_pages(1, 0)

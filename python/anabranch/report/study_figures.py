@@ -12,14 +12,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from anabranch.report.looks import Look, is_transport, looks, printable
+from anabranch.media.texts import printable
+from anabranch.report.looks import Look, is_transport, looks
 from anabranch.report.plots.plot import legend_columns
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_table import (
     Block,
-    Column,
+    MetricColumn,
     MetricTable,
-    StudyOutcome,
     axis_title,
     find_metric,
     interval_words,
@@ -28,6 +28,7 @@ from anabranch.report.study_table import (
     number_text,
 )
 from anabranch.report.style import plain, styled
+from anabranch.views.outcome import StudyOutcome
 
 Drawn = Any
 """A series in the legend: a container of matplotlib's, which its types do not allow there."""
@@ -131,7 +132,7 @@ def draw_block(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
     return _draw_bars(axes, table, block, styles)
 
 
-def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look, factor: float) -> Drawn:
+def _draw_line(axes: Axes, x: NDArray[np.float64], column: MetricColumn, look: Look, factor: float) -> Drawn:
     """A line with markers; what was not measured is a gap in it."""
     means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
     _draw_bounds(axes, x, column, look, factor)
@@ -152,7 +153,7 @@ def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look, f
 
 
 def _draw_bounds(
-    axes: Axes, x: NDArray[np.float64], column: Column, look: Look, factor: float, width: float = 0.0
+    axes: Axes, x: NDArray[np.float64], column: MetricColumn, look: Look, factor: float, width: float = 0.0
 ) -> None:
     """An arrow upwards from what a mean is more than; under bars of a width, an empty bar as high."""
     bounds = _numbers(column.more_than) * factor

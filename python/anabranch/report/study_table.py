@@ -4,63 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.report.looks import printable
+from anabranch.media.texts import printable
 from anabranch.result import FactorInfo, MetricInfo
 from anabranch.units import suited_label
+from anabranch.views.outcome import StudyOutcome
 
 Level = float | str
 """One value of a factor."""
 
 
-class StudyOutcome(Protocol):
-    """What is asked of a study's result."""
-
-    @property
-    def title(self) -> str:
-        """One line for people."""
-
-    @property
-    def confidence(self) -> float:
-        """Probability with which an interval holds the true mean, such as 0.95."""
-
-    @property
-    def replications(self) -> int:
-        """Runs of each cell."""
-
-    @property
-    def factors(self) -> tuple[FactorInfo, ...]:
-        """The factors: rows, columns, and the rest."""
-
-    @property
-    def metrics(self) -> tuple[MetricInfo, ...]:
-        """The metrics."""
-
-    @property
-    def live(self) -> bool:
-        """Whether runs were live."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What misleads whoever does not know it."""
-
-    @property
-    def runs(self) -> pl.DataFrame:
-        """A row for each run: run, cell, replication, the factors, status, reason, the metrics."""
-
-    @property
-    def cells(self) -> pl.DataFrame:
-        """A row for each cell: cell, the factors, runs, failed; m, m_ci, m_min, m_max of each metric m."""
-
-
 @dataclass(frozen=True, slots=True)
-class Column:
+class MetricColumn:
     """A metric along the first factor, at one level of the second. What was not measured is None."""
 
     name: str
@@ -85,7 +46,7 @@ class Block:
     """The levels of the other factors; empty where there are none."""
     rows: tuple[Level, ...]
     """Levels of the first factor; one empty text where there is no factor."""
-    columns: tuple[Column, ...]
+    columns: tuple[MetricColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +133,7 @@ def metric_table(result: StudyOutcome, metric: MetricInfo) -> MetricTable:
                 tuple(number(cell.get(f"{metric.name}{ending}")) for cell in chosen)
                 for ending in ("", "_ci", "_min", "_max", "_more_than")
             ]
-            columns.append(Column(printable(name), level, *numbers))
+            columns.append(MetricColumn(printable(name), level, *numbers))
         fixed = [level_in_words(factor, level) for factor, level in zip(others, rest, strict=True)]
         (blocks if found else empty).append(Block(", ".join(fixed), rows, tuple(columns)))
     return MetricTable(metric, first, second, tuple(blocks or empty))

@@ -15,7 +15,9 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.folders import write_whole
-from anabranch.report.looks import FORMATS, NO_SHAPE, printable
+from anabranch.media.pieces import Figure as Picture
+from anabranch.media.texts import NO_SHAPE, printable
+from anabranch.report.looks import FORMATS
 from anabranch.signals import deferred
 
 STYLE: Any = {
@@ -50,6 +52,8 @@ STYLE: Any = {
     "svg.hashsalt": "anabranch",
 }
 
+_LARGEST_SVG = 400_000
+"""Bytes of a drawing beyond which its picture in points is shown instead."""
 _NO_DATES: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
@@ -89,6 +93,12 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
     with styled():
         figure.savefig(picture, format=form, metadata=_NO_DATES[form])
     return picture.getvalue()
+
+
+def picture(title: str, figure: Figure, *, note: str = "", href: str = "") -> Picture:
+    """A figure as a piece of a page: as SVG, or as PNG where that has very many paths."""
+    image = figure_bytes(figure, "svg")
+    return Picture(title, image if len(image) <= _LARGEST_SVG else figure_bytes(figure, "png"), note, href)
 
 
 def plain(text: str) -> str:

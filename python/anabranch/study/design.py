@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
+from anabranch.columns import COLUMNS
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing import Solved
 from anabranch.scenario.place import place
@@ -25,6 +26,15 @@ from anabranch.study.result import FactorInfo, MetricInfo
 
 Setting = tuple[Steps, Any]
 """A field and the value that it gets."""
+
+
+def _label(metric: Metric) -> str:
+    """The declared heading of the column that gives a metric its name; any other name stands for itself."""
+    about = COLUMNS.get(metric.name) if metric.name == metric.column else None
+    if about is None or metric.scale != 1:
+        return metric.name
+    # A share is no percentage in a study.
+    return f"{about.label} ({about.unit})" if about.unit and about.factor == 1 else about.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +114,7 @@ class Design:
     def metric_infos(self) -> tuple[MetricInfo, ...]:
         """The metrics, as tables show them."""
         return tuple(
-            MetricInfo(metric.name, metric.label or metric.name, metric.is_censored)
+            MetricInfo(metric.name, metric.label or _label(metric), metric.is_censored)
             for metric in self.metrics
         )
 

@@ -6,15 +6,18 @@ most have lines, beside the one of all subflows together.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from anabranch.report.html.cards import Card, card, index_text, known, share_text
+from anabranch.media.pieces import Card, columns
+from anabranch.report.html.cards import index_text, known, share_text
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.result import Result
 from anabranch.units import measure, quantity
+from anabranch.views.capture import CONNECTIONS, SUBFLOWS
 
 MOST_LINES = 20
 """Subflows with lines of their own."""
@@ -22,50 +25,6 @@ MOST_ROWS = 20_000
 """Rows of the table of connections, and of that of subflows."""
 _MOST_STEPS = 600
 _COUNTS = ("retransmissions", "reordered_packets")
-
-_RTT_COLUMNS = tuple(
-    (f"{direction}rtt_{name}", f"{heading} {name.removesuffix('_ms')}", unit)
-    for direction, heading in (("", "RTT"), ("reverse_", "reverse RTT"))
-    for name, unit in (
-        *((f"{name}_ms", "ms") for name in ("mean", "min", "p50", "p90", "p95", "p99", "max")),
-        ("samples", ""),
-    )
-)
-CONNECTION_COLUMNS = (
-    ("subflows", "subflows", ""),
-    ("throughput_mbps", "throughput", "Mbps"),
-    ("data_throughput_mbps", "data throughput", "Mbps"),
-    ("acked_bytes", "acked", "bytes"),
-    ("reverse_acked_bytes", "acked in reverse", "bytes"),
-    *_RTT_COLUMNS,
-    ("data_packets", "data segments", ""),
-    ("retransmissions", "retransmitted", ""),
-    ("reordered_packets", "reordered", ""),
-    ("missing_bytes", "missing", "bytes"),
-    ("first_s", "first packet", "s"),
-    ("established_s", "established", "s"),
-    ("fin_s", "FIN", "s"),
-)
-"""Columns of the table of connections: name in the result, heading, unit. Empty ones are left out."""
-SUBFLOW_COLUMNS = (
-    ("connection", "connection", ""),
-    ("throughput_mbps", "throughput", "Mbps"),
-    ("acked_bytes", "acked", "bytes"),
-    *_RTT_COLUMNS,
-    ("handshake_rtt_ms", "handshake RTT", "ms"),
-    ("data_packets", "data segments", ""),
-    ("retransmissions", "retransmitted", ""),
-    ("reordered_packets", "reordered", ""),
-    ("reordering_ratio", "reordering", "%"),
-    ("reordering_extent_mean", "extent mean", ""),
-    ("reordering_extent_max", "extent max", ""),
-    ("three_reordered_packets", "3-reordered", ""),
-    ("missing_bytes", "missing", "bytes"),
-    ("first_s", "first packet", "s"),
-    ("established_s", "established", "s"),
-    ("fin_s", "FIN", "s"),
-)
-"""The same of subflows."""
 
 
 def capture_document(result: Result) -> dict[str, Any]:
@@ -86,7 +45,7 @@ def capture_document(result: Result) -> dict[str, Any]:
     return {
         "kind": "capture",
         "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
-        "cards": _cards(result),
+        "cards": [asdict(one) for one in _cards(result)],
         "warnings": [str(warning) for warning in summary.get("warnings", [])],
         "facts": _facts(result),
         "ended_s": float(summary["ended_s"]),
@@ -99,13 +58,13 @@ def capture_document(result: Result) -> dict[str, Any]:
                 f"{client} to {_socket(server, port)}"
                 for client, server, port in listed.select("client", "server", "server_port").iter_rows()
             ],
-            "columns": table_columns(listed, CONNECTION_COLUMNS),
+            "columns": table_columns(listed, columns(*CONNECTIONS[5:])),
         },
         "subflows": {
             "number": column(shown["subflow"], "i4"),
             "tie": words(shown["tie"].to_list()),
             "ends": _names(shown, whole=True),
-            "columns": table_columns(shown, SUBFLOW_COLUMNS),
+            "columns": table_columns(shown, columns("connection", *SUBFLOWS[5:])),
         },
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
         "notes": notes,
@@ -140,13 +99,13 @@ def _cards(result: Result) -> list[Card]:
     window = f"in the window of {measure(window_s, 's')}"
     return known(
         [
-            card("Captured", captured, f"{quantity(summary['packets'])} packets"),
-            card("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
-            card("Throughput", measure(summary["throughput_mbps"], "Mbps"), window),
-            card("Jain index", index_text(jain), "of the throughputs"),
-            card("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
-            card("Retransmitted", share_text(again, sent), f"{quantity(again)} segments"),
-            card("Reordered", share_text(late, sent), f"{quantity(late)} segments"),
+            Card("Captured", captured, f"{quantity(summary['packets'])} packets"),
+            Card("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
+            Card("Throughput", measure(summary["throughput_mbps"], "Mbps"), window),
+            Card("Jain index", index_text(jain), "of the throughputs"),
+            Card("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
+            Card("Retransmitted", share_text(again, sent), f"{quantity(again)} segments"),
+            Card("Reordered", share_text(late, sent), f"{quantity(late)} segments"),
         ]
     )
 

@@ -9,12 +9,11 @@ from typing import Any
 import polars as pl
 
 from anabranch.censored import Times
+from anabranch.media.pieces import Card
 from anabranch.report.link_tables import causes_of
 from anabranch.result import Result
 from anabranch.units import NOTHING, measure, plain, quantity
-
-Card = dict[str, str]
-"""``label``, ``value`` and ``note``."""
+from anabranch.views.run import without_connection
 
 
 def cards(result: Result) -> list[Card]:
@@ -24,12 +23,7 @@ def cards(result: Result) -> list[Card]:
 
 def known(found: Sequence[Card]) -> list[Card]:
     """Those that have a value."""
-    return [each for each in found if each["value"] != NOTHING]
-
-
-def card(label: str, value: str, note: str = "") -> Card:
-    """A number with its name, and what else is to be said of it."""
-    return {"label": label, "value": value, "note": note}
+    return [each for each in found if each.value != NOTHING]
 
 
 def _of_flows(result: Result) -> list[Card]:
@@ -46,30 +40,30 @@ def _of_flows(result: Result) -> list[Card]:
         share.append(f"{quantity(times.count - times.done)} unfinished")
     if failed:
         share.append(f"{quantity(failed)} given up")
-    if waiting := _without_connection(flows):
+    if waiting := without_connection(flows).height:
         share.append(f"{quantity(waiting)} without a connection")
     found = [
-        card(
+        Card(
             "Live" if "live" in result.summary else "Simulated",
             measure(ended_s, "s"),
             "stopped before its end" if result.interrupted else "",
         ),
-        card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
-        card("Delivered", measure(delivered, "Mbps"), f"{of}, over the whole run"),
-        card("Completion time", middle, f"median of {quantity(times.count)} flows; p99 {latest}"),
+        Card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
+        Card("Delivered", measure(delivered, "Mbps"), f"{of}, over the whole run"),
+        Card("Completion time", middle, f"median of {quantity(times.count)} flows; p99 {latest}"),
         # One flow is fair to itself.
-        card(
+        Card(
             "Jain index",
             index_text(result.summary.get("jain_index") if flows.height > 1 else None),
             "of the goodputs",
         ),
-        card("Mean RTT", measure(_number(flows["rtt_mean_ms"].mean()), "ms"), "mean of the flows' means"),
+        Card("Mean RTT", measure(_number(flows["rtt_mean_ms"].mean()), "ms"), "mean of the flows' means"),
     ]
     resent = f"{quantity(again)} segments; {quantity(_sum(flows, 'timeouts'))} timeouts"
     return [
         *found,
-        card("Retransmitted", share_text(again, segments), resent),
-        card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
+        Card("Retransmitted", share_text(again, segments), resent),
+        Card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
     ]
 
 
@@ -84,14 +78,14 @@ def _of_live(result: Result) -> list[Card]:
         return []
     latest = measure(live["check"]["lateness_p99_us"], "us")
     found = [
-        card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
-        card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
+        Card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
+        Card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
     ]
     against = live.get("against", {})
     if (difference := against.get("median_difference_percent")) is not None:
         note = f"median of {quantity(against['flows'])} real flows' goodputs; largest "
         note += f"{plain(against['largest_difference_percent'], 3)} %"
-        found.append(card("Simulation differs by", f"{plain(difference, 3)} %", note))
+        found.append(Card("Simulation differs by", f"{plain(difference, 3)} %", note))
     return found
 
 
@@ -103,7 +97,7 @@ def _of_datagrams(result: Result) -> list[Card]:
         return []
     row = worst.sort("latency_p99_ms", descending=True, maintain_order=True).row(0, named=True)
     note = f"p99 of {row['name']}; median {measure(row['latency_p50_ms'], 'ms')}"
-    return [card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
+    return [Card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
 
 
 def _of_links(result: Result) -> list[Card]:
@@ -118,18 +112,10 @@ def _of_links(result: Result) -> list[Card]:
     note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
     busy = busiest["utilization"]
     return [
-        card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
-        card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
-        card("Dropped", quantity(sum(drops.values()), "packets"), note),
+        Card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
+        Card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
+        Card("Dropped", quantity(sum(drops.values()), "packets"), note),
     ]
-
-
-def _without_connection(flows: pl.DataFrame) -> int:
-    """Flows that are not given up and whose SYN had to be repeated without an answer until the end."""
-    if not {"failure", "handshake_s", "timeouts"} <= set(flows.columns):
-        return 0
-    waiting = pl.col("failure").is_null() & pl.col("handshake_s").is_null() & (pl.col("timeouts") > 0)
-    return flows.filter(waiting).height
 
 
 def _sum(table: pl.DataFrame, column: str) -> int:

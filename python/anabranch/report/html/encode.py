@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from anabranch.result import json_ready
+from anabranch.columns import Column
 from anabranch.units import suited
 
 _SMALLEST = 0.1
@@ -40,24 +39,20 @@ def words(values: Sequence[str | None]) -> dict[str, Any]:
     return {"words": list(found), "index": column(numbers, "i4")}
 
 
-def table_columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """The columns of numbers that there are; shares become percentages.
-
-    Args:
-        table: of the result.
-        wanted: name in the table, heading and unit of each.
-    """
+def table_columns(frame: pl.DataFrame, columns: Iterable[Column]) -> list[dict[str, Any]]:
+    """The columns of numbers that there are and that have a value; shares become percentages."""
     found = []
-    for name, heading, unit in wanted:
-        if name in table.columns and table[name].null_count() < table.height:
-            values = table[name] * 100 if unit == "%" else table[name]
+    for about in columns:
+        name, unit = about.name, about.unit
+        if about.is_number and name in frame.columns and frame[name].null_count() < frame.height:
+            values = frame[name] * about.factor if about.factor != 1 else frame[name]
             # Bytes and packets may be more than a 32-bit float can count.
-            kind = "f8" if table.schema[name].is_integer() else "f4"
+            kind = "f8" if frame.schema[name].is_integer() else "f4"
             sizes = values.abs().drop_nans()
             extremes = (sizes.max(), sizes.filter(sizes > 0).min())
             most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
             unit_of = readable(most, least, unit)
-            found.append(number_column(name, heading, unit, column(values, kind), unit_of))
+            found.append(number_column(name, about.label, unit, column(values, kind), unit_of))
     return found
 
 
@@ -84,12 +79,6 @@ def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most:
     """
     factor, shown = suited(most, unit)
     return {"key": key, "heading": heading, "unit": shown, "factor": factor, "data": data}
-
-
-def embedded(document: Any) -> str:
-    """JSON for a script element of the kind ``application/json``: no text in it can end the element."""
-    text = json.dumps(json_ready(document), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,32 +10,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.media.pieces import columns
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.result import Result
+from anabranch.views.run import LATENCIES
 
 MOST_LINES = 100
 """Flows with a line and a curve."""
 _MOST_STEPS = 600
 _MOST_CURVE_POINTS = 500
 """Points of a curve: more are not told apart on a screen."""
-
-COLUMNS = (
-    ("sent", "sent", "packets"),
-    ("received", "received", "packets"),
-    ("loss_ratio", "lost", "%"),
-    ("latency_min_ms", "min", "ms"),
-    ("latency_p50_ms", "median", "ms"),
-    ("latency_p95_ms", "p95", "ms"),
-    ("latency_p99_ms", "p99", "ms"),
-    ("latency_max_ms", "max", "ms"),
-    ("latency_mean_ms", "mean", "ms"),
-    ("jitter_ms", "jitter", "ms"),
-    ("throughput_mbps", "throughput", "Mbps"),
-    ("reordering_ratio", "reordering", "%"),
-    ("drops_forward", "lost on the way there", "packets"),
-    ("drops_backward", "lost on the way back", "packets"),
-)
-"""Columns of the table: name in the result, heading, unit. Those without a value are left out."""
 
 
 def latency_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
@@ -51,7 +35,7 @@ def latency_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
         "kind": words(flows["kind"].to_list()),
         "from": words(flows["from"].to_list()),
         "to": words(flows["to"].to_list()),
-        "columns": table_columns(flows, COLUMNS),
+        "columns": table_columns(flows, columns(*LATENCIES)),
         "series": _series(result, shown, notes),
         "curves": [_curve(part) for part in _parts(result, shown)],
     }

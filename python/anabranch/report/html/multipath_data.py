@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 
 from anabranch.censored import COMPLETION, MORE_THAN
+from anabranch.media.pieces import columns
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.subflow_paths import between_ends, names_of_paths
 from anabranch.result import Result
+from anabranch.views.run import CONNECTIONS, SUBFLOWS
 
 MOST_SUBFLOWS = 20_000
 """Rows of the table of subflows."""
@@ -34,45 +36,6 @@ _OTHERS = "other paths"
 _UNKNOWN = "path not known"
 _NO_PATHS = "all subflows"
 """Where packets go hop by hop."""
-
-CONNECTION_COLUMNS = (
-    ("delivered_bytes", "delivered", "bytes"),
-    ("goodput_mbps", "goodput", "Mbps"),
-    (COMPLETION, "completion", "s"),
-    (MORE_THAN, "unfinished after", "s"),
-    ("rtt_mean_ms", "RTT mean", "ms"),
-    ("subflows", "subflows", ""),
-    ("subflows_established", "established", ""),
-    ("retransmissions", "retransmitted", ""),
-    ("timeouts", "timeouts", ""),
-    ("reinjected_bytes", "reinjected", "bytes"),
-    ("opportunistic_retransmissions", "opportunistic", ""),
-    ("penalties", "penalties", ""),
-    ("suspicions", "suspicions", ""),
-    ("duplicate_bytes", "duplicate", "bytes"),
-    ("most_waiting_bytes", "most waiting", "bytes"),
-    ("stalled_s", "stalled", "s"),
-)
-"""Columns of the table of connections: name in the result, heading, unit. Empty ones are left out."""
-
-SUBFLOW_COLUMNS = (
-    ("delivered_bytes", "delivered", "bytes"),
-    ("throughput_mbps", "throughput", "Mbps"),
-    ("rtt_min_ms", "RTT min", "ms"),
-    ("rtt_mean_ms", "RTT mean", "ms"),
-    ("rtt_max_ms", "RTT max", "ms"),
-    ("segments_sent", "segments", ""),
-    ("retransmissions", "retransmitted", ""),
-    ("timeouts", "timeouts", ""),
-    ("spurious_retransmissions", "spurious", ""),
-    ("reordered_packets", "reordered", "packets"),
-    ("path_changes", "path changes", ""),
-    ("opened_s", "opened", "s"),
-    ("handshake_s", "established", "s"),
-    ("client_port", "client port", ""),
-    ("server_port", "server port", ""),
-)
-"""The same of subflows."""
 
 
 def multipath_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
@@ -101,14 +64,14 @@ def multipath_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
             "from": words(connections["from"].to_list()),
             "to": words(connections["to"].to_list()),
             "transport": words(connections["transport"].to_list()),
-            "columns": table_columns(connections, CONNECTION_COLUMNS),
+            "columns": table_columns(connections, columns(*CONNECTIONS)),
         },
         "subflows": {
             "connection": column([row_of[flow] for flow in shown["flow"]], "i4"),
             "number": column(shown["subflow"].to_numpy(), "i4"),
             "path": words(shown["path"].to_list()),
             "state": words(shown["state"].to_list()),
-            "columns": table_columns(shown, SUBFLOW_COLUMNS),
+            "columns": table_columns(shown, columns(*SUBFLOWS[4:])),
         },
         "series": _series(result, subflows, ranked, row_of, notes),
     }

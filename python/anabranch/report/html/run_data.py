@@ -13,13 +13,14 @@ it states wherever they take something away:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import polars as pl
 from polars import selectors
 
-from anabranch.censored import COMPLETION, MORE_THAN
+from anabranch.media.pieces import columns
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
@@ -31,6 +32,7 @@ from anabranch.report.layout import layout, nodes_of
 from anabranch.report.link_tables import all_drops, capacity_changed, causes_of, link_values
 from anabranch.result import Result
 from anabranch.units import quantity
+from anabranch.views.run import FLOWS, LINKS
 
 MOST_STEPS = 600
 """Steps of a series: more are not told apart on a screen."""
@@ -39,42 +41,6 @@ MOST_LINK_STEPS = 120_000
 MOST_FLOWS = 100
 """Flows with series of their own."""
 _FEWEST_STEPS = 20
-
-FLOW_COLUMNS = (
-    ("start_s", "start", "s"),
-    (COMPLETION, "completion", "s"),
-    (MORE_THAN, "unfinished after", "s"),
-    ("goodput_mbps", "goodput", "Mbps"),
-    ("simulated_goodput_mbps", "goodput, simulated", "Mbps"),
-    ("delivered_bytes", "delivered", "bytes"),
-    ("rtt_min_ms", "RTT min", "ms"),
-    ("rtt_mean_ms", "RTT mean", "ms"),
-    ("rtt_max_ms", "RTT max", "ms"),
-    ("segments_sent", "segments", ""),
-    ("retransmissions", "retransmitted", ""),
-    ("timeouts", "timeouts", ""),
-    ("fast_recoveries", "recoveries", ""),
-    ("spurious_retransmissions", "spurious", ""),
-    ("packets_received", "received", "packets"),
-    ("reordered_packets", "reordered", "packets"),
-    ("reordering_ratio", "reordering", "%"),
-    ("reordering_extent_max", "extent max", "packets"),
-    ("drops_data", "lost data", "packets"),
-    ("drops_acks", "lost ACKs", "packets"),
-    ("ecn_marks", "ECN marks", ""),
-)
-"""Columns of the table of flows: name in the result, heading, unit. Those without a value are left out."""
-
-LINK_COLUMNS = (
-    ("capacity_mbps", "capacity", "Mbps"),
-    ("delay_ms", "delay", "ms"),
-    ("utilization", "utilization", "%"),
-    ("queue_mean_packets", "queue mean", "packets"),
-    ("queue_max_packets", "queue max", "packets"),
-    ("packets", "sent", "packets"),
-    ("ecn_marks", "ECN marks", ""),
-)
-"""The same of links, drops by cause apart."""
 
 
 def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
@@ -87,14 +53,14 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
     nodes, places = nodes_of(result)
     number = {name: index for index, name in enumerate(nodes)}
     flows, links = result.flows, result.links
-    drops = [(name, label, "drops") for name, label in causes_of(links)]
+    drops = [name for name, _ in causes_of(links)]
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     transports = sorted(flows["transport"].unique().to_list())
     notes: list[str] = []
     return {
         "kind": "run",
         "title": str(result.summary.get("title") or "A run"),
-        "cards": cards(result),
+        "cards": [asdict(one) for one in cards(result)],
         "warnings": [str(warning) for warning in result.summary.get("warnings", [])],
         "network_source": [str(line) for line in result.summary.get("network", [])],
         "facts": _facts(result),
@@ -104,7 +70,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": table_columns(_shown(links), [*LINK_COLUMNS, *drops]),
+            "columns": table_columns(_shown(links), columns(*LINKS, *drops, table="links")),
             "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
@@ -113,7 +79,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "from": words(flows["from"].to_list()),
             "to": words(flows["to"].to_list()),
             "transport": words(flows["transport"].to_list()),
-            "columns": table_columns(_with_simulated(result), FLOW_COLUMNS),
+            "columns": table_columns(_with_simulated(result), columns(*FLOWS, table="flows")),
             "hosts": words(flows["hosts"].to_list()) if "hosts" in flows.columns else None,
             "failure": words(flows["failure"].to_list()) if "failure" in flows.columns else None,
         },

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
-from anabranch.report.html.cards import card
+from anabranch.media.pieces import Card
 from anabranch.report.html.encode import column, words
 from anabranch.report.html.study_svg import metric_figure
-from anabranch.report.study_table import StudyOutcome, axis_title, failed_runs, interval_words, is_continuous
+from anabranch.report.study_table import axis_title, failed_runs, interval_words, is_continuous
 from anabranch.units import quantity, suited_label
+from anabranch.views.outcome import StudyOutcome
 
 _MOST_REASONS = 20
 
@@ -23,16 +25,7 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
     return {
         "kind": "study",
         "title": result.title or "A study",
-        "cards": [
-            card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed.height)} failed"),
-            card(
-                "Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"
-            ),
-            *(
-                card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
-                for factor in result.factors
-            ),
-        ],
+        "cards": [asdict(card) for card in _cards(result, failed.height)],
         "facts": [],
         "warnings": list(result.warnings),
         "failed": [[reason or "", count] for reason, count in reasons.iter_rows()],
@@ -40,6 +33,18 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "intervals": " ".join(_explained(result, figures)),
         "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
     }
+
+
+def _cards(result: StudyOutcome, failed: int) -> list[Card]:
+    replications = f"{quantity(result.replications)} replications each"
+    return [
+        Card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed)} failed"),
+        Card("Cells", quantity(result.cells.height), replications),
+        *(
+            Card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
+            for factor in result.factors
+        ),
+    ]
 
 
 def _explained(result: StudyOutcome, figures: list[dict[str, Any]]) -> list[str]:

@@ -13,14 +13,15 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.report.looks import PALETTE, Look, looks, printable
+from anabranch.media.palette import PALETTE
+from anabranch.media.texts import printable
+from anabranch.report.looks import Look, looks
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_figures import draw_block, group_names, panels_abreast
 from anabranch.report.study_table import (
     Block,
-    Column,
+    MetricColumn,
     MetricTable,
-    StudyOutcome,
     axis_title,
     level_text,
     metric_table,
@@ -28,6 +29,7 @@ from anabranch.report.study_table import (
 from anabranch.report.style import plain, styled
 from anabranch.result import MetricInfo
 from anabranch.units import estimate
+from anabranch.views.outcome import StudyOutcome
 
 _SIZES = {1: (5.2, 2.75), 2: (4.8, 2.6), 3: (3.5, 2.2)}
 """Inches of a panel, by how many stand in a row."""
@@ -168,7 +170,7 @@ def _say(element: ElementTree.Element, words: str) -> None:
     element.append(title)
 
 
-def _words(table: MetricTable, column: Column, index: int) -> str:
+def _words(table: MetricTable, column: MetricColumn, index: int) -> str:
     """What a point says when it is hovered."""
     mean, half = column.means[index] or 0.0, column.half_widths[index]
     level = table.blocks[0].rows[index]

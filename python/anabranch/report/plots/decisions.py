@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.report.looks import PALETTE, Look
+from anabranch.media.palette import PALETTE
+from anabranch.report.looks import Look
 from anabranch.report.plots.choice import TimeRange, recorded_flow, table_of, within
 from anabranch.report.plots.lines import Chart, Line, Numbers, by_place, chart, column
 from anabranch.report.plots.plot import Layout, Plot

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from anabranch.censored import COMPLETION, Times
 from anabranch.errors import ResultError
+from anabranch.media.palette import PALETTE
 from anabranch.report.link_tables import CAUSES
-from anabranch.report.looks import PALETTE, Look
+from anabranch.report.looks import Look
 from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure

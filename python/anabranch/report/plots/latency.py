@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from anabranch.columns import column
 from anabranch.errors import ResultError
 from anabranch.report.looks import Look
 from anabranch.report.plots.choice import Names, TimeRange, matching, table_of, within
@@ -25,6 +26,9 @@ MEASURES = {"ping": "RTT", "udp": "one way"}
 _MARKERS = "os^DvPX"
 """Of curves, which their colours alone may not tell apart in print."""
 _NONE_ARRIVED = "plot.latency: no packet of these flows arrived; choose others, or make run.duration longer"
+
+
+_LATENCY = column("latency_ms")
 
 
 def latency_plot(result: Result, flows: Names | None, by: By, span: TimeRange, layout: Layout) -> Plot:
@@ -70,7 +74,7 @@ def _over_time(
         if (flow,) in parts
     ]
     notes.append("Lines are means between two samples, bands go from the least to the greatest latency.")
-    return chart(result, lines, Chart("latency", "latency", "ms", span), layout, notes)
+    return chart(result, lines, Chart("latency", _LATENCY.label, _LATENCY.unit, span), layout, notes)
 
 
 def _distributed(result: Result, labels: dict[int, str], log: bool, layout: Layout, notes: list[str]) -> Plot:
@@ -88,5 +92,5 @@ def _distributed(result: Result, labels: dict[int, str], log: bool, layout: Layo
             x = np.concatenate([[least[flow]], own["latency_ms"].to_numpy()]) * factor
             y = np.concatenate([[0.0], np.cumsum(own["packets"].to_numpy()) / own["packets"].sum()])
             groups[label] = (look, (x, y))
-    axis = f"latency in {unit}"
+    axis = _LATENCY.titled(unit)
     return distribution(result, "latency", axis, groups, log, layout, "share of packets", tuple(notes))

@@ -11,7 +11,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from anabranch.report.looks import DASHES, PALETTE, Look
+from anabranch.media.palette import PALETTE
+from anabranch.report.looks import DASHES, Look
 from anabranch.report.plots.choice import TimeRange, stopped
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import plain, styled

@@ -17,13 +17,20 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
+from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement, nodes_of
 from anabranch.report.layout import layout as place_nodes
 from anabranch.report.link_tables import all_drops, capacity_changed, link_values
-from anabranch.report.looks import printable
-from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
+from anabranch.report.network_parts import (
+    capacity_words,
+    draw_nodes,
+    half_arrows,
+    link_widths,
+    load_bar,
+    points_axes,
+)
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
@@ -185,13 +192,9 @@ def _capacities(links: pl.DataFrame) -> tuple[float, float]:
 
 
 def _widths(links: pl.DataFrame, sheet: _Sheet) -> list[float]:
-    """Points of print: by the logarithm of the capacity, as on the page."""
-    least, most = _capacities(links)
+    """Points of print."""
     factor = (0.26 if sheet.narrow else 0.42) * (0.6 if links.height > _CROWDED else 1.0)
-    if not least > 0 or most == least:
-        return [5 * factor] * links.height
-    decades = max(1.0, np.log10(most / least))
-    return [float(factor * (3 + 6 * np.log10(value / least) / decades)) for value in links["capacity_mbps"]]
+    return link_widths(links["capacity_mbps"].to_list(), 9 * factor)
 
 
 def _draw_links(

@@ -7,6 +7,7 @@ from typing import Literal
 
 import polars as pl
 
+from anabranch.columns import Column, column
 from anabranch.errors import ResultError
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.link_tables import capacity_changed, link_values
@@ -41,18 +42,15 @@ class FlowMeasure:
     """A column of the samples of flows."""
 
     name: str
-    column: str
-    quantity: str
-    unit: str
-    factor: float = 1.0
-    """From the column's unit to ``unit``."""
+    about: Column
+    """Its declaration, of which the axis has words and unit."""
     additive: bool = False
     """Whether a sum over flows means something."""
 
 
-GOODPUT = FlowMeasure("goodput", "goodput_mbps", "goodput", "Mbps", additive=True)
-RTT = FlowMeasure("rtt", "srtt_ms", "smoothed RTT", "ms")
-CWND = FlowMeasure("cwnd", "cwnd_bytes", "congestion window", "kB", 1e-3)
+GOODPUT = FlowMeasure("goodput", column("goodput_mbps"), additive=True)
+RTT = FlowMeasure("rtt", column("srtt_ms"))
+CWND = FlowMeasure("cwnd", column("cwnd_bytes"))
 
 
 def flows_over_time(
@@ -64,17 +62,17 @@ def flows_over_time(
     chosen = chosen_flows(result, flows, place)
     by = by or ("flow" if chosen.height <= FEW_FLOWS else "transport")
     _check(measure, by, chosen.height)
-    own = samples.select("time_s", "flow", value=pl.col(measure.column) * measure.factor)
+    own = samples.select("time_s", "flow", value=pl.col(measure.about.name))
     own = own.join(chosen.select("flow", "transport"), on="flow", how="inner", maintain_order="left")
     own = own.drop_nulls("value")
     if own.is_empty():
         raise ResultError(
-            f"{place}: no sample of these flows has a {measure.quantity}; choose other flows, or a transport "
-            "that keeps one"
+            f"{place}: no sample of these flows has a {measure.about.label}; choose other flows, or a "
+            "transport that keeps one"
         )
     own = within(own, span, place, "these flows")
     looks = looks_of(result)
-    quantity = measure.quantity
+    quantity = measure.about.label
     if by == "flow":
         lines = _each_flow(own, chosen, looks)
     elif by == "transport":
@@ -95,7 +93,7 @@ def flows_over_time(
     notes = [_BAND_NOTE] if by == "transport" and any(line.low is not None for line in lines) else []
     if measure is GOODPUT:
         notes += goodput_notes(result)
-    return chart(result, lines, Chart(measure.name, quantity, measure.unit, span), layout, notes)
+    return chart(result, lines, Chart(measure.name, quantity, measure.about.unit, span), layout, notes)
 
 
 _BAND_NOTE = "Lines are means over the flows that are open, bands go from their 5th to their 95th percentile."
@@ -106,7 +104,7 @@ def _check(measure: FlowMeasure, by: By, flows: int) -> None:
         raise ResultError(f'by: no way {by!r} to draw flows; choose "flow", "transport" or "sum"')
     if by == "sum" and not measure.additive:
         raise ResultError(
-            f'by: a sum says nothing of the {measure.quantity}; choose "flow" or "transport" (its mean)'
+            f'by: a sum says nothing of the {measure.about.label}; choose "flow" or "transport" (its mean)'
         )
     if by == "flow" and flows > MOST_FLOWS:
         raise ResultError(
@@ -176,8 +174,8 @@ class LinkMeasure:
     top: float | None = None
 
 
-QUEUE = LinkMeasure("queue", "queue in packets", "the longest queues")
-UTILIZATION = LinkMeasure("utilization", "utilization", "the highest mean utilization", 1.02)
+QUEUE = LinkMeasure("queue", column("queue_packets").titled(), "the longest queues")
+UTILIZATION = LinkMeasure("utilization", column("utilization").label, "the highest mean utilization", 1.02)
 DROPS = LinkMeasure("drops", "packets dropped since the start", "the most drops")
 
 

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
+from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
-from anabranch.report.looks import printable
 from anabranch.report.style import plain, save_figure, styled
 
 Width = Literal["single", "double"] | float

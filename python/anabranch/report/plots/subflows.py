@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from anabranch.columns import COLUMNS
 from anabranch.errors import ResultError
 from anabranch.report.plots.choice import TimeRange, recorded_flow, table_of, within
 from anabranch.report.plots.lines import TOGETHER, Chart, Line, by_place, chart, column, mean_and_band, summed
@@ -20,9 +21,9 @@ from anabranch.result import Result
 Measure = Literal["throughput", "cwnd", "rtt"]
 
 _COLUMNS = {
-    "throughput": ("throughput_mbps", 1.0, "throughput", "Mbps"),
-    "cwnd": ("cwnd_bytes", 1e-3, "congestion window", "kB"),
-    "rtt": ("srtt_ms", 1.0, "smoothed RTT", "ms"),
+    "throughput": COLUMNS["throughput_mbps"],
+    "cwnd": COLUMNS["cwnd_bytes"],
+    "rtt": COLUMNS["srtt_ms"],
 }
 _PLACE = "plot.subflows"
 
@@ -34,15 +35,16 @@ def subflow_plot(
     if measure not in _COLUMNS:
         raise ResultError(f"measure: no measure {measure!r} of subflows; choose from {', '.join(_COLUMNS)}")
     samples = table_of(result, "subflow_series", _PLACE)
-    name, factor, quantity, unit = _COLUMNS[measure]
+    measured = _COLUMNS[measure]
+    quantity = measured.label
     lack = "has no samples of subflows; there are those of"
     number, flow_name = recorded_flow(result, samples, flow, _PLACE, lack)
     own = samples.filter(pl.col("flow") == number)
-    own = own.select("time_s", "subflow", value=pl.col(name) * factor).drop_nulls("value")
+    own = own.select("time_s", "subflow", value=pl.col(measured.name)).drop_nulls("value")
     own = within(own, span, _PLACE, f"the subflows of {flow_name}")
     if own.is_empty():
         raise ResultError(f"{_PLACE}: no subflow of {flow_name} has a {quantity}; choose another measure")
-    about = Chart("subflows", quantity, unit, span)
+    about = Chart("subflows", quantity, measured.unit, span)
     subflows = own["subflow"].unique().sort().to_list()
     if len(subflows) <= FEW_FLOWS:
         return chart(result, _each(own, subflows, with_sum=measure == "throughput"), about, layout)

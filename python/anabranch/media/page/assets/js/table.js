@@ -1,16 +1,18 @@
-// A table of any length: only the rows in sight are elements. Sorted by its headings, filtered by a text.
+// A table of any length, sorted by its headings and filtered. One made of columns has only the rows in sight as
+// elements; one that the page has already keeps its rows, which may be of any height.
 
 const ROW_HEIGHT = 30;
 const PRINTED_ROWS = 200;
 
 /**
  * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?,
- * most (letters)?}), search(row),
- * keeps(row)?, chosen(row)?, onChoose(row)?.
+ * most (letters)?, choices?}), search(row), keeps(row)?, chosen(row)?, onChoose(row)?, table? (an element with all
+ * rows), filtered (true if left out).
  */
 class DataTable {
   constructor(container, options) {
     this.options = options;
+    this.whole = options.table ? [...options.table.tBodies[0].rows] : null;
     this.order = Array.from({ length: options.rows }, (_, i) => i);
     this.sorting = { column: -1, down: false };
     this.first = 0;
@@ -26,18 +28,30 @@ class DataTable {
       type: "search", placeholder: "Filter", "aria-label": `Filter: ${options.caption}`, spellcheck: "false",
       oninput: () => {
         clearTimeout(this.pending);
-        this.pending = setTimeout(() => this.refresh(), 120);
+        if (this.whole) this.refresh();
+        else this.pending = setTimeout(() => this.refresh(), 120);
       },
     });
-    this.count = h("span", { class: "count", "aria-live": "polite" });
-    this.buttons = options.columns.map((column, i) => h(
-      "button", { type: "button", onclick: () => this.sort(i) },
-      column.heading, column.unit ? h("small", {}, ` ${column.unit}`) : null,
-      h("span", { class: "arrow", "aria-hidden": "true" }),
-    ));
-    this.heads = this.buttons.map((button, i) => h(
-      "th", { scope: "col", class: options.columns[i].value ? "num" : "" }, button,
-    ));
+    this.count = h("span", { class: "count", role: "status" });
+    this.choices = options.columns.filter((column) => column.choices).map((column) => this.choice(column));
+    const tools = h("div", { class: "tools" }, this.filter, ...this.choices.map(({ label }) => label), this.count);
+    const adopted = options.table;
+    this.heads = options.columns.map((column, i) => {
+      const head = adopted?.tHead.rows[0].cells[i] ?? h("th", { scope: "col", class: column.value ? "num" : "" });
+      head.replaceChildren(h(
+        "button", { type: "button", title: column.meaning ?? null, onclick: () => this.sort(i) }, column.heading,
+        column.unit ? h("small", {}, ` ${column.unit}`) : null, h("span", { class: "arrow", "aria-hidden": "true" }),
+      ));
+      return head;
+    });
+    if (adopted) [this.body] = adopted.tBodies;
+    if (adopted && options.filtered !== false) container.prepend(tools);
+    if (!adopted) container.replaceChildren(tools, this.made());
+  }
+
+  /** The table in a viewport of its own. */
+  made() {
+    const { options } = this;
     this.body = h("tbody");
     const columns = h("colgroup", {}, ...options.columns.map((column) => {
       const element = h("col");
@@ -54,7 +68,15 @@ class DataTable {
         onscroll: () => this.render(false), onkeydown: (event) => this.key(event) },
       table,
     );
-    container.replaceChildren(h("div", { class: "tools" }, this.filter, this.count), this.view);
+    return this.view;
+  }
+
+  /** A list of the values of a column, of which the reader may keep one. */
+  choice(column) {
+    const values = [...new Set(this.order.map((row) => column.text(row)))];
+    const select = h("select", { onchange: () => this.refresh() }, h("option", { value: "" }, "all"),
+      ...values.map((value) => h("option", { value }, value)));
+    return { column, select, label: h("label", {}, `${column.heading} `, select) };
   }
 
   /** Wide enough for the longest of its texts; of very many rows some are looked at. */
@@ -81,9 +103,11 @@ class DataTable {
   refresh() {
     const { rows, search, keeps, columns } = this.options;
     const wanted = this.filter.value.trim().toLowerCase();
+    const kept = this.choices.filter(({ select }) => select.value !== "");
     const found = [];
     for (let i = 0; i < rows; i++) {
-      if ((!keeps || keeps(i)) && (!wanted || search(i).toLowerCase().includes(wanted))) found.push(i);
+      if ((!keeps || keeps(i)) && kept.every(({ column, select }) => column.text(i) === select.value)
+        && (!wanted || search(i).toLowerCase().includes(wanted))) found.push(i);
     }
     const column = columns[this.sorting.column];
     if (column) {
@@ -103,12 +127,17 @@ class DataTable {
     }
     this.order = found;
     this.count.textContent = rowCount(found.length, rows);
-    this.view.scrollTop = 0;
+    this.count.classList.toggle("partly", found.length < rows);
+    if (this.view) this.view.scrollTop = 0;
     this.render(true);
   }
 
   render(always) {
     const { order } = this;
+    if (this.whole) {
+      if (always) this.body.replaceChildren(...order.map((row) => this.whole[row]));
+      return;
+    }
     let first = Math.max(0, Math.floor(this.view.scrollTop / ROW_HEIGHT) - 8);
     let last = Math.min(order.length, first + Math.ceil(this.view.clientHeight / ROW_HEIGHT) + 16);
     if (printing) [first, last] = [0, Math.min(order.length, PRINTED_ROWS)];

@@ -1,0 +1,1 @@
+"""Views: what is said of a result, as pieces that any medium can render."""
