@@ -60,7 +60,7 @@ def finding_cells(finding: Finding) -> list[Cell]:
 
 
 def count_cards(counts: Counts) -> list[PageCard]:
-    """The printed claims by verdict; then the bounds and questions of ours, which count for themselves."""
+    """The printed claims by verdict; then the other kinds, which count for themselves."""
     printed = counts["printed"]
     total = sum(printed.values())
 
@@ -77,6 +77,7 @@ def count_cards(counts: Counts) -> list[PageCard]:
         card("Agree", "agrees"),
         card("Differ as predicted", "differs as predicted"),
         card("Differ", "differs"),
+        own("fitted"),
         own("bound"),
         own("question"),
     ]
