@@ -126,12 +126,12 @@ def _thresholds(table: pl.DataFrame, edges: pl.DataFrame) -> list[Finding]:
                 FULL,
                 remark=QUEUE,
             ),
-            *_falls(edges, combination, edge),
+            *falls(edges, combination, edge),
         ]
     return findings
 
 
-def _falls(edges: pl.DataFrame, combination: str, edge: float) -> list[Finding]:
+def falls(edges: pl.DataFrame, combination: str, edge: float) -> list[Finding]:
     """Degraded above the edge, slightly within 0.4 ms of it, and largely 0.4 ms further."""
 
     def fall(from_ms: float, to_ms: float) -> tuple[float, float]:
