@@ -115,7 +115,9 @@ def scatter(context: Context) -> FigureResult:
         )  # fmt: skip
     table = pl.DataFrame(rows)
     return FigureResult(
-        "scatter", "What seeds and length change", tuple(findings), {"scatter": table}, {},
+        # A second or two are mostly slow start.
+        "scatter", "What seeds and length change", () if context.quick else tuple(findings),
+        {"scatter": table}, {},
         {"Throughput of a connection in Mbps": table},
         "Not in the paper, which says neither. The tolerance of the rows with Mbps of ns-2 is "
         f"{TOLERANCE / SCATTER:.0f} times the bound here.",
