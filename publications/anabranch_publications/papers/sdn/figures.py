@@ -213,7 +213,13 @@ def rising_to_flat(metric: str) -> Findings:
                 value=spread,
                 prediction=idle_between([x for x, _ in points]) if metric == "utilization_percent" else None,
             ),
-            *turns(result, metric, "falls", "as the set-up delay rises: the same analysis applies"),
+            *turns(
+                result,
+                metric,
+                "falls",
+                "if the same analysis as of the set-up delay means that it falls where that rises",
+                "question",
+            ),
         ]
 
     return findings

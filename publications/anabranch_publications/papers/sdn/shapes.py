@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from anabranch.study.result import StudyResult
-from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.findings import Finding, Kind
 from anabranch_publications.papers.sdn.cells import cell, column
 
 Way = Literal["rises", "falls"]
@@ -17,11 +17,15 @@ HALF_US = 450.0
 """Half of the completion time of a single flow of 1 MB: from there on at most two overlap (figure 5.2)."""
 SINGLE_US = 900.0
 """That completion time, from where on none do."""
+LEVEL, SEEN = 0.001, 0.01
+"""Relative changes: up to the first a curve is level, from the second on a printed one shows it."""
 TIMES_AS_STEEP = 2.0
 """Reading of "very quickly" and "drastically"."""
 
 
-def turns(result: StudyResult, metric: str, first: Way, published: str) -> list[Finding]:
+def turns(
+    result: StudyResult, metric: str, first: Way, published: str, kind: Kind = "printed"
+) -> list[Finding]:
     """Section 5.2.1: a curve goes one way while many flows of 1 MB overlap, and the other while few do.
 
     Args:
@@ -29,6 +33,7 @@ def turns(result: StudyResult, metric: str, first: Way, published: str) -> list[
         metric: of the curve.
         first: which way it goes up to half of a flow's completion time.
         published: where the thesis says so.
+        kind: a question where the thesis may mean something else.
 
     Returns:
         Two findings; none if the study has less than two points on a side, as in quick mode.
@@ -46,7 +51,8 @@ def turns(result: StudyResult, metric: str, first: Way, published: str) -> list[
             f"{way} ({published})",
             " ".join(f"{y:.4g}" for y in points),
             _goes(points, way),
-            "from each level to the next",
+            f"never the other way by more than {100 * LEVEL:.1f} %, and by more than {100 * SEEN:g} % in all",
+            kind,
         )
         for where, way, points in sides
     ]
@@ -56,7 +62,10 @@ _OTHER: Mapping[Way, Way] = {"rises": "falls", "falls": "rises"}
 
 
 def _goes(points: Sequence[float], way: Way) -> bool:
-    return all(b > a if way == "rises" else b < a for a, b in pairwise(points))
+    """Whether a curve rises or falls; it may be level for a part of its way."""
+    sign = 1 if way == "rises" else -1
+    never_back = all(sign * (b - a) >= -LEVEL * abs(a) for a, b in pairwise(points))
+    return never_back and sign * (points[-1] - points[0]) > SEEN * abs(points[0])
 
 
 def at_equal_overlap(result: StudyResult, single_us: Mapping[str, float]) -> Finding:
@@ -110,6 +119,7 @@ def better_with_gamma(result: StudyResult, metric: str) -> Finding:
         + (f", not for {', '.join(f'{count:g}' for count in worse)}" if worse else ""),
         not worse,
         "more for each",
+        "question",
     )
 
 
