@@ -141,8 +141,12 @@ CURVE = {0.0: 1.0, 100.0: 0.9, 200.0: 0.8, 400.0: 0.6, 500.0: 0.7, 900.0: 0.9, 1
     ("changed", "verdicts"),
     [
         ({}, ["agrees", "agrees"]),
+        # Level for a part of the way, as 5.6 is.
+        ({100.0: 0.8}, ["agrees", "agrees"]),
         ({100.0: 0.7}, ["differs", "agrees"]),
         ({900.0: 0.7}, ["agrees", "differs"]),
+        # Level all the way.
+        ({0.0: 0.6, 100.0: 0.6, 200.0: 0.6}, ["differs", "agrees"]),
     ],
 )
 def test_a_curve_that_turns_at_half_overlap(changed: dict[float, float], verdicts: list[str]) -> None:
