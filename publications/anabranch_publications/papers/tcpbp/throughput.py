@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from anabranch.study.model import Factor, Level, Metric, Output, Study
+from anabranch.study.result import StudyResult
 from anabranch_publications.papers.findings import Finding, Prediction, Tolerance, number, predicts
 from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.sql import query
@@ -318,7 +319,7 @@ def one_to_ten(context: Context) -> FigureResult:
                 kind="fitted",
             )
         )
-    findings.append(_proportional(ours))
+    findings.append(proportional(ours))
     return FigureResult(
         "table-4",
         "Table 4: 1 => 10",
@@ -332,7 +333,7 @@ def one_to_ten(context: Context) -> FigureResult:
     )
 
 
-def _proportional(ours: Mapping[str, float]) -> Finding:
+def proportional(ours: Mapping[str, float]) -> Finding:
     """Section 4.4: throughput over 1 / (RTT sqrt(p)) is nearly the same on the three routes."""
     printed, own = (
         [mbps[name] / inverses[name] for name in PUBLISHED_MBPS]
@@ -453,14 +454,7 @@ def _by_second(context: Context) -> list[Finding]:
             output=Output(figures=[]),
         )
 
-    indices = query(
-        context.study("jain-by-second", make),
-        "select flows, avg(jain) as jain from (select r.flows, s.time_s, "  # noqa: S608 - no input
-        "sum(s.goodput_mbps) ** 2 / (r.flows * sum(s.goodput_mbps ** 2)) as jain "
-        f"from flow_series s join runs r on r.run = s.run where s.time_s > {JAIN_FROM_S} "
-        "group by r.run, r.flows, s.time_s) group by flows",
-    )
-    by_flows = dict(indices.iter_rows())
+    by_flows = jain_of_each_second(context.study("jain-by-second", make))
     return [
         number(
             f"TCPBP, n_f = {flows}, of each second, {len(JAIN_PAIRS)} pairs",
@@ -475,3 +469,19 @@ def _by_second(context: Context) -> list[Finding]:
         )
         for flows in FLOWS
     ]
+
+
+def jain_of_each_second(result: StudyResult) -> dict[int, float]:
+    """Jain's index of the goodputs of each second, mean over seconds and runs, by the number of flows.
+
+    A flow that has nothing in a second counts with 0. The first two seconds, in which flows begin, are left
+    out.
+    """
+    answer = query(
+        result,
+        "select flows, avg(jain) from (select r.flows, "  # noqa: S608 - no input
+        "sum(s.goodput_mbps) ** 2 / (r.flows * sum(s.goodput_mbps ** 2)) as jain "
+        f"from flow_series s join runs r on r.run = s.run where s.time_s > {JAIN_FROM_S} + 1e-6 "
+        "group by r.run, r.flows, s.time_s) group by flows",
+    )
+    return {int(flows): float(jain) for flows, jain in answer.iter_rows()}
