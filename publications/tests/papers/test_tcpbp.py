@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +14,7 @@ from anabranch_publications.papers.tcpbp.tables import (
     PUBLISHED_ROUTE,
     by_algorithm_1,
     inverse,
+    ratio_and_error,
     relaxed,
     routes,
 )
@@ -97,3 +99,14 @@ def test_throughput_goes_with_the_formula_where_its_ratios_are_close(slow: float
     ours = {name: 0.05 * inverse(route) for name, route in PUBLISHED_ROUTE.items()}
     ours["delay"] *= slow
     assert proportional(ours).verdict == verdict
+
+
+def test_the_median_of_ratios_of_times_and_how_far_it_may_be_off() -> None:
+    """Some repetitions that something else delayed move neither."""
+    draw = np.random.default_rng(1)
+    medians, errors = zip(*(ratio_and_error(draw.normal(1.2, 0.1, 100)) for _ in range(200)), strict=True)
+    assert np.std(medians) == pytest.approx(np.mean(errors) / 2, rel=0.15)
+    late = np.concatenate([np.full(95, 1.2) + draw.normal(0, 0.01, 95), np.full(5, 30.0)])
+    middle, error = ratio_and_error(late)
+    assert middle == pytest.approx(1.2, abs=0.01)
+    assert error < 0.005
