@@ -160,7 +160,7 @@ def test_the_command_writes_elsewhere_and_refuses_other_forms(folder: Path, tmp_
 
 
 def test_a_study_has_its_figures_from_the_command_and_from_python(tmp_path: Path) -> None:
-    data = Study.load(QUEUES).model_dump(by_alias=True)
+    data = Study.load(QUEUES).data(with_none=True)
     small = {"replications": 2, "scenario": str(EXAMPLES / "dumbbell.toml"), "output": {"figures": []}}
     small["factor"] = [
         {"field": "network.links.queue", "label": "queue", "levels": ["20 packets", "40 packets"]}

@@ -177,7 +177,22 @@ def test_every_field_is_described_in_the_schema() -> None:
     assert undescribed == []
 
 
-def test_toml_is_written_so_that_it_reads_back() -> None:
-    scenario = Scenario.loads(BASE)
+@pytest.mark.parametrize(
+    ("fields", "written"),
+    [
+        ({}, {}),
+        # Beside a controller nothing of [routing] is written out that nobody gave, and a reader without a
+        # rate has no block.
+        ({"controller": "{}"}, {}),
+        ({"controller": "{}", "routing.reaction": '"0.5 s"'}, {"reaction": "500 ms"}),
+        ({"traffic[0].reads": '{ pause = "1 s", resume = "2 s" }'}, {}),
+    ],
+)
+def test_toml_is_written_so_that_it_reads_back(fields: dict[str, str], written: dict[str, str]) -> None:
+    scenario = Scenario.loads(BASE, fields)
     assert tomli_w.dumps(scenario.data()) == scenario.toml()
-    assert Scenario.loads(scenario.toml()) == scenario
+    again = Scenario.loads(scenario.toml())
+    assert again == scenario
+    assert again.replace({"run.seed": 7}).run_settings.seed == 7
+    if "controller" in fields:
+        assert scenario.data().get("routing", {}) == written

@@ -16,14 +16,16 @@ from anabranch.units import plain
 Verdict = Literal["agrees", "differs as predicted", "differs"]
 VERDICTS: tuple[Verdict, ...] = ("agrees", "differs as predicted", "differs")
 
-Kind = Literal["printed", "bound", "question"]
+Kind = Literal["printed", "fitted", "bound", "question"]
 KINDS: Mapping[Kind, str] = {
     "printed": "printed claims",
+    "fitted": "printed claims that hold by construction",
     "bound": "bounds of ours",
     "question": "questions of ours",
 }
-"""What a finding is held to, and its name for people: a number or statement of the publication; a bound,
-closed form or reference that we set; or a question that it leaves open, with what was expected."""
+"""What a finding is held to, and its name for people: a number or statement of the publication; one that our
+set-up was fitted to, or that follows from such a fit, so that its agreement shows nothing; a bound, closed
+form or reference that we set; or a question that the publication leaves open, with what was expected."""
 
 
 @dataclass(frozen=True, slots=True)

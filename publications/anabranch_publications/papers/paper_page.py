@@ -89,7 +89,7 @@ def shown_table(caption: str, frame: pl.DataFrame) -> DataTable:
 
 
 def count_cards(counts: Counts) -> list[Card]:
-    """The printed claims by verdict; then the bounds and questions of ours, which count for themselves."""
+    """The printed claims by verdict; then the other kinds, which count for themselves."""
     printed = counts["printed"]
     total = sum(printed.values())
 
@@ -106,6 +106,7 @@ def count_cards(counts: Counts) -> list[Card]:
         card("Agree", "agrees"),
         card("Differ as predicted", "differs as predicted"),
         card("Differ", "differs"),
+        own("fitted"),
         own("bound"),
         own("question"),
     ]

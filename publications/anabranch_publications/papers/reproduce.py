@@ -37,8 +37,9 @@ FOLDER_KIND = "reproduction"
 """What the manifest of a paper's folder calls it."""
 
 
-FORMAT = 2
-"""Of ``summary.json``; 1 had verdicts that a text alone could change."""
+FORMAT = 3
+"""Of ``summary.json``. 1 had verdicts that a text alone could change; 2 counted numbers that the set-up was
+fitted to among the printed claims."""
 
 
 def _today() -> str:

@@ -29,6 +29,7 @@ def twice() -> Prediction:
 
 KNOWN = number("another", 10.0, 20.0, unit="Mbps", digits=1, prediction=twice())
 DIFFERS = Finding("a statement", "it falls", "it rises", agrees=False, remark="the wind")
+FITTED = number("a fit", 3.0, 3.0, unit="Mbps", digits=1, kind="fitted")
 OWN = Finding("a bound", "at most 1", "0.5", agrees=True, judged="at most 1", kind="bound")
 ASKED = Finding("a question", "more", "less", agrees=False, kind="question")
 
@@ -80,17 +81,25 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
-    overview, complaints = run(paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS, OWN, ASKED))
+    overview, complaints = run(
+        paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS, FITTED, OWN, ASKED)
+    )
     assert complaints == []
     assert printed(overview) == [3, 1, 1]
     assert overview.sentence() == (
         "of 5 printed claims 3 agree, 1 differ as predicted and 1 differ; "
+        "of 1 printed claims that hold by construction 1 agree, 0 differ as predicted and 0 differ; "
         "of 1 bounds of ours 1 agree, 0 differ as predicted and 0 differ; "
         "of 1 questions of ours 0 agree, 0 differ as predicted and 1 differ"
     )
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
     assert summary["counts"]["printed"] == {"agrees": 3, "differs as predicted": 1, "differs": 1}
-    assert summary["counts"]["bound"]["agrees"] == summary["counts"]["question"]["differs"] == 1
+    assert (
+        summary["counts"]["fitted"]["agrees"]
+        == summary["counts"]["bound"]["agrees"]
+        == summary["counts"]["question"]["differs"]
+        == 1
+    )
     by_paper = [(row["paper"], row["counts"]["printed"]["agrees"], row["quick"]) for row in summary["papers"]]
     assert by_paper == [("one", 1, False), ("two", 2, False)]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
@@ -103,9 +112,9 @@ def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
     assert "test_overview.twice: twice \\| as fast |" in text
     statement = "| 1.2 | a statement | printed | it falls | it rises |  | as stated | differs: "
     assert f"{statement}not tested: the wind |" in text
-    assert re.search(r"^\| all \|  \| 5 \| 3 \| 1 \| 1 \| 1 \| 1 \| 1 \| 0 \|", text, re.MULTILINE)
+    assert re.search(r"^\| all \|  \| 5 \| 3 \| 1 \| 1 \| 1 \| 1 \| 1 \| 1 \| 1 \| 0 \|", text, re.MULTILINE)
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert html.count('class="badge good"') == 4
+    assert html.count('class="badge good"') == 5
     assert html.count('class="badge known"') == 1
     assert html.count('class="badge bad"') == 2
     # Links lead to files and sections that are there.
@@ -162,7 +171,7 @@ def test_parts_of_other_days_are_told_apart(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["{", "[]", '{"paper": "other"}', '{"format": 2, "paper": "one", "figures": [{"figure": "1"}]}'],
+    ["{", "[]", '{"paper": "other"}', '{"format": 3, "paper": "one", "figures": [{"figure": "1"}]}'],
 )
 def test_a_summary_that_cannot_be_read_is_said(content: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
@@ -200,8 +209,8 @@ def test_a_summary_that_contradicts_itself_is_refused(field: str, value: object)
 
 
 def test_findings_come_back_from_a_file_as_they_were() -> None:
-    made = paper("one", AGREES, KNOWN, DIFFERS, OWN, ASKED)
-    figure = FigureResult("1.2", "A curve", (AGREES, KNOWN, DIFFERS, OWN, ASKED), note="A note.")
+    made = paper("one", AGREES, KNOWN, DIFFERS, FITTED, OWN, ASKED)
+    figure = FigureResult("1.2", "A curve", (AGREES, KNOWN, DIFFERS, FITTED, OWN, ASKED), note="A note.")
     outcome = Reproduction(made, quick=True, figures=(figure,), date="2026-11-22")
     again = Reproduction.from_data(made, json.loads(json.dumps(outcome.data())))
     assert again == outcome
@@ -233,7 +242,7 @@ def test_the_command_without_a_paper(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shown = CliRunner().invoke(app, ["reproduce", "--quick", "--out", str(tmp_path)])
     assert shown.exit_code == 1
     last = shown.stdout.split("The publications, printed beside ours")[1]
-    assert re.search(r"^all +3 +2 +1 +0 +0 +0 +0 +0 *$", last, re.MULTILINE)
+    assert re.search(r"^all +3 +2 +1 +0 +0/0 +0/0 +0/0 *$", last, re.MULTILINE)
     assert re.search(r"^two +failed: ValueError: no +- +- +- +-", last, re.MULTILINE)
     as_json = CliRunner().invoke(app, ["reproduce", "--json", "--out", str(tmp_path)])
     documents = json.loads(as_json.stdout)

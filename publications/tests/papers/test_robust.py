@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anabranch import Scenario
@@ -19,8 +20,10 @@ from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.robust import inference
 from anabranch_publications.papers.robust.inference import MOVED, USUAL_MS, Loads
 from anabranch_publications.papers.robust.network import LINKS, ROUTERS, nsfnet, parallel, router
-from anabranch_publications.papers.robust.nsfnet import worst
-from anabranch_publications.papers.robust.printed import EXAMPLE_MS, LOADS, PERCENTS
+from anabranch_publications.papers.robust.nsfnet import above_hop, same_at_the_limit, worst
+from anabranch_publications.papers.robust.parallel_paths import falls
+from anabranch_publications.papers.robust.printed import EXAMPLE_MS, IMPROVEMENT_PERCENT, LOADS, PERCENTS
+from anabranch_publications.papers.robust.studies import schemes
 
 ROBUST = PAPERS["robust"]
 
@@ -106,3 +109,82 @@ def test_the_rules_of_ns_2_give_the_printed_totals(combination: str, printed: fl
 def test_the_printed_lines_give_the_printed_recoveries(combination: str, printed: int) -> None:
     found = Scenario.from_data(parallel(combination, 1.3, spaced=False, duration_s=10.0)).run()
     assert int(found.flows["fast_recoveries"].sum()) == pytest.approx(printed, rel=0.15)
+
+
+def test_what_the_network_was_fitted_to_is_counted_apart(tmp_path: Path) -> None:
+    """ALL and X = 0 and 100 of HYBRID-HOP chose the graph, HYBRID-DELAY the delays (inferred.py)."""
+    (figure,) = reproduce(ROBUST, "12", Context(tmp_path, quick=True, jobs=2)).figures
+    kinds = {finding.what: finding.kind for finding in figure.findings}
+    fitted = {what for what, kind in kinds.items() if kind == "fitted"}
+    assert fitted == {"ALL", "HYBRID-HOP, X = 0", "HYBRID-HOP, X = 100"}
+    (figure,) = reproduce(ROBUST, "13", Context(tmp_path, quick=True, jobs=2)).figures
+    free = {finding.what for finding in figure.findings if finding.kind == "printed"}
+    assert free == {"HYBRID-DELAY, X = 60", "HYBRID-DELAY, X = 80", "HYBRID-DELAY, X = 100"}
+
+
+def test_three_loads_of_figure_13_need_no_fitted_delay() -> None:
+    """On the usual delays, with 9.8 ms or more for the link that moved."""
+    for added_ms in (9.8, 10.5, 12.0, 14.0):
+        loads = Loads(inference.changed(*MOVED, added_ms))
+        ours = [loads.of("delay", x) for x in (60, 80, 100)]
+        assert ours == pytest.approx([1.50, 1.56, 1.56], abs=0.005001)
+
+
+def edges(just_below: float, above: float, inside: float, further: float, error: float = 0.1) -> pl.DataFrame:
+    """Totals of SLLL at 1.1, 1.3, 1.5 and 1.7 ms."""
+    totals = zip((1.1, 1.3, 1.5, 1.7), (just_below, above, inside, further), strict=True)
+    return pl.DataFrame(
+        [("SLLL", d_ms, total, error) for d_ms, total in totals],
+        ["combination", "d_ms", "total_mbps", "total_error"],
+        orient="row",
+    )
+
+
+@pytest.mark.parametrize(
+    ("totals", "verdicts"),
+    [
+        ((98, 90, 88, 70), ["agrees", "agrees", "agrees"]),
+        # A fall of 0.3 Mbps is less than three standard errors of a difference, 0.42 Mbps.
+        ((98, 97.7, 95, 70), ["differs", "agrees", "agrees"]),
+        # As much within 0.4 ms as half of what 0.4 ms do.
+        ((98, 90, 79, 70), ["agrees", "differs", "agrees"]),
+        ((98, 90, 88, 82), ["agrees", "agrees", "differs"]),
+    ],
+)
+def test_how_throughput_falls_above_three_gaps(
+    totals: tuple[float, float, float, float], verdicts: list[str]
+) -> None:
+    assert [finding.verdict for finding in falls(edges(*totals), "SLLL", 1.2)] == verdicts
+
+
+def mean_mbps(**of_case: float) -> pl.DataFrame:
+    """Throughputs of section 6 by case; 5 Mbps where nothing is said."""
+    cases = dict.fromkeys(schemes(), 5.0) | {name.replace("_", " "): own for name, own in of_case.items()}
+    return pl.DataFrame({"case": list(cases), "mean_mbps": list(cases.values())})
+
+
+@pytest.mark.parametrize(("at_80", "verdict"), [(9.26, "differs"), (9.80, "agrees")])
+def test_the_same_throughput_with_80_and_100_percent(at_80: float, verdict: str) -> None:
+    table = mean_mbps(**{"HYBRID-HOP_80": at_80, "HYBRID-HOP_100": 9.84})
+    printed, _ = same_at_the_limit(table)
+    assert printed.verdict == verdict
+
+
+def test_a_sentence_and_its_numbers_that_contradict_each_other_are_two_rows() -> None:
+    hop = {f"HYBRID-HOP_{x}": 5.0 for x in PERCENTS}
+    sentence, numbers = above_hop(mean_mbps(**hop), [6.0] * len(PERCENTS))
+    assert (sentence.verdict, numbers.verdict) == ("agrees", "differs")
+    # As printed: 9.03 and 9.84 below 9.28 and 10.0.
+    sentence, numbers = above_hop(mean_mbps(**hop), [6.0, 6.0, 6.0, 4.0, 4.0, 5.0])
+    assert (sentence.verdict, numbers.verdict) == ("differs", "agrees")
+    assert "X = 60, 80" in sentence.remark
+    # Half a percent is what seeds change.
+    sentence, _ = above_hop(mean_mbps(**hop), [5.025] * len(PERCENTS))
+    assert sentence.ours == "for X = none"
+
+
+def test_every_printed_improvement_is_a_row(tmp_path: Path) -> None:
+    (figure,) = reproduce(ROBUST, "conclusion", Context(tmp_path, quick=True, jobs=2)).figures
+    printed = {finding.published for finding in figure.findings if finding.what.endswith("over ALL")}
+    assert printed == {f"{percent} %" for own in IMPROVEMENT_PERCENT.values() for percent in own}
+    assert sum(finding.what.endswith("over ALL") for finding in figure.findings) == 12

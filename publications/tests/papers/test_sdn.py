@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ from anabranch_publications.errors import ReproductionError
 from anabranch_publications.papers import PAPERS, Context, Reproduction, reproduce
 from anabranch_publications.papers.findings import number
 from anabranch_publications.papers.sdn.figures import gamma_helps, incast_limits
+from anabranch_publications.papers.sdn.shapes import more_linear, steep_above, turns
 
 SDN = PAPERS["sdn"]
 
@@ -26,7 +28,7 @@ def made(figure: str, folder: Path) -> Reproduction:
 
 
 @pytest.mark.parametrize(
-    ("figure", "findings"), [("3.10", 4), ("4.11", 7), ("4.13", 11), ("4.16", 2), ("A.1", 32), ("A.3", 9)]
+    ("figure", "findings"), [("3.10", 4), ("4.11", 8), ("4.13", 11), ("4.16", 2), ("A.1", 32), ("A.3", 9)]
 )
 def test_printed_numbers_come_out(figure: str, findings: int, folder: Path) -> None:
     outcome = made(figure, folder)
@@ -50,6 +52,8 @@ def test_curves_share_one_study_and_say_what_the_text_says(folder: Path) -> None
         verdicts.pop(("5.5", "fairness at an inter-arrival time of 500 us, 100 KB, 500 KB, 1 MB"))
         == "differs"
     )
+    # At the same overlap, too.
+    assert verdicts.pop(("5.5", "fairness at half of each size's own completion time")) == "differs"
     (idle,) = [verdict for (key, _), verdict in verdicts.items() if key == "5.8"]
     assert idle == "differs as predicted"
     assert {verdict for (key, _), verdict in verdicts.items() if key != "5.8"} == {"agrees"}
@@ -81,10 +85,12 @@ def test_a_number_that_differs_is_told() -> None:
     assert told.verdict == "differs"
 
 
-def outcome_of(factor: str, other: str, rows: list[tuple[float, float, float]], metric: str) -> StudyResult:
+def outcome_of(
+    factor: str, other: str, rows: Sequence[tuple[float, float | str, float]], metric: str
+) -> StudyResult:
     """A study's result with these cells: two levels and a metric."""
     names = (factor, other, metric)
-    cells = pl.DataFrame(rows, dict.fromkeys(names, pl.Float64), orient="row")
+    cells = pl.DataFrame(rows, names, orient="row")
     info = [
         FactorInfo(name, name, "continuous", None, tuple(cells[name].unique().sort().to_list()))
         for name in names[:2]
@@ -101,20 +107,74 @@ def outcome_of(factor: str, other: str, rows: list[tuple[float, float, float]], 
 
 
 @pytest.mark.parametrize(
-    ("breaks_at", "verdict"), [(109.0, "differs as predicted"), (82.0, "differs"), (150.0, "differs")]
+    ("breaks", "verdicts"),
+    [
+        # An interval of gamma round trips has room for 54, 81 and 108 segments of 0.8 us.
+        ((55.0, 82.0, 109.0), ("agrees", "agrees", "agrees")),
+        # 100 flows are what the study has at most: more is no contradiction, and less is.
+        ((55.0, 82.0, 150.0), ("agrees", "agrees", "agrees")),
+        ((55.0, 82.0, 82.0), ("agrees", "agrees", "differs")),
+        ((41.0, 82.0, 109.0), ("differs", "agrees", "agrees")),
+        ((55.0, 109.0, 109.0), ("agrees", "differs", "agrees")),
+    ],
 )
-def test_a_prediction_is_about_our_number(breaks_at: float, verdict: str) -> None:
-    # With gamma = 2 an interval of 86.656 us has room for 108 segments of 0.8 us; the thesis reads off 100.
-    counts = (20.0, 40.0, 54.0, 55.0, 81.0, 82.0, 108.0, 109.0, 150.0)
+def test_flows_that_an_interval_can_handle(
+    breaks: tuple[float, float, float], verdicts: tuple[str, ...]
+) -> None:
+    counts = (20.0, 40.0, 41.0, 54.0, 55.0, 81.0, 82.0, 108.0, 109.0, 150.0)
     rows = [
-        (count, gamma, 0.0 if count < limit else 50.0)
-        for gamma, limit in ((1.0, 55.0), (1.5, 82.0), (2.0, breaks_at))
+        (count, gamma, 0.0 if count < limit else 50.0 + count)
+        for gamma, limit in zip((1.0, 1.5, 2.0), breaks, strict=True)
         for count in counts
     ]
     findings = incast_limits(outcome_of("flows", "gamma", rows, "queue_mean_packets"))
-    assert [finding.verdict for finding in findings[:3]] == ["agrees", "agrees", verdict]
-    # 54 and 81 are 50 % apart, where section 6.2 says 60 %.
-    assert (findings[3].ours, findings[3].verdict) == ("50 %", "differs as predicted")
+    assert tuple(findings[place].verdict for place in (0, 1, 2)) == verdicts
+    if breaks[:2] == (55.0, 82.0):
+        # 54 and 81 are 50 % apart, where section 6.2 says 60 %.
+        assert (findings[3].ours, findings[3].verdict) == ("50 %", "differs as predicted")
+
+
+CURVE = {0.0: 1.0, 100.0: 0.9, 200.0: 0.8, 400.0: 0.6, 500.0: 0.7, 900.0: 0.9, 1000.0: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdicts"),
+    [
+        ({}, ["agrees", "agrees"]),
+        # Level for a part of the way, as 5.6 is.
+        ({100.0: 0.8}, ["agrees", "agrees"]),
+        ({100.0: 0.7}, ["differs", "agrees"]),
+        ({900.0: 0.7}, ["agrees", "differs"]),
+        # Level all the way.
+        ({0.0: 0.6, 100.0: 0.6, 200.0: 0.6}, ["differs", "agrees"]),
+    ],
+)
+def test_a_curve_that_turns_at_half_overlap(changed: dict[float, float], verdicts: list[str]) -> None:
+    rows = [(gap, "1 MB", y) for gap, y in (CURVE | changed).items()]
+    found = turns(outcome_of("gap", "size", rows, "fairness"), "fairness", "falls", "the text")
+    assert [finding.verdict for finding in found] == verdicts
+    # The other way round both differ.
+    other = turns(outcome_of("gap", "size", rows, "fairness"), "fairness", "rises", "the text")
+    assert {finding.verdict for finding in other} == {"differs"}
+    # Two points of a study in quick mode show no shape.
+    few = [(gap, "1 MB", y) for gap, y in CURVE.items() if gap in (0.0, 500.0)]
+    assert turns(outcome_of("gap", "size", few, "fairness"), "fairness", "falls", "the text") == []
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(400.0, "agrees"), (110.0, "differs"), (20.0, "differs")])
+def test_what_rises_very_quickly_beyond_the_limit(last: float, verdict: str) -> None:
+    # 1 for each flow up to 54.
+    rows = [(count, 1.0, count) for count in (1.0, 20.0, 54.0)] + [(55.0, 1.0, 56.0), (100.0, 1.0, last)]
+    assert steep_above(outcome_of("flows", "gamma", rows, "fct_us"), "fct_us", 54).verdict == verdict
+
+
+def test_more_linear_at_full_overlap() -> None:
+    gammas = [float(gamma) for gamma in range(1, 9)]
+    line = [(gamma, 0.0, 3 * gamma) for gamma in gammas]
+    bent = [(gamma, 500.0, min(gamma, 3.0)) for gamma in gammas]
+    assert more_linear(outcome_of("gamma", "gap", [*line, *bent], "fsd_us"), "fsd_us").verdict == "agrees"
+    turned = [(gamma, 500.0 - gap, y) for gamma, gap, y in (*line, *bent)]
+    assert more_linear(outcome_of("gamma", "gap", turned, "fsd_us"), "fsd_us").verdict == "differs"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +183,9 @@ def test_a_prediction_is_about_our_number(breaks_at: float, verdict: str) -> Non
 def test_a_little_effect_of_gamma_is_predicted_and_a_large_one_is_not(last: float, verdict: str) -> None:
     # 19 intervals of 43.328 us with gamma = 1, one burst of 1000 segments with 200: 16.7 us less.
     rows = [(1.0, 0.0, 300.0), (200.0, 0.0, 200.0), (1.0, 1000.0, 920.54), (200.0, 1000.0, last)]
-    together, alone = gamma_helps("fct_us")(outcome_of("gamma", "gap", rows, "fct_us"))
-    assert (together.verdict, alone.verdict) == ("agrees", verdict)
+    rows += [(1.0, 500.0, 250.0), (200.0, 500.0, 240.0)]
+    together, alone, half = gamma_helps("fct_us")(outcome_of("gamma", "gap", rows, "fct_us"))
+    assert (together.verdict, alone.verdict, half.verdict) == ("agrees", verdict, "agrees")
 
 
 def test_every_figure_of_the_issue_is_there() -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.semper.fairness import lowest, sharing_a_path
+from anabranch_publications.papers.semper.figures import fair
 from anabranch_publications.papers.semper.recovery import Outage, next_try_s, whole_sql
 from anabranch_publications.papers.semper.studies import Method
 from anabranch_publications.papers.sql import with_metrics
@@ -114,3 +115,17 @@ def test_a_drop_is_below_all_others(dropped: str, verdict: str) -> None:
     labels = {"few": "K = 2", "some": "K = 8", "many": "K = 32"}
     finding = lowest(result(runs), labels, dropped, where="all", published="a drop")
     assert finding.verdict == verdict
+
+
+@pytest.mark.parametrize(("median", "verdict"), [(0.949, "differs"), (0.951, "agrees")])
+def test_an_index_is_close_to_one_where_it_rounds_to_it(median: float, verdict: str) -> None:
+    runs = pl.DataFrame({"run": [0], "cell": [0], "replication": [0], "setting": ["x"], "jain": [median]})
+    finding = fair(result(runs), "x", "close to 1")
+    assert (finding.published, finding.verdict) == ("close to 1", verdict)
+
+
+def test_what_placement_alone_gives_is_predicted() -> None:
+    """N = 16, K = 2 of figure 10: equal parts of random placements have 0.892."""
+    runs = pl.DataFrame({"run": [0], "cell": [0], "replication": [0], "setting": ["x"], "jain": [0.908]})
+    finding = fair(result(runs), "x", "close to 1", (16, 2))
+    assert finding.verdict == "differs as predicted"

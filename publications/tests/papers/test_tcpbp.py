@@ -2,12 +2,23 @@
 
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from anabranch import Scenario
+from anabranch.study.result import StudyResult
 from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.tcpbp.network import PAIRS, scenario
-from anabranch_publications.papers.tcpbp.tables import by_algorithm_1, inverse, relaxed, routes
+from anabranch_publications.papers.tcpbp.tables import (
+    PUBLISHED_ROUTE,
+    by_algorithm_1,
+    inverse,
+    ratio_and_error,
+    relaxed,
+    routes,
+)
+from anabranch_publications.papers.tcpbp.throughput import jain_of_each_second, proportional
 
 TCPBP = PAPERS["tcpbp"]
 
@@ -61,3 +72,41 @@ def test_best_paths_of_the_thesis_disagree_and_never_loop() -> None:
     assert (len(found.astray), found.loops, found.search) == (3, 0, "exact")
     data["routing"] = {}
     assert Scenario.from_data(data).check_forwarding().agrees
+
+
+def test_jain_of_each_second_leaves_out_the_start_and_counts_silent_flows() -> None:
+    rows = [
+        # (run, flow, second, Mbps): the first two seconds do not count; flow 1 is silent in the fourth.
+        (0, 0, 2.0, 9.0),
+        (0, 0, 3.0, 1.0),
+        (0, 1, 3.0, 3.0),
+        (0, 0, 4.0, 5.0),
+        (0, 1, 4.0, 0.0),
+    ]
+    series = pl.DataFrame(rows, ["run", "flow", "time_s", "goodput_mbps"], orient="row")
+    runs = pl.DataFrame({"run": [0], "cell": [0], "replication": [0], "flows": [2.0], "status": ["ok"]})
+    result = StudyResult.from_runs(
+        title="", confidence=0.95, replications=1, factors=(), metrics=(), runs=runs,
+        tables={"flow_series": series},
+    )  # fmt: skip
+    # (1 + 3)^2 / (2 (1 + 9)) = 0.8, and 25 / (2 x 25) = 0.5.
+    assert jain_of_each_second(result) == {2: pytest.approx(0.65)}
+
+
+@pytest.mark.parametrize(("slow", "verdict"), [(0.95, "agrees"), (0.85, "differs")])
+def test_throughput_goes_with_the_formula_where_its_ratios_are_close(slow: float, verdict: str) -> None:
+    """Printed ratios differ by 5 %, and two of ours by 5 % more."""
+    ours = {name: 0.05 * inverse(route) for name, route in PUBLISHED_ROUTE.items()}
+    ours["delay"] *= slow
+    assert proportional(ours).verdict == verdict
+
+
+def test_the_median_of_ratios_of_times_and_how_far_it_may_be_off() -> None:
+    """Some repetitions that something else delayed move neither."""
+    draw = np.random.default_rng(1)
+    medians, errors = zip(*(ratio_and_error(draw.normal(1.2, 0.1, 100)) for _ in range(200)), strict=True)
+    assert np.std(medians) == pytest.approx(np.mean(errors) / 2, rel=0.15)
+    late = np.concatenate([np.full(95, 1.2) + draw.normal(0, 0.01, 95), np.full(5, 30.0)])
+    middle, error = ratio_and_error(late)
+    assert middle == pytest.approx(1.2, abs=0.01)
+    assert error < 0.005

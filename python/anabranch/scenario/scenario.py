@@ -295,9 +295,11 @@ class Scenario(Document):
             with_none: with fields that have no value.
         """
         data = super().data(given_only=given_only, with_none=with_none)
-        if self.controller is not None and not self.routing.model_fields_set:
+        if self.controller is not None and not given_only:
             # Written out, its defaults would read like a choice beside the controller's.
-            data.pop("routing", None)
+            routing = data.pop("routing")
+            if given := {key: routing[key] for key in self._given.get("routing", {})}:
+                data["routing"] = given
         return data
 
     def toml(self) -> str:

@@ -15,7 +15,7 @@ from anabranch_publications.papers.mprc.beyond import (
 )
 from anabranch_publications.papers.mprc.curves import (
     CurveClaims,
-    half_at_most,
+    half_of_the_paths,
     minimal_fluctuation,
     peak_of_bbr,
     steadier,
@@ -36,7 +36,7 @@ from anabranch_publications.papers.mprc.network import LOSS
 
 _FIRST = within_a_second
 _STEADIER = steadier("cubic", "newreno", "NewReno experiences greater fluctuations than CUBIC")
-_CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float], ...] = (
+CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float], ...] = (
     ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, (), 0.0),
     (
         "2.4",
@@ -88,15 +88,16 @@ _CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float]
         "5.8",
         "Path errors over ECMP, Abilene",
         "Abilene",
-        "ECMP",
+        "disjoint",
         lossy(
             dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": WORST},
             loss_alone=False,
         ),
-        (half_at_most,),
+        (half_of_the_paths,),
         LOSS,
     ),
 )
+"""Figures of throughput over time: key, title, network, routing, claims, claims of its curves, loss."""
 
 PAPER = Paper(
     "mprc",
@@ -105,7 +106,7 @@ PAPER = Paper(
     (
         *(
             FigureSpec(key, title, throughput(key, title, network, routing, claims, *curves, loss=loss))
-            for key, title, network, routing, claims, curves, loss in _CURVES
+            for key, title, network, routing, claims, curves, loss in CURVES
         ),
         FigureSpec(
             "5.9",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch_publications.papers.model import FigureSpec, Paper
-from anabranch_publications.papers.robust.beyond import failures, optimal, senders, transports
+from anabranch_publications.papers.robust.beyond import failures, optimal, scatter, senders, transports
 from anabranch_publications.papers.robust.inferred import network
 from anabranch_publications.papers.robust.nsfnet import conclusion, loads, throughput
 from anabranch_publications.papers.robust.parallel_paths import figure_4, figure_5, figure_7, printed_lines
@@ -23,6 +23,7 @@ PAPER = Paper(
         FigureSpec("14", "TCP throughput of a connection, HYBRID-HOP and ALL", throughput("14", "hop")),
         FigureSpec("15", "TCP throughput of a connection, HYBRID-DELAY and ALL", throughput("15", "delay")),
         FigureSpec("conclusion", "What follows: abstract and conclusion", conclusion),
+        FigureSpec("scatter", "What seeds and length change", scatter),
         FigureSpec("senders", "NewReno of the RFCs in place of ns-2's", senders),
         FigureSpec("optimal", "Which pairs keep to one path: by optimisation", optimal),
         FigureSpec("failures", "Worst case under any single link failure", failures),

@@ -52,7 +52,14 @@ def network(context: Context) -> FigureResult:
     for (a, b), printed in EXAMPLE_MS.items():
         own = loads.example_ms()[b - 2]
         findings.append(
-            number(f"longer candidate of pair {a}-{b} (figure 9)", printed, own, unit="ms", digits=1)
+            number(
+                f"longer candidate of pair {a}-{b} (figure 9)",
+                printed,
+                own,
+                unit="ms",
+                digits=1,
+                kind="fitted",
+            )
         )
     shown = {
         "Graphs that fit, and how many loads of figures 12 and 13 follow with the usual delays": _fits(met),

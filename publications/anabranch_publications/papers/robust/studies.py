@@ -14,12 +14,16 @@ from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.robust.network import RFC_SENDER, nsfnet, parallel
-from anabranch_publications.papers.robust.printed import PERCENTS
+from anabranch_publications.papers.robust.printed import BEST_PERCENT, PERCENTS
 
 CASE = "case"
 DURATION_S = 10.0
 QUICK_S = 4.0
 """Of section 4 in quick mode."""
+EDGE_SEEDS = 10
+"""Where a verdict hangs on a few Mbps."""
+BELOW_MS, ABOVE_MS, INSIDE_MS, FURTHER_MS = EDGE_OFFSETS_MS = (-0.1, 0.1, 0.3, 0.5)
+"""Of d to an edge: below it, above it, less than 0.4 ms further, and 0.4 ms further."""
 METRICS = [
     Metric(name="total_mbps", label="total throughput (Mbps)", column="goodput_mbps", statistic="sum"),
     Metric(name="mean_mbps", label="throughput of a connection (Mbps)", column="goodput_mbps"),
@@ -35,25 +39,33 @@ ALL: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "method": "link-flow
 method gives: NUOPT, which the paper solved with, is one."""
 ALL_FEW: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "splits": "solver"}}
 """The same load over far fewer paths, from column generation."""
+ALL_SIXTEEN: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "k": 16, "splits": "solver"}}
+"""The same load over the 16 shortest paths of each pair, by the path-flow program of section 3.2."""
 
 
-def hybrid(metric: str, percent: int) -> dict[str, Any]:
+def hybrid(metric: str, percent: int, **more: str) -> dict[str, Any]:
     """HYBRID-HOP or HYBRID-DELAY with K = 2, split as the solver leaves it: the paper asks for no fewer.
 
     Args:
         metric: ``hop`` or ``delay``.
         percent: X.
+        more: other fields of the scheme, such as its ``method``.
     """
-    return {
-        "scheme": {"algorithm": f"hybrid-{metric}", "k": 2, "single_percent": percent, "splits": "solver"}
-    }
+    scheme = {"algorithm": f"hybrid-{metric}", "k": 2, "single_percent": percent, "splits": "solver"}
+    return {"scheme": scheme | more}
 
 
 def schemes() -> dict[str, Mapping[str, Any]]:
     """Every scheme of section 6, ``[routing]`` by name."""
-    named: dict[str, Mapping[str, Any]] = {"ALL": ALL, "ALL, few paths": ALL_FEW}
-    for metric in ("hop", "delay"):
+    named: dict[str, Mapping[str, Any]] = {
+        "ALL": ALL,
+        "ALL, few paths": ALL_FEW,
+        "ALL, 16 paths": ALL_SIXTEEN,
+    }
+    for metric, best in BEST_PERCENT.items():
         named |= {f"HYBRID-{metric.upper()} {x}": hybrid(metric, x) for x in PERCENTS}
+        named[f"HYBRID-{metric.upper()} {best}, exchange"] = hybrid(metric, best, method="exchange")
+    named |= {f"HYBRID-HOP {x}, fewest splits": hybrid("hop", x, splits="fewest") for x in (80, 100)}
     return named
 
 
@@ -67,12 +79,28 @@ def simulated(
 ) -> pl.DataFrame:
     """Simulates whole scenarios, and answers with a row of means for each: ``case`` and the metrics.
 
+    For the arguments see :func:`repeated`.
+    """
+    seeds = 1 if context.quick else replications
+    return cells(repeated(context, name, title, cases, replications=seeds))
+
+
+def repeated(
+    context: Context,
+    name: str,
+    title: str,
+    cases: Mapping[str, Mapping[str, Any]],
+    *,
+    replications: int,
+) -> StudyResult:
+    """Simulates whole scenarios with several seeds each.
+
     Args:
         context: where the study is kept.
         name: of its folder.
         title: of the study.
         cases: scenarios by name, which differ in what they route, send or connect.
-        replications: seeds of each; one in quick mode.
+        replications: seeds of each.
     """
 
     def make() -> Study:
@@ -85,11 +113,11 @@ def simulated(
             scenario=dict(first),
             factors=[Factor(label=CASE, level=levels)],
             metrics=METRICS,
-            replications=1 if context.quick else replications,
+            replications=replications,
             output=Output(figures=[]),
         )
 
-    return cells(context.study(name, make))
+    return context.study(name, make)
 
 
 def cells(result: StudyResult) -> pl.DataFrame:
@@ -133,9 +161,43 @@ def section4(
         for combination in combinations
         for d in differences
     }
-    found = simulated(context, name, f"Parallel paths, {name} (section 4)", cases)
-    split = found[CASE].str.split(" ")
-    return found.with_columns(
+    return _split(simulated(context, name, f"Parallel paths, {name} (section 4)", cases))
+
+
+def near_edges(context: Context, name: str, edges: Mapping[str, float], *, spaced: bool) -> pl.DataFrame:
+    """Totals of section 4 just below and above an edge, over :data:`EDGE_SEEDS` seeds.
+
+    Args:
+        context: where the study is kept.
+        name: of its folder.
+        edges: d in ms by combination.
+        spaced: as :func:`anabranch_publications.papers.robust.network.parallel` has it.
+
+    Returns:
+        A row for each combination and d: means of the metrics, and ``total_error``, the standard error of the
+        total in Mbps.
+    """
+    duration = QUICK_S if context.quick else DURATION_S
+    cases = {
+        f"{combination} {edge + offset:.1f}": parallel(
+            combination, round(edge + offset, 1), spaced=spaced, duration_s=duration
+        )
+        for combination, edge in edges.items()
+        for offset in EDGE_OFFSETS_MS
+    }
+    title = f"Parallel paths, {name} (section 4)"
+    seeds = 3 if context.quick else EDGE_SEEDS
+    result = repeated(context, name, title, cases, replications=seeds)
+    errors = result.runs.group_by(pl.col(CASE).cast(pl.String)).agg(
+        (pl.col("total_mbps").std() / pl.len().sqrt()).alias("total_error")
+    )
+    return _split(cells(result).with_columns(pl.col(CASE).cast(pl.String)).join(errors, on=CASE))
+
+
+def _split(table: pl.DataFrame) -> pl.DataFrame:
+    """The cases of section 4 as the columns ``combination`` and ``d_ms``."""
+    split = table[CASE].cast(pl.String).str.split(" ")
+    return table.with_columns(
         split.list.get(0).alias("combination"), split.list.get(1).cast(pl.Float64).alias("d_ms")
     ).drop(CASE)
 

@@ -13,7 +13,16 @@ from anabranch.report.study_figures import study_figure
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.findings import Finding, Prediction, Tolerance, number, predicts
 from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.sdn.cells import cell, column
 from anabranch_publications.papers.sdn.network import FREE_QUEUE_PACKETS, SEGMENT_BYTES
+from anabranch_publications.papers.sdn.shapes import (
+    at_equal_overlap,
+    better_with_gamma,
+    helps_at_half,
+    more_linear,
+    steep_above,
+    turns,
+)
 from anabranch_publications.papers.sdn.studies import (
     CAPACITY_BPS,
     ROUND_TRIP_S,
@@ -65,27 +74,6 @@ def curve(
         return FigureResult(key, title, found, {metric: table}, {metric: study_figure(result, metric)})
 
     return make
-
-
-def cell(result: StudyResult, metric: str, *levels: float | str) -> float:
-    """A metric of the cell with these levels.
-
-    Raises:
-        LookupError: if there is no such cell, or nothing was measured in it.
-    """
-    rows = result.cells
-    for factor, level in zip(result.factors, levels, strict=True):
-        rows = rows.filter(pl.col(factor.name) == level)
-    if rows.height != 1 or rows[metric][0] is None:
-        raise LookupError(f"no {metric} at {levels} in {result.title!r}")
-    return float(rows[metric][0])
-
-
-def column(result: StudyResult, metric: str, second: float | str) -> list[tuple[float, float]]:
-    """First factor and metric, for one level of the second factor."""
-    first, other = result.factors
-    rows = result.cells.filter(pl.col(other.name) == second).sort(first.name)
-    return [(float(x), float(y)) for x, y in rows.select(first.name, metric).iter_rows()]
 
 
 def table_a3(context: Context) -> FigureResult:
@@ -181,6 +169,8 @@ def fairness_by_gap(result: StudyResult) -> list[Finding]:
             max(sizes) - min(sizes) < NOT_SEEN,
             "no difference that shows in a printed curve: 0.01",
         ),
+        at_equal_overlap(result, dict(zip(SIZES, FIGURE_A3[1000], strict=True))),
+        *turns(result, "fairness", "falls", "the text on figure 5.5"),
     ]
 
 
@@ -202,6 +192,7 @@ def fsd_by_gap(result: StudyResult) -> list[Finding]:
             f"{min(sizes):.2f} to {max(sizes):.2f} us",
             max(sizes) - min(sizes) < 0.01,
         ),
+        *turns(result, "fsd_us", "rises", "the text on figure 5.6"),
     ]
 
 
@@ -221,7 +212,14 @@ def rising_to_flat(metric: str) -> Findings:
                 "no difference that shows in a printed curve: 1 %",
                 value=spread,
                 prediction=idle_between([x for x, _ in points]) if metric == "utilization_percent" else None,
-            )
+            ),
+            *turns(
+                result,
+                metric,
+                "falls",
+                "if the same analysis as of the set-up delay means that it falls where that rises",
+                "question",
+            ),
         ]
 
     return findings
@@ -249,7 +247,17 @@ def breaking_point(metric: str) -> Findings:
             ours = "none" if breaks is None else f"at {breaks:g} flows"
             agrees = breaks is not None and 55 <= breaks <= 65
             step = "the thesis varies the number of flows in steps of 5"
-            return [Finding("a persistent queue begins", "above 60 flows", ours, agrees, step)]
+            return [
+                Finding("a persistent queue begins", "above 60 flows", ours, agrees, step),
+                Finding(
+                    "the same, as section 5.2.3 quotes this study",
+                    "50 flows needed to break the solution",
+                    ours,
+                    breaks is not None and 45 <= breaks <= 55,
+                    step,
+                    remark="the thesis contradicts itself: section 5.2.2 has 60",
+                ),
+            ]
         curve_ = column(result, metric, "1 MB")
         middle = [y for x, y in curve_ if 20 <= x < 60]
         above = [y for x, y in curve_ if x > 60]
@@ -305,9 +313,9 @@ def by_whole_segments(counts: Sequence[float], gamma_: float) -> Prediction:
     )
 
 
-def linear_growth(result: StudyResult) -> list[Finding]:
-    """Section 6.2: before the breaking point completion times of the in-cast problem grow linearly."""
-    findings = []
+def incast_times(result: StudyResult) -> list[Finding]:
+    """Figure 5.14: completion times grow linearly up to the breaking point (section 6.2), and fast above."""
+    findings = [steep_above(result, "fct_us", flows_that_fit(1.0).value)]
     for factor in (1.0, 1.5, 2.0):
         limit = flows_that_fit(factor).value
         points = [(x, y) for x, y in column(result, "fct_us", factor) if x <= limit]
@@ -338,27 +346,30 @@ def flows_that_fit(gamma_: float) -> Prediction:
 
 def incast_limits(result: StudyResult) -> list[Finding]:
     """Figure 5.16: flows that can begin at once without a persistent queue, by gamma."""
-    findings = []
-    for factor, printed in ((1.0, 55), (1.5, 80), (2.0, 100)):
-        queues = column(result, "queue_mean_packets", factor)
-        fits = [x for x, y in queues if y <= FREE_QUEUE_PACKETS]
-        breaks = [x for x, y in queues if y > FREE_QUEUE_PACKETS]
-        found = max((x for x in fits if not breaks or x < min(breaks)), default=0.0)
-        findings.append(
-            number(
-                f"most flows without a persistent queue, gamma = {factor:g}",
-                printed,
-                found,
-                unit="",
-                digits=0,
-                tolerance=Tolerance(5, "the thesis varies the number of flows in steps of 5 (table 5.5)"),
-                prediction=flows_that_fit(factor),
-            )
+    limits = {factor: _without_queue(result, factor) for factor in (1.0, 1.5, 2.0)}
+    findings = [
+        number(
+            f"most flows without a persistent queue, gamma = {factor:g}",
+            printed,
+            limits[factor],
+            unit="",
+            digits=0,
+            tolerance=Tolerance(5, "the thesis varies the number of flows in steps of 5 (table 5.5)"),
+            prediction=flows_that_fit(factor),
         )
-    limits = [finding.value or 0.0 for finding in findings]
+        for factor, printed in ((1.0, 55), (1.5, 80))
+    ]
     wanted = [flows_that_fit(factor).value for factor in (1.0, 1.5)]
-    gain = 100 * (limits[1] / limits[0] - 1) if limits[0] else math.inf
-    findings.append(
+    gain = 100 * (limits[1.5] / limits[1.0] - 1) if limits[1.0] else math.inf
+    return [
+        *findings,
+        Finding(
+            "most flows without a persistent queue, gamma = 2",
+            "the protocol can handle 100 flows",
+            f"{limits[2.0]:g}",
+            limits[2.0] >= 100,
+            "100 or more: the study ends there (table 5.5)",
+        ),
         number(
             "more flows before the breaking point with gamma = 1.5 than with 1 (section 6.2)",
             60,
@@ -367,9 +378,16 @@ def incast_limits(result: StudyResult) -> list[Finding]:
             digits=0,
             tolerance=Tolerance(5, "printed without a decimal, of numbers of flows in steps of 5"),
             prediction=more_flows(*wanted),
-        )
-    )
-    return findings
+        ),
+        steep_above(result, "queue_mean_packets", flows_that_fit(1.0).value),
+    ]
+
+
+def _without_queue(result: StudyResult, factor: float) -> float:
+    """The most flows of the study before the first number of them that has a persistent queue."""
+    queues = column(result, "queue_mean_packets", factor)
+    breaks = min((x for x, y in queues if y > FREE_QUEUE_PACKETS), default=math.inf)
+    return max((x for x, _ in queues if x < breaks), default=0.0)
 
 
 @predicts
@@ -442,14 +460,18 @@ def gamma_helps(metric: str) -> Findings:
                 else None,
             )
         )
+        if metric == "fsd_us":
+            found.append(more_linear(result, metric))
+        else:
+            found.append(helps_at_half(result, metric))
         return found
 
     return findings
 
 
-def nothing(_: StudyResult) -> list[Finding]:
-    """The text says nothing of the figure that could be checked."""
-    return []
+def incast_utilization(result: StudyResult) -> list[Finding]:
+    """Figure 5.15."""
+    return [better_with_gamma(result, "utilization_percent")]
 
 
 CURVES: Sequence[tuple[str, str, Callable[[Context], StudyResult], str, Findings]] = (
@@ -493,8 +515,14 @@ CURVES: Sequence[tuple[str, str, Callable[[Context], StudyResult], str, Findings
         "queue_mean_packets",
         breaking_point("queue_mean_packets"),
     ),
-    ("5.14", "Average FCT of the in-cast problem", incast, "fct_us", linear_growth),
-    ("5.15", "Bottleneck link utilization of the in-cast problem", incast, "utilization_percent", nothing),
+    ("5.14", "Average FCT of the in-cast problem", incast, "fct_us", incast_times),
+    (
+        "5.15",
+        "Bottleneck link utilization of the in-cast problem",
+        incast,
+        "utilization_percent",
+        incast_utilization,
+    ),
     ("5.16", "Bottleneck AvgQL of the in-cast problem", incast, "queue_mean_packets", incast_limits),
     ("5.17", "Average FCT by gamma", gamma, "fct_us", gamma_helps("fct_us")),
     (

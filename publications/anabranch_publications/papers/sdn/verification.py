@@ -22,6 +22,9 @@ from anabranch_publications.papers.sdn.network import (
 )
 
 GBPS, DELAY = "8 Gbps", "1 us"
+CONTROL_SEGMENT_US = 40 * 8 / 8e3
+"""Time that 40 bytes take at 8 Gbps: CTRLDelay has the CTRL twice, the message that sets up the flow before
+it on the control link, and an ACK before it on the access link."""
 
 FIGURE_A1 = (
     (0.00, 10.48),
@@ -129,6 +132,7 @@ def single_flow(_: Context) -> FigureResult:
         number("sWnd", 17, window, unit="segments", digits=0),
         _us("measured SYNACKDelay: from the controller to the sender", 8.40, synack - at_controller),
         _us("measured CTRLDelay", 2.12, ctrl - at_controller),
+        _us("CTRLDelay by equations 4.6 and 4.8", 2.16, 2 * 1.0 + 4 * CONTROL_SEGMENT_US),
     ]
     return _sequence("4.11", "Verification: a single flow (section 4.4.1, table 4.4)", result, 0, findings)
 

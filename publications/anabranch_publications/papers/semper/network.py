@@ -107,7 +107,9 @@ def scenario(
     }
 
 
-def single_tcps(paths: int, *, duration_s: float, sample_s: float = 1.0) -> dict[str, Any]:
+def single_tcps(
+    paths: int | Sequence[Mapping[str, Any]], *, duration_s: float, sample_s: float = 1.0
+) -> dict[str, Any]:
     """The baseline of figure 7: as many single TCP flows as paths, each on a path of its own.
 
     They leave one host, whose flows the stateful balancer sends along the paths in turn.
@@ -115,7 +117,7 @@ def single_tcps(paths: int, *, duration_s: float, sample_s: float = 1.0) -> dict
     document = scenario(paths, 1, 1, spread=STATEFUL, duration_s=duration_s, sample_s=sample_s)
     del document["transport"]
     # What Linux 3.18 has by default: CUBIC, losses found by duplicate ACKs.
-    document["traffic"][0] |= {"flows": paths, "transport": "cubic"}
+    document["traffic"][0] |= {"flows": paths if isinstance(paths, int) else len(paths), "transport": "cubic"}
     return document
 
 

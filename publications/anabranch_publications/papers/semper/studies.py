@@ -16,6 +16,9 @@ from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.semper.network import EDGES, PAYLOAD, scenario, single_tcps
 from anabranch_publications.papers.sql import with_metrics
 
+BASELINE: Final = "single TCPs"
+"""Label of the setting that others are put beside."""
+
 RUNS: Final = 10
 """Repetitions of each experiment, as in the thesis: every one draws other source ports."""
 
@@ -142,7 +145,7 @@ def experiment(
     )
 
 
-def baseline(paths: int, method: Method) -> dict[str, Any]:
+def baseline(paths: int | Sequence[Mapping[str, Any]], method: Method) -> dict[str, Any]:
     """The single TCP flows, sampled alike."""
     document = single_tcps(paths, duration_s=method.duration_s, sample_s=sample_s(method))
     # Levels set the same tables; this one defines a transport that it does not use.

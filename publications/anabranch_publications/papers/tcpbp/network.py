@@ -58,7 +58,7 @@ fixed window and delays ACKs (RFC 1122)."""
 TRAIN_SEGMENTS: Final = 9
 """Segments that a host of the thesis's tables hands to its links at once (GSO), which lose them together. The
 thesis does not say; of 1, 2, 4, 6 to 10 and 44 (64 kB) this length was chosen by the three throughputs of
-table 4, and everything else follows from it."""
+table 4. Table 3 contradicts it: its ratios come out with trains of one."""
 
 TRAINS: Final = {"tcpbp-cubic": {**TRANSPORT["tcpbp-cubic"], "congestion_control": "cubic"}}
 """With trains the window is that of RFC 9438's CUBIC. With ``linux-cubic`` no train length brings table 4
