@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -251,7 +251,10 @@ wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
 	target/tools/bin/wasm-bindgen --target web --remove-name-section --remove-producers-section --out-dir target/wasm \
 		target/wasm32-unknown-unknown/release/anabranch_wasm.wasm
 
-check-wasm: wasm setup ## examples in headless Chromium, each table beside the native one
+networks: setup ## the networks that have a name, as files for pages, into target/wasm/networks
+	$(RUN) validation/browser_networks.py target/wasm/networks
+
+check-wasm: wasm networks ## examples in headless Chromium, each table beside the native one; needs Chromium
 	$(RUN) validation/browser.py target/wasm
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// Problems that are told at most: nobody mends more at a time.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 
 /// A mistake.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -90,11 +90,15 @@ impl Problems {
         let more = self.noted.len().saturating_sub(MOST);
         if more > 0 {
             self.noted.truncate(MOST);
-            let message = format!("and {} more problems", crate::words::thousands(more as u64));
-            self.noted.push(Problem { place: String::new(), message });
+            self.noted.push(Problem { place: String::new(), message: and_more(more) });
         }
         self.noted
     }
+}
+
+/// What is said of problems behind the first hundred.
+pub(crate) fn and_more(count: usize) -> String {
+    format!("and {} more problems", crate::words::thousands(count as u64))
 }
 
 /// A place in a scenario, made while reading goes down, and written for messages only.

@@ -4,7 +4,7 @@
 //! tables, `\e` and `\x`.
 
 use crate::node::{Node, Value};
-use crate::problem::Problem;
+use crate::problem::{MOST, Problem, and_more};
 use crate::words::thousands;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -18,27 +18,50 @@ const LONGEST_SHOWN: usize = 200;
 /// Bits of a whole number that Python and people read as digits.
 const MOST_DIGITS: usize = 40;
 
+/// A mistake of the syntax.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SyntaxMistake {
+    /// Line and column, from 1 on; none where it is about the whole text.
+    pub position: Option<(usize, usize)>,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl From<SyntaxMistake> for Problem {
+    fn from(mistake: SyntaxMistake) -> Self {
+        refused(match mistake.position {
+            Some((line, column)) => format!("line {line}, column {column}: {}", mistake.message),
+            None => mistake.message,
+        })
+    }
+}
+
 /// The plain data in a TOML text.
 ///
 /// # Errors
 /// Every mistake of the syntax, one for each line at most; one if it has more steps or values than a scenario.
 pub fn parse(text: &str) -> Result<Node, Vec<Problem>> {
+    parse_with_positions(text).map_err(|mistakes| mistakes.into_iter().map(Problem::from).collect())
+}
+
+/// The same, with the positions of mistakes as numbers.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with_positions(text: &str) -> Result<Node, Vec<SyntaxMistake>> {
     let (table, mut errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         errors.sort_by_key(|error| error.span().map_or(0, |span| span.start));
-        let told = |error: &toml::de::Error| explained(error.message(), error.span().unwrap_or(0..0), text);
-        let mut problems: Vec<(usize, Problem)> = errors.iter().map(told).collect();
-        problems.dedup_by_key(|(line, _)| *line);
-        return Err(problems.into_iter().map(|(_, problem)| problem).collect());
+        return Err(explained_by_line(&errors, text));
     }
     let extent = table.span();
     let node = Node { extent, value: of_table(table.into_inner()) };
     if depth(&node) > MOST_STEPS {
-        return Err(vec![refused(too_deep())]);
+        return Err(vec![of_whole(too_deep())]);
     }
     if count(&node) > MOST_VALUES {
         let most = thousands(MOST_VALUES as u64);
-        return Err(vec![refused(format!("has more than {most} values, so it is not a scenario"))]);
+        return Err(vec![of_whole(format!("has more than {most} values, so it is not a scenario"))]);
     }
     Ok(node)
 }
@@ -62,24 +85,62 @@ const fn refused(message: String) -> Problem {
     Problem { place: String::new(), message }
 }
 
-/// A mistake with its line, and the line as it would be where quotes are forgotten.
-fn explained(message: &str, extent: Range<usize>, text: &str) -> (usize, Problem) {
-    let (line, column) = line_and_column(text, extent.start);
-    let message = message.strip_suffix(", expected literal string").unwrap_or(message);
-    if message.contains("recurs") {
-        return (line, refused(too_deep()));
+const fn of_whole(message: String) -> SyntaxMistake {
+    SyntaxMistake { position: None, message }
+}
+
+/// The first mistake of each line, given all in the order of the text; behind the first hundred, how many there are more.
+fn explained_by_line(errors: &[toml::de::Error], text: &str) -> Vec<SyntaxMistake> {
+    let mut mistakes = Vec::new();
+    let (mut counted, mut start, mut line, mut last, mut more) = (0, 0, 1, 0, 0);
+    for error in errors {
+        let extent = error.span().unwrap_or(0..0);
+        // From the mistake before: a text of a million wrong lines is read once.
+        let at = (counted..=extent.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+        let at = at.unwrap_or(counted);
+        line += text[counted..at].matches('\n').count();
+        start = text[counted..at].rfind('\n').map_or(start, |newline| counted + newline + 1);
+        counted = at;
+        if line == last {
+            continue;
+        }
+        last = line;
+        if mistakes.len() == MOST {
+            more += 1;
+            continue;
+        }
+        let written = text[start..].lines().next().unwrap_or_default();
+        let position = (line, text[start..at].chars().count() + 1);
+        mistakes.push(explained(
+            error.message(),
+            position,
+            written,
+            text.get(extent.end..).unwrap_or_default(),
+        ));
     }
-    let written = text.lines().nth(line - 1).unwrap_or_default();
+    if more > 0 {
+        mistakes.push(of_whole(and_more(more)));
+    }
+    mistakes
+}
+
+/// A mistake with its position, and the line as it would be where quotes are forgotten. `behind` is the text from its
+/// end on.
+fn explained(message: &str, position: (usize, usize), written: &str, behind: &str) -> SyntaxMistake {
+    let message = message.strip_suffix(", expected literal string").unwrap_or(message);
+    // Of values inside each other, and of parts of a key.
+    if message.contains("recurs") {
+        return of_whole(too_deep());
+    }
     let is_open =
         message == "invalid basic string, expected `\"`" || message == "invalid literal string, expected `'`";
-    let end = extent.end.min(text.len());
-    let message = if is_open && (end == text.len() || text[end..].starts_with('\n')) {
+    let message = if is_open && (behind.is_empty() || behind.starts_with('\n')) {
         "the text in quotes does not end on its line".to_owned()
     } else {
         let hint = mended(written).map_or_else(String::new, |mended| format!("; write {mended}"));
         format!("not valid TOML: {message}{hint}")
     };
-    (line, refused(format!("line {line}, column {column}: {message}")))
+    SyntaxMistake { position: Some(position), message }
 }
 
 /// A line whose first text without quotes has them; none where there is none, or the line is long.

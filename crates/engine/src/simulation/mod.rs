@@ -306,7 +306,9 @@ impl Simulation {
         Ok(())
     }
 
-    fn progress(&self) -> Progress {
+    /// How far it has come.
+    #[must_use]
+    pub const fn progress(&self) -> Progress {
         Progress { now: self.data.now, packet_hops: self.data.packet_hops, events: self.events }
     }
 
