@@ -18,7 +18,7 @@ COMMAND_LINE = {
     "anabranch", "annotated_doc", "click", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer",
 }  # fmt: skip
 RUN = COMMAND_LINE | {
-    "numpy", "polars", "tomli_w", "topohub",
+    "numpy", "polars", "tomli_w", "topohub", "typing_extensions",
 }  # fmt: skip
 # Prints what is imported when the program ends and was not there when it began.
 PROBE = """

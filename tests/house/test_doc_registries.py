@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from anabranch.scenario.demand import Demand
 from documents import ROOT
 
 from anabranch import Scenario, _core
@@ -15,8 +14,7 @@ from anabranch.models import MODELS
 from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric
-from anabranch.scenario.routing import Routing
-from anabranch.scenario.tables import Event
+from anabranch.scenario.tables import Demand, Event, Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.topology.generators import GENERATORS
 from anabranch.topology.readers import READERS

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from anabranch.path_metrics import PATH_METRICS
-from anabranch.scenario.routing import Metric
+from anabranch.scenario.algorithms.scheme import Metric
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ fn mistakes_have_line_and_column() {
     assert_eq!((problem.place.as_str(), problem.position), ("", Some((2, 5))));
     assert!(problem.message.ends_with("write b = \"oops\""), "{problem}");
     let deep = refused(&format!("{} = 1", ["a"; 30_000].join(".")));
-    assert_eq!(deep[0].message, "not valid TOML: nested too deeply");
+    assert!(deep[0].message.contains("more than 64 parts"));
     let wrong = format!("{}x = [1\n", "oops\n".repeat(1_000));
     let problems = refused(&wrong);
     assert_eq!(problems.len(), 101);

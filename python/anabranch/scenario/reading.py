@@ -62,7 +62,7 @@ def _near_file(path: Path) -> str:
     return f"; {quoted(str(path.with_name(name)))} is there" if name else ""
 
 
-class Text:
+class TomlText:
     """A TOML text with the plain data in it, and their places."""
 
     def __init__(self, text: str, origin: str | None) -> None:
@@ -93,7 +93,7 @@ def parse_toml(text: str, origin: str | None) -> dict[str, Any]:
     Raises:
         ScenarioError: with every mistake of its syntax, a line each.
     """
-    return Text(text, origin).data
+    return TomlText(text, origin).data
 
 
 def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:

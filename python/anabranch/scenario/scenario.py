@@ -19,7 +19,7 @@ from anabranch.scenario.forms import table_forms
 from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.reading import Text, field_steps, read_text, value_of, with_value
+from anabranch.scenario.reading import TomlText, field_steps, read_text, value_of, with_value
 from anabranch.scenario.unknown import unknown_choice, unknown_key
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class Scenario(Document):
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
-        document = Text(text, origin)
+        document = TomlText(text, origin)
         data: dict[str, Any] = document.data
         if _STUDY_KEYS & data.keys() and not data.keys() & {"network", "traffic", "run"}:
             message = f"is a study; run it by: anabranch study {origin or 'FILE'}"
@@ -176,7 +176,7 @@ class Scenario(Document):
         return scenario
 
     @classmethod
-    def _of_text(cls, data: dict[str, Any], document: Text, base: Path | None) -> Self:
+    def _of_text(cls, data: dict[str, Any], document: TomlText, base: Path | None) -> Self:
         """The scenario in plain data that stand in a text.
 
         Raises:
