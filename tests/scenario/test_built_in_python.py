@@ -234,6 +234,16 @@ def test_a_mistake_has_its_place_and_a_remedy(code: str) -> None:
     assert (type(again), again.lines(), again.origin) == (type(error), lines, error.origin)
 
 
+def test_plain_data_may_have_the_names_of_attributes() -> None:
+    data = {"scenario": "a.toml", "factors": [{"field": "run.seed", "levels": [1]}], "metrics": []}
+    study = Study.model_validate(data)
+    assert study.factors == [Factor(field="run.seed", levels=[1])]
+    assert Study.model_validate({"factor" if key == "factors" else key: data[key] for key in data}) == study
+    assert Traffic.model_validate({"source": "a", "to": "b"}) == Traffic(source="a", destination="b")
+    lines = told(lambda: Traffic.model_validate({"source": "a", "from": "c", "to": "b"})).lines()
+    assert lines == ['Traffic.source: no such key; nearest: "from"']
+
+
 def test_tables_of_a_study_are_told_as_mistakes_of_a_study() -> None:
     for call in (Study, Factor, Metric, Range, anabranch.Level):
         assert type(told(call)) is StudyError

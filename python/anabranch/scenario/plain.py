@@ -188,12 +188,15 @@ def with_keys(table: TableForm, data: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         table: what the data are.
-        data: the data, which hold.
+        data: the data; a field that they have by its key and by its name stays as it is.
     """
     changed = {}
     for word, value in data.items():
-        field = table.fields.get(word) if word not in table.by_key else table.by_key[word]
-        changed[word if field is None else field.key] = value if field is None else _keys(field.form, value)
+        field = table.by_key.get(word) or table.fields.get(word)
+        if field is None or (word != field.key and field.key in data):
+            changed[word] = value
+        else:
+            changed[field.key] = _keys(field.form, value)
     return changed
 
 

@@ -105,12 +105,16 @@ class Table:
 
     @classmethod
     def model_validate(cls, obj: Any) -> Self:
-        """The table in plain data, with keys as a file has them.
+        """The table in plain data, with keys as a file has them, or the names of attributes in place of them.
 
         Raises:
             ScenarioError: with everything that is wrong with it; StudyError for a table of a study.
         """
-        return read(cls, obj, cls.own_place())
+        noted = Noted(cls.own_place())
+        given = plain_data(obj, noted)
+        if isinstance(given, dict):
+            given = with_keys(cls.form(), given)
+        return _checked(cls, given, noted)
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes) -> Self:
@@ -282,7 +286,11 @@ def read(table: type[T], data: object, place: str = "") -> T:
         ScenarioError: with everything that is wrong with it; StudyError for a table of a study.
     """
     noted = Noted(place)
-    given = plain_data(data, noted)
+    return _checked(table, plain_data(data, noted), noted)
+
+
+def _checked(table: type[T], given: Any, noted: Noted) -> T:
+    """The table in plain data, of which nothing is known yet but what no file can hold."""
     problems = noted.joined(table.check(given))
     if problems:
         raise table.error_type()(problems)
