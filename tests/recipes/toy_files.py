@@ -12,7 +12,7 @@ anabranch_units::parameters! {
     /// Grows by a share of what is acknowledged, and keeps a share at a loss.
     pub struct ToyParameters {
         /// Share of the acknowledged bytes by which the window grows.
-        growth: f64 = 0.5, above(0.0).at_most(1.0);
+        growth: f64 = 1.0, above(0.0).at_most(1.0);
         /// Share of the window that a loss leaves.
         kept: f64 = 0.5, above(0.0).below(1.0);
     }
@@ -54,7 +54,7 @@ impl CongestionControl for Toy {
 
     fn on_ack(&mut self, ack: &Ack) {
         if ack.cwnd_limited && ack.recovery == Recovery::Open {
-            let grown = (ack.acked as f64 * self.parameters.growth) as u64;
+            let grown = (ack.growth as f64 * self.parameters.growth) as u64;
             self.cwnd = self.cwnd.saturating_add(grown.min(self.mss));
         }
     }
