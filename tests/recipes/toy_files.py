@@ -250,13 +250,14 @@ PLANNER = '''"""The last of the k shortest paths of each pair."""
 from __future__ import annotations
 
 from anabranch.routing.planned import Planned, WeightedPath, pairs_of, plan_of
-from anabranch.setup.model import Setup, Tagged
+from anabranch.setup.model import PlannerSetup, Setup
 
 
-def plan(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     """One path for each pair."""
-    place = 0 if parameters["first"] else -1
-    paths = setup.core().candidate_paths(parameters["k"], parameters["metric"], pairs_of(setup))
+    scheme = planner.scheme.core()
+    place = 0 if scheme["first"] else -1
+    paths = setup.core().candidate_paths(scheme["k"], scheme["metric"], pairs_of(setup))
     return Planned(plan_of({(origin, to): [WeightedPath(some[place], 1.0)] for origin, to, some in paths}))
 '''
 
