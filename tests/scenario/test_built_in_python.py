@@ -365,6 +365,20 @@ def test_a_copy_takes_what_a_call_takes() -> None:
     assert (own.python, own.parameters) == ("a:b", {"x": "z", "y": 2.5})
 
 
+def test_what_depends_on_a_changed_field_is_made_anew_in_a_copy() -> None:
+    routing = Routing(scheme="shortest")
+    assert (routing.metric, routing.load_balancing) == ("hops", "flow")
+    for scheme, metric, balancing in (("tcpbp", "tcpbp", "flow"), ("hybrid-delay", "delay", "packet")):
+        demand = {"pair": "1 Mbps"}
+        copied = routing.model_copy(update={"scheme": scheme, "demand": demand})
+        assert (copied.metric, copied.load_balancing) == (metric, balancing)
+        assert copied == Routing(scheme=scheme, demand=demand)
+    flow = Traffic(source="a", destination="b")
+    assert "transport" in flow.data()
+    ping = flow.model_copy(update={"application": {"kind": "ping"}})
+    assert "transport" not in ping.data()
+
+
 def test_what_nobody_set_stays_unset_in_a_copy() -> None:
     assert FLOW.model_copy(update={"size": "1 kB"}).model_fields_set == {"source", "destination", "size"}
 

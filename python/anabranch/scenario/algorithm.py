@@ -56,12 +56,24 @@ def name_of(chosen: str | Algorithm | Own) -> str:
 
 
 @cache
+def _registries() -> list[dict[str, Any]]:
+    registries: list[dict[str, Any]] = json.loads(_core.declarations())
+    return registries
+
+
+@cache
 def declarations() -> dict[str, dict[str, dict[str, Any]]]:
     """For each kind of algorithm and each name its declaration: ``text``, ``parameters``, properties."""
     return {
         registry["name"]: {algorithm["name"]: algorithm for algorithm in registry["algorithms"]}
-        for registry in json.loads(_core.declarations())
+        for registry in _registries()
     }
+
+
+@cache
+def kinds_of_own_code() -> frozenset[str]:
+    """The kinds of algorithms that may be code of the user's own."""
+    return frozenset(registry["name"] for registry in _registries() if registry["external"])
 
 
 def parameters_of(kind: str, name: str) -> list[str]:

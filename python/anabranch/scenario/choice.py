@@ -281,10 +281,3 @@ def choice_of_data(kind: str, data: Any) -> str | Algorithm | Own:
 def largest(entry: Declaration) -> int:
     """The largest value of a parameter that is a whole number."""
     return 2**63 - 1 if entry["most"] is None else int(entry["most"])
-
-
-def quantity_bounds(entry: Declaration) -> dict[str, int]:
-    """The bounds of a quantity in base units, without what bounds every quantity of its type."""
-    bounds = {key: entry[key] for key in ("least", "above", "most", "below")}
-    most = QUANTITIES[entry["kind"]].largest
-    return {key: int(bound) for key, bound in bounds.items() if bound is not None and bound != most}

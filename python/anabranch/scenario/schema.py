@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from anabranch.scenario import quantity
-from anabranch.scenario.algorithm import Own, declarations, written_parameters
+from anabranch.scenario.algorithm import Own, declarations, kinds_of_own_code, written_parameters
 from anabranch.scenario.choice import QUANTITIES, classes_of, largest
 from anabranch.scenario.forms import Field, Form, TableForm, declared_form, table_forms
 from anabranch.scenario.table import Table
@@ -26,8 +26,6 @@ _PLAIN: Mapping[str, Schema] = {
 }
 _NUMBER = "[0-9.][0-9._]*"
 _NUMBER_ABOVE_ZERO = "(?=[0-9._]*[1-9])[0-9.][0-9._]*"
-_OWN_KINDS = ("congestion_control", "scheduler", "scheme", "load_balancing", "application")
-"""Kinds of algorithms that may be code of the user's own."""
 _OWN_TEXT = "An algorithm of your own, by its class in Python; all other keys are parameters of that class."
 
 
@@ -138,7 +136,7 @@ class _Book:
     def choice(self, kind: str) -> Schema:
         """The schema of a choice of an algorithm: its name, or its table."""
         tables = [self.algorithm(kind, name) for name in classes_of(kind)]
-        if kind in _OWN_KINDS:
+        if kind in kinds_of_own_code():
             tables.append(self.own())
         return {"oneOf": [_names(declarations()[kind]), *tables]}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
@@ -157,7 +157,8 @@ class Table:
         changed = type(self).__new__(type(self))
         changed._build({**rest, **kept, **changes})
         for name, value in private.items():
-            if name not in changes:
+            # Objects of what nobody gave may depend on what has changed.
+            if name.startswith("_") or (name in kept and name not in changes):
                 changed.__dict__.setdefault(name, value)
         return changed
 
@@ -307,8 +308,3 @@ def _unchangeable(table: type[Table], name: str) -> ProblemsError:
             f"cannot be changed; model_copy(update={{{quoted(name)}: ...}}) makes a copy with another value"
         )
     return table.error_type()([Problem(joined(table.own_place(), name), message)])
-
-
-def refusals(table: type[Table], place: str, found: Sequence[tuple[str, str]]) -> ProblemsError:
-    """What the core has found wrong, as it is raised."""
-    return table.error_type()([Problem(joined(place, at), message) for at, message in found])
