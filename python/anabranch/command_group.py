@@ -106,7 +106,7 @@ def _messages() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except AnabranchError as error:
-        say(str(error))
+        say(error.report())
         sys.exit(EXIT_MISTAKE)
     except OSError as error:
         # A reader that has gone is no error; typer sees to it.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 _REMEDY = "look at it first, and then give --trust (in Python: trust=True); docs/security.md says more"
 
 
 class AnabranchError(Exception):
     """Base of every error that a user can cause and repair."""
+
+    def report(self) -> str:
+        """What the command line says of it."""
+        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,52 @@ class Problem:
     """Its column in that line, from 1 on."""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.message}" if self.place else self.message
+        if self.place:
+            return f"{self.place}: {self.message}"
+        return (
+            self.message if self.line is None else f"line {self.line}, column {self.column}: {self.message}"
+        )
+
+    def located(self, origin: str) -> str:
+        """``file:line:column: place: message``, as compilers write it: an editor opens the file there."""
+        if self.line is None:
+            return f"{origin}: {self}"
+        text = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{origin}:{self.line}:{self.column}: {text}"
+
+
+Positions = Callable[[Sequence[str]], Sequence[tuple[int, int] | None]]
+"""Line and column of each place in a text, from 1 on; None where a place is not in it."""
+
+
+class Origin(str):
+    """The name of a file for messages, which knows the lines of the places in it."""
+
+    _positions: Positions | None
+    _changed: tuple[str, ...]
+
+    def __new__(cls, name: str, positions: Positions | None = None, changed: Iterable[str] = ()) -> Self:
+        """Notes where places stand, and which fields have other values than those in the file."""
+        origin = super().__new__(cls, name)
+        origin._positions, origin._changed = positions, tuple(changed)
+        return origin
+
+    def with_changes(self, fields: Iterable[str]) -> Origin:
+        """The same, of which these fields have got other values."""
+        return Origin(self, self._positions, (*self._changed, *fields))
+
+    def locate(self, problems: Sequence[Problem]) -> Iterator[Problem]:
+        """Problems with line and column, where they have none and their places stand in the file."""
+        places = [problem.place for problem in problems]
+        positions = self._positions(places) if self._positions and places else [None] * len(places)
+        for problem, position in zip(problems, positions, strict=True):
+            if position and problem.line is None and not self._is_changed(problem.place):
+                yield replace(problem, line=position[0], column=position[1])
+            else:
+                yield problem
+
+    def _is_changed(self, place: str) -> bool:
+        return any(place == field or place.startswith((f"{field}.", f"{field}[")) for field in self._changed)
 
 
 class ProblemsError(AnabranchError):
@@ -42,7 +91,7 @@ class ProblemsError(AnabranchError):
     """
 
     def __init__(self, problems: Sequence[Problem], origin: str | None = None) -> None:
-        self.problems = tuple(problems)
+        self.problems = tuple(origin.locate(problems) if isinstance(origin, Origin) else problems)
         self.origin = origin
         super().__init__("\n".join(self.lines()))
 
@@ -54,6 +103,11 @@ class ProblemsError(AnabranchError):
         """One line for each problem: ``file: place: message``."""
         start = f"{self.origin}: " if self.origin else ""
         return [f"{start}{problem}" for problem in self.problems]
+
+    def report(self) -> str:
+        """One line for each problem, with its line and column in the file."""
+        origin = self.origin
+        return "\n".join(each.located(origin) if origin else str(each) for each in self.problems)
 
 
 class ScenarioError(ProblemsError):

@@ -107,7 +107,7 @@ def test_a_mistake_ends_with_status_2_and_no_traceback(
     done = anabranch("run", small)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith('small.toml: traffic[0].from: no node "lefft1" in dumbbell')
+    assert done.stderr.startswith('small.toml:11:8: traffic[0].from: no node "lefft1" in dumbbell')
     assert done.stderr.endswith('nearest: "left1"\n')
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "results").exists()

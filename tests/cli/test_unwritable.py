@@ -120,13 +120,13 @@ def test_a_long_name_of_a_flow_is_cut_in_names_of_files(folder: Path) -> None:
             "small.toml",
             "[run]",
             f'[[capture]]\nfile = "{NAME}.pcapng"\nhost = "left1"\n[run]',
-            "capture[0].file: has 307 bytes; a file name may have 240 here",
+            "14:8: capture[0].file: has 307 bytes; a file name may have 240 here",
         ),
         (
             "study.toml",
             "[[factor]]",
             f'[[metric]]\nname = "{NAME}"\ncolumn = "goodput_mbps"\n[[factor]]',
-            "metric[0].name: has 300 letters, and figures have it as their file name; 200 at most",
+            "5:8: metric[0].name: has 300 letters, and figures have it as their file name; 200 at most",
         ),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_name_that_no_file_can_have_is_told_before_anything_runs(
     (folder / file).write_text((folder / file).read_text().replace(old, new, 1))
     command = "run" if file == "small.toml" else "study"
     done = limited(folder, 10**9, command, file, "--out", "out")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"{file}: {message}")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"{file}:{message}")
     assert not (folder / "out").exists()
 
 

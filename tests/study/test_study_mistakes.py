@@ -233,7 +233,7 @@ def test_a_mistake_ends_with_status_2_and_nothing_written(
 ) -> None:
     done = anabranch("study", write(STUDY.replace("links.queue", "links.que")))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("study.toml: factor[0].field: ")
+    assert done.stderr.startswith("study.toml:6:9: factor[0].field: ")
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "results").exists()
 

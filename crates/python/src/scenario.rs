@@ -10,7 +10,7 @@ use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
 use anabranch_scenario::setup::{World, resolve};
-use anabranch_scenario::toml_text::{extent_of, line_and_column, parse as parse_toml};
+use anabranch_scenario::toml_text::{SyntaxMistake, extent_of, line_and_column, parse_with_positions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -97,14 +97,15 @@ pub struct Document {
 
 #[pymethods]
 impl Document {
-    /// Raises ValueError with everything that is wrong with the syntax, a message for each line.
+    /// Raises ValueError with everything that is wrong with the syntax, for each line a message and its line and
+    /// column.
     #[new]
     fn new(text: String) -> PyResult<Self> {
-        match parse_toml(&text) {
+        match parse_with_positions(&text) {
             Ok(root) => Ok(Self { text, root }),
-            Err(problems) => {
-                let messages: Vec<_> = problems.into_iter().map(|problem| problem.message).collect();
-                Err(PyValueError::new_err(messages))
+            Err(mistakes) => {
+                let located = |mistake: SyntaxMistake| (mistake.message, mistake.position);
+                Err(PyValueError::new_err(mistakes.into_iter().map(located).collect::<Vec<_>>()))
             }
         }
     }
@@ -114,9 +115,11 @@ impl Document {
         value(py, &self.root)
     }
 
-    /// Line and column of a place such as `traffic[0].from`, or of the table around it where nothing stands there.
-    fn position(&self, place: &str) -> (usize, usize) {
-        line_and_column(&self.text, extent_of(&self.root, place).start)
+    /// Line and column of a place such as `traffic[0].from`, or of the table around it where nothing stands there;
+    /// None where that is the whole text.
+    fn position(&self, place: &str) -> Option<(usize, usize)> {
+        let extent = extent_of(&self.root, place);
+        (extent != self.root.extent).then(|| line_and_column(&self.text, extent.start))
     }
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from anabranch.errors import ProblemsError
+from anabranch.errors import Origin, ProblemsError
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.table import Table
 
@@ -66,6 +66,11 @@ class Document(Table):
             ScenarioError: with everything that is wrong with the new values; StudyError for a study.
         """
         try:
-            return super().model_copy(update=update, deep=deep)
+            copied = super().model_copy(update=update, deep=deep)
         except ProblemsError as error:
-            raise type(error)(error.problems, self._origin) from None
+            # The values in question are none of the file's.
+            raise type(error)(error.problems, self._origin and str(self._origin)) from None
+        if update and isinstance(self._origin, Origin):
+            keys = {field.name: field.key for field in type(self).form().fields.values()}
+            copied._origin = self._origin.with_changes(keys.get(name, name) for name in update)
+        return copied

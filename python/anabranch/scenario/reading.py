@@ -6,12 +6,13 @@ import codecs
 import errno
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from anabranch import _core
-from anabranch.errors import Problem, ScenarioError, reason
+from anabranch.errors import Origin, Problem, ScenarioError, reason
 from anabranch.scenario.quantity import is_unicode, quoted, shown
 from anabranch.suggest import suggest
 
@@ -62,38 +63,34 @@ def _near_file(path: Path) -> str:
     return f"; {quoted(str(path.with_name(name)))} is there" if name else ""
 
 
-class TomlText:
-    """A TOML text with the plain data in it, and their places."""
-
-    def __init__(self, text: str, origin: str | None) -> None:
-        """Reads the text; ``origin`` names it in messages.
-
-        Raises:
-            ScenarioError: with every mistake of its syntax, a line each.
-        """
-        self.origin = origin
-        try:
-            self._document = _core.Document(text)
-        except UnicodeEncodeError:
-            message = "not valid TOML: the text holds half a character, which no file can"
-            raise ScenarioError([Problem("", message)], origin) from None
-        except ValueError as error:
-            (messages,) = error.args
-            raise ScenarioError([Problem("", message) for message in messages], origin) from None
-        self.data: dict[str, Any] = self._document.data()
-
-    def placed(self, problems: Iterable[tuple[str, str]]) -> list[Problem]:
-        """Places and messages as problems with their lines and columns."""
-        return [Problem(at, message, *self._document.position(at)) for at, message in problems]
-
-
 def parse_toml(text: str, origin: str | None) -> dict[str, Any]:
     """The plain data in a TOML text.
 
     Raises:
         ScenarioError: with every mistake of its syntax, a line each.
     """
-    return TomlText(text, origin).data
+    try:
+        data: dict[str, Any] = _core.Document(text).data()
+    except UnicodeEncodeError:
+        message = "not valid TOML: the text holds half a character, which no file can"
+        raise ScenarioError([Problem("", message)], origin) from None
+    except ValueError as error:
+        (mistakes,) = error.args
+        raise ScenarioError([_of_syntax(*mistake) for mistake in mistakes], origin) from None
+    return data
+
+
+def _of_syntax(message: str, position: tuple[int, int] | None) -> Problem:
+    return Problem("", message, *(position or ()))
+
+
+def origin_of(name: str, text: str, changed: Iterable[str] = ()) -> Origin:
+    """The origin of what stands in a text, but for some fields that were changed."""
+    return Origin(name, partial(_positions, text), changed)
+
+
+def _positions(text: str, places: Sequence[str]) -> list[tuple[int, int] | None]:
+    return list(map(_core.Document(text).position, places))
 
 
 def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import tomli_w
 
 from anabranch import _core
-from anabranch.errors import Problem, ScenarioError
+from anabranch.errors import Origin, Problem, ScenarioError
 from anabranch.scenario.document import Document
 from anabranch.scenario.files import CodeReference, code_references, with_files
 from anabranch.scenario.forms import table_forms
 from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.reading import TomlText, field_steps, read_text, value_of, with_value
+from anabranch.scenario.reading import field_steps, origin_of, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.unknown import unknown_choice, unknown_key
 
 if TYPE_CHECKING:
@@ -163,40 +163,36 @@ class Scenario(Document):
         Raises:
             ScenarioError: with everything that is wrong with it.
         """
-        document = TomlText(text, origin)
-        data: dict[str, Any] = document.data
+        data = parse_toml(text, origin)
         if _STUDY_KEYS & data.keys() and not data.keys() & {"network", "traffic", "run"}:
             message = f"is a study; run it by: anabranch study {origin or 'FILE'}"
             raise ScenarioError([Problem("", message)], origin)
         for field, value in (overrides or {}).items():
             data = cls._with(data, field, value_of(value), "--set")
-        scenario = cls._of_text(data, document, base)
+        name = origin_of(origin, text, overrides or ()) if origin else None
+        scenario = cls._made(data, Noted(""), name, base, Provenance())
         if overrides:
             scenario._check_transports()
         return scenario
 
     @classmethod
-    def _of_text(cls, data: dict[str, Any], document: TomlText, base: Path | None) -> Self:
-        """The scenario in plain data that stand in a text.
-
-        Raises:
-            ScenarioError: with everything that is wrong with it, and where that stands.
-        """
-        read = _core.Scenario(data)
-        if read.problems:
-            found = [*document.placed(read.problems), *_unknown_transports(data)]
-            raise ScenarioError(list(dict.fromkeys(found)), document.origin)
-        return cls._made(data, read, document.origin, base, Provenance())
-
-    @classmethod
     def _made(
         cls,
         data: dict[str, Any],
-        read: _core.Scenario,
+        noted: Noted,
         origin: str | None,
         base: Path | None,
         provenance: Provenance,
     ) -> Self:
+        """The scenario in plain data.
+
+        Raises:
+            ScenarioError: with what was noted when it was made plain, and all else that is wrong with it.
+        """
+        read = _core.Scenario(data)
+        problems = noted.joined(read.problems)
+        if problems:
+            raise ScenarioError(list(dict.fromkeys([*problems, *_unknown_transports(data)])), origin)
         scenario = cls.of_data(data)
         scenario._origin, scenario._base, scenario._provenance = origin, base, provenance
         scenario._read = read
@@ -255,11 +251,7 @@ class Scenario(Document):
         """
         noted = Noted("")
         given = plain_data(data, noted)
-        read = _core.Scenario(given)
-        problems = noted.joined(read.problems)
-        if problems:
-            raise ScenarioError(list(dict.fromkeys([*problems, *_unknown_transports(given)])), origin)
-        return cls._made(given, read, origin, base, provenance or Provenance())
+        return cls._made(given, noted, origin, base, provenance or Provenance())
 
     def core(self) -> _core.Scenario:
         """The scenario as the core has read it, which happens once."""
@@ -281,9 +273,8 @@ class Scenario(Document):
         data: dict[str, Any] = dict(self._given)
         for field, value in changes.items():
             data = self._with(data, field, plain_data(value, Noted("")), self._origin)
-        changed = type(self).from_data(
-            data, origin=self._origin, base=self._base, provenance=self._provenance
-        )
+        origin = self._origin.with_changes(changes) if isinstance(self._origin, Origin) else self._origin
+        changed = type(self).from_data(data, origin=origin, base=self._base, provenance=self._provenance)
         changed._check_transports()
         return changed
 

@@ -11,7 +11,7 @@ from anabranch.scenario.document import Document
 from anabranch.scenario.forms import Field
 from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
-from anabranch.scenario.reading import parse_toml, read_text
+from anabranch.scenario.reading import origin_of, parse_toml, read_text
 from anabranch.study.parts import Part
 from anabranch.study.tables import Factor, Level, Metric, Output, Range
 
@@ -84,13 +84,15 @@ class Study(Document, Part):
         """
         path = Path(path)
         try:
-            data = parse_toml(read_text(path), path.name)
+            text = read_text(path)
+            data = parse_toml(text, path.name)
         except ScenarioError as error:
             raise StudyError(error.problems, error.origin) from None
         if data.keys() & {"network", "traffic", "run"} and "scenario" not in data:
             message = f"is a scenario; run it by: anabranch run {path}"
             raise StudyError([Problem("", message)], path.name)
-        return cls.from_data(data, origin=path.name, base=path.parent, provenance=Provenance.of_file(path))
+        origin = origin_of(path.name, text)
+        return cls.from_data(data, origin=origin, base=path.parent, provenance=Provenance.of_file(path))
 
     @classmethod
     def from_data(

@@ -35,9 +35,9 @@ def scenario_of(study: Study) -> ScenarioSource:
     given, base = study.scenario, study.base
     if isinstance(given, Scenario):
         provenance = study.provenance.joined(given.provenance)
-        return ScenarioSource(given.data(given_only=True), given.origin, given.base, provenance)
+        return ScenarioSource(given.data(given_only=True), _name(given.origin), given.base, provenance)
     if isinstance(given, dict):
-        return ScenarioSource(plain_data(given), study.origin, base, study.provenance)
+        return ScenarioSource(plain_data(given), _name(study.origin), base, study.provenance)
     path = (base or Path()) / given
     try:
         data = parse_toml(read_text(path), path.name)
@@ -47,6 +47,11 @@ def scenario_of(study: Study) -> ScenarioSource:
     # A study that a program has built names a file as the program would load it.
     provenance = provenance.joined(Provenance.of_file(path))
     return ScenarioSource(data, path.name, path.parent, provenance)
+
+
+def _name(origin: str | None) -> str | None:
+    """The name of a file alone: runs have other values than those in its text."""
+    return origin and str(origin)
 
 
 def study_code(study: Study) -> list[CodeReference]:
