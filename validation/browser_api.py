@@ -104,7 +104,7 @@ def _bad_input(page: Page) -> Iterator[str]:
     cases: list[tuple[str, Any, str | None]] = [
         ("a dotted key of 60 kB", ".".join(["a"] * 30_000) + " = 1", "more than 64 parts"),
         ("a table of 60 kB", "[" + ".".join(["a"] * 30_000) + "]", "more than 64 parts"),
-        ("a dotted key of 70 parts", ".".join(["a"] * 70) + " = 1", "a dotted key has more than 64 parts"),
+        ("a dotted key of 70 parts", ".".join(["a"] * 70) + " = 1", "more than 64 parts"),
         ("a million keys", "".join(f"k{number} = 1\n" for number in range(1_000_000)), ""),
         ("a million keys in a table", "x = {" + ", ".join(f"k{i} = 1" for i in range(700_000)) + "}", ""),
         ("a million wrong lines", "wrong\n" * 1_000_000, "not valid TOML"),
