@@ -23,7 +23,7 @@ from export_scenarios import CROSSED, SPLIT, diamond, given
 from anabranch import Scenario
 from anabranch.errors import ExportError, ResultError, ScenarioError
 from anabranch.export import FORMATS, export
-from anabranch.worst_loads import worst_loads
+from anabranch.plans.worst_loads import worst_loads
 
 DEMAND = '[routing.demand]\npair = "1 Mbps"\n'
 

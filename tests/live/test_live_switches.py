@@ -21,10 +21,10 @@ from anabranch.live import run
 from anabranch.live.switches import run as switched
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.vswitch import daemons_of
-from anabranch.plan_paths import tables_of, unrolled
+from anabranch.plans.paths import tables_of, unrolled
+from anabranch.plans.switch_rules import Numbers, SwitchHop, rules_of
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
-from anabranch.switch_rules import Numbers, SwitchHop, rules_of
 
 NODES = "asctdeb"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.plan_paths import PlanPaths
-from anabranch.routes import plan
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.routes import plan
 from anabranch.routing import answers, robust_planner
 from anabranch.routing.robust import SolverError, Splits, budget
 from anabranch.setup import resolve
