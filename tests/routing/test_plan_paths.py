@@ -12,9 +12,10 @@ ENDS = np.array([1, 0, 2, 2, 3], dtype=np.uint32)
 """The node behind each link: a->b, b->a, b->c, a->c, c->d."""
 
 
-def planned(
-    tables: list[tuple[int, list[tuple[int, list[int]]]]], *pairs: tuple[int, int]
-) -> _core.PlannedPaths:
+NextHops = list[tuple[int, list[int]]]
+
+
+def planned(tables: list[tuple[int, NextHops]], *pairs: tuple[int, int]) -> _core.PlannedPaths:
     """Pairs that go hop by hop."""
     routes = [{"from": a, "to": b, "paths": []} for a, b in pairs]
     plain = [{"to": to, "next": next_hops} for to, next_hops in tables]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from anabranch import Scenario, _core
+from anabranch import Scenario, ScenarioError, _core
 from anabranch.export import export
 from anabranch.plans.routes import plan
 from anabranch.scenario.routing import declarations
@@ -87,3 +88,75 @@ def test_every_scheme_comes_back_on_every_network(network: str, scheme: str, tmp
     if "demand" not in original.data()["routing"]:
         assert exported == text
     assert read_back(original, exported, tmp_path).routes().csv() == text
+
+
+ODD_NAMES = (
+    "a->b", "x > y", 'Zürich, "CH"', "n#2", "#1", "=d", "-1", "'=x", " blank ", "two\nlines", "\u2028", "\\",
+    ">",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["shortest", "ecmp"])
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_any_name_comes_back(name: str, scheme: str, tmp_path: Path) -> None:
+    """A spreadsheet runs nothing of it either: no cell begins as a formula does."""
+    link = {"between": [name, "q"], "new": True}
+    network = {"node": [{"name": name}, {"name": "q"}, {"name": "r"}], "link": [link, link]}
+    network["link"].append({"between": ["q", "r"], "new": True})
+    data = {"traffic": [{"from": name, "to": "r", "size": "10 kB"}]}
+    original = scenario(network, scheme, tmp_path).replace(data)
+    text = original.routes().csv()
+    given = read_back(original, text, tmp_path)
+    assert given.routes().csv() == text
+    assert given.routes().data()["pairs"] == original.routes().data()["pairs"]
+    cells = [cell for row in csv.reader(text.splitlines()) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in "=+@\t" and cell]
+
+
+@pytest.mark.parametrize(
+    "older",
+    [
+        "from,to,weight,path\na,b,1,a->b\n",
+        "pair,from,to,carries,path_number,path,weight,hops\na -> b,a,b,data,1,a - b,1,1\n",
+    ],
+)
+def test_files_of_older_versions_are_told_the_new_columns(older: str, tmp_path: Path) -> None:
+    given = read_back(scenario(NETWORKS["parallel"], "shortest", tmp_path), older, tmp_path)
+    with pytest.raises(ScenarioError) as told:
+        given.routes()
+    (problem,) = told.value.problems
+    assert problem.place.endswith("routes.csv, line 1")
+    assert "columns of an older version; now they are from,to,kind,weight,path" in problem.message
+    assert "anabranch routes SCENARIO --csv FOLDER" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (["b,c,next-hop,1,b > c", "b,c,next-hop,2,b > c#2"], "hop by hop a node shares equally"),
+        (["b,c,next-hop,1,b > c", "b,c,next-hop,1,b > c"], "the same next hop stands there twice"),
+        (["b,c,next-hop,1,b > c#3"], 'no link 3 between "b" and "c"'),
+        (["b,c,path,1,b > c,4"], "has 6 cells in place of 5"),
+        ([], "has no path"),
+    ],
+)
+def test_next_hops_that_do_not_hold(rows: list[str], words: str, tmp_path: Path) -> None:
+    text = "\n".join(["from,to,kind,weight,path", *rows]) + "\n"
+    with pytest.raises(ScenarioError, match=words):
+        read_back(scenario(NETWORKS["parallel"], "shortest", tmp_path), text, tmp_path).routes()
+
+
+def test_weights_are_parts_of_a_sum_and_other_columns_are_not_read(tmp_path: Path) -> None:
+    """A name that ends like a number needs no quotation marks where no other node has the rest of it."""
+    network = {
+        "node": [{"name": name} for name in ("a", "b#2", "c")],
+        "link": [{"between": list(ends), "new": True} for ends in (("a", "b#2"), ("b#2", "c"), ("a", "c"))],
+    }
+    text = "path,mine,weight,to,kind,from\na > b#2 > c,x,3,c,path,a\na>c,y,1,c,path,a\n"
+    original = scenario(network, "shortest", tmp_path)
+    original = original.replace({"traffic": [{"from": "a", "to": "c", "size": "10 kB"}]})
+    (pair, _) = read_back(original, text, tmp_path).routes().pairs
+    assert [(path.nodes, path.weight) for path in pair.paths] == [
+        (("a", "b#2", "c"), 0.75),
+        (("a", "c"), 0.25),
+    ]

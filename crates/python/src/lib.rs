@@ -85,6 +85,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resolved::Resolved>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::PlannedPaths>()?;
+    module.add_class::<plan::PathNames>()?;
     module.add_function(wrap_pyfunction!(plan::shares_by_weight, module)?)?;
     module.add_function(wrap_pyfunction!(plan::shares_along, module)?)?;
     module.add_function(wrap_pyfunction!(plan::text_of_path, module)?)?;

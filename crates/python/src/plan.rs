@@ -250,18 +250,69 @@ pub fn shares_along(paths: Vec<(Vec<u32>, f64)>) -> Vec<(u32, f64)> {
     shares.into_iter().map(|(link, share)| (link.0, share)).collect()
 }
 
-/// The text of a path over nodes of these names; a number says which of parallel links leads to a node, from 1 on.
+/// The text of paths over the links of a network.
+///
+/// Raises ValueError if a link has an end that is not there.
+#[pyclass(frozen, module = "anabranch._core")]
+pub struct PathNames {
+    nodes: Vec<String>,
+    links: Vec<(u32, u32)>,
+    /// Which of parallel links each is, from 1 on.
+    numbers: Vec<usize>,
+}
+
+#[pymethods]
+impl PathNames {
+    /// Of the names of nodes, and of (from, to) for each link.
+    #[new]
+    fn new(nodes: Vec<String>, links: Vec<(u32, u32)>) -> PyResult<Self> {
+        if links.iter().any(|&(from, to)| from.max(to) as usize >= nodes.len()) {
+            return Err(value_error("a link has an end that is no node"));
+        }
+        let mut parallel = BTreeMap::new();
+        let numbers = links.iter().map(|ends| {
+            let number = parallel.entry(*ends).or_insert(0);
+            *number += 1;
+            *number
+        });
+        Ok(Self { numbers: numbers.collect(), nodes, links })
+    }
+
+    /// The text of a path of links; empty without a link.
+    ///
+    /// Raises ValueError if a link is not there.
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn text(&self, path: Vec<usize>) -> PyResult<String> {
+        if path.iter().any(|&link| link >= self.links.len()) {
+            return Err(value_error("the path has a link that is not there"));
+        }
+        let node =
+            |node: u32, link| PathNode { name: Cow::Borrowed(self.nodes[node as usize].as_str()), link };
+        let first = path.first().map(|&link| node(self.links[link].0, 1));
+        let others = path.iter().map(|&link| node(self.links[link].1, self.numbers[link]));
+        Ok(path_text(first.into_iter().chain(others)))
+    }
+
+    /// The name of a node as it stands in the text of a path.
+    ///
+    /// Raises ValueError if the node is not there.
+    fn node(&self, node: usize) -> PyResult<String> {
+        let name = self.nodes.get(node).ok_or_else(|| value_error("there is no such node"))?;
+        Ok(path_text([PathNode { name: Cow::Borrowed(name.as_str()), link: 1 }]))
+    }
+
+    /// Which of parallel links each link is, from 1 on.
+    #[getter]
+    fn numbers(&self) -> Vec<usize> {
+        self.numbers.clone()
+    }
+}
+
+/// The text of a path over nodes of these names, without numbers of parallel links.
 #[pyfunction(name = "path_text")]
-#[pyo3(signature = (names, numbers=None))]
-#[expect(clippy::needless_pass_by_value, reason = "Python hands over lists")]
-pub fn text_of_path(names: Vec<String>, numbers: Option<Vec<usize>>) -> String {
-    let number = |at: usize| numbers.as_ref().and_then(|numbers| numbers.get(at)).map_or(1, |&link| link);
-    path_text(
-        names
-            .iter()
-            .enumerate()
-            .map(|(at, name)| PathNode { name: Cow::Borrowed(name.as_str()), link: number(at) }),
-    )
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+pub fn text_of_path(names: Vec<String>) -> String {
+    path_text(names.iter().map(|name| PathNode { name: Cow::Borrowed(name.as_str()), link: 1 }))
 }
 
 /// The nodes of the text of a path: (name, number of the parallel link that leads there).

@@ -9,7 +9,7 @@ from anabranch.export.emulated import mean_loss, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.plans.named import NamedPlan
-from anabranch.setup.route_csv import COLUMNS, PATH, PathNames
+from anabranch.setup.route_csv import COLUMNS, PATH, path_names
 
 _README: Final = """
 | file | has |
@@ -33,7 +33,7 @@ Delete the files: they change nothing.
 def write(job: ExportJob) -> Export:
     """The tables."""
     layout = job.layout
-    names = PathNames(layout.names, layout.links)
+    names = path_names(layout.names, layout.links)
     export = Export(shares=[job.rounded_shares()])
     export.files["routes.csv"] = NamedPlan(job.setup, job.plan.plan, job.metric).csv()
     whole = [
@@ -44,8 +44,8 @@ def write(job: ExportJob) -> Export:
     export.files["rounded_routes.csv"] = csv_text(COLUMNS, whole)
     export.files["links.csv"] = _links(layout)
     weighted = [
-        (layout.names[link.origin], layout.names[link.to], link.weight, names.number(number))
-        for number, link in enumerate(layout.links)
+        (layout.names[link.origin], layout.names[link.to], link.weight, index)
+        for link, index in zip(layout.links, names.numbers, strict=True)
         if link.weight is not None
     ]
     if weighted:

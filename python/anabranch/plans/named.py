@@ -18,7 +18,7 @@ from anabranch.plans.predictions import MOST_PATHS, ThroughputPrediction, predic
 from anabranch.routing.path_throughput import path_loss
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import pair_code
-from anabranch.setup.route_csv import COLUMNS, NEXT_HOP, PATH, PathNames
+from anabranch.setup.route_csv import COLUMNS, NEXT_HOP, PATH, path_names
 
 _PS_PER_MS: Final = 1e9
 MEASURES: Final = ("hops", "delay_ms", "bottleneck_mbps", "loss")
@@ -88,7 +88,7 @@ class NamedPlan:
         self._setup = setup
         self._plan = plan
         self._paths = PlanPaths.of(plan, setup.links)
-        self._names = PathNames([node.name for node in setup.nodes], setup.links)
+        self._names = path_names([node.name for node in setup.nodes], setup.links)
         self._metric = PATH_METRICS[metric]
         self._datagrams = {(flow.origin, flow.to) for flow in setup.datagrams}
 

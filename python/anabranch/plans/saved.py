@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch import __version__, _core
+from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.folders import write_whole
 from anabranch.plans.routes import plan
@@ -37,7 +37,7 @@ def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
     setup = resolve(scenario, Needed.ROUTES)
     routing = scenario.routing
     about = {
-        "anabranch": __version__,
+        "anabranch": _core.version(),
         "title": scenario.title,
         "scheme": routing.scheme_name,
         "metric": routing.metric,

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -40,39 +39,9 @@ class RouteRow:
     """The nodes along the path, and which of parallel links leads to each, from 1 on."""
 
 
-class PathNames:
-    """The text of paths over the links of a network."""
-
-    def __init__(self, nodes: Sequence[str], links: Sequence[LinkSetup]) -> None:
-        """Prepares the text of paths.
-
-        Args:
-            nodes: names by number.
-            links: all of them, by number.
-        """
-        self._nodes = nodes
-        self._links = links
-        self._numbers: list[int] = []
-        parallel: dict[tuple[int, int], int] = defaultdict(int)
-        for link in links:
-            parallel[link.origin, link.to] += 1
-            self._numbers.append(parallel[link.origin, link.to])
-
-    def text(self, path: Sequence[int]) -> str:
-        """Returns the text of a path of links; empty without a link."""
-        if not path:
-            return ""
-        ends = [self._links[path[0]].origin, *(self._links[link].to for link in path)]
-        numbers = [1, *(self._numbers[link] for link in path)]
-        return _core.path_text([self._nodes[node] for node in ends], numbers)
-
-    def number(self, link: int) -> int:
-        """Returns which of parallel links a link is, from 1 on."""
-        return self._numbers[link]
-
-    def node(self, node: int) -> str:
-        """Returns the name of a node as it stands in the text of a path."""
-        return _core.path_text([self._nodes[node]])
+def path_names(nodes: Sequence[str], links: Sequence[LinkSetup]) -> _core.PathNames:
+    """Returns what writes paths over the links of a setup as text."""
+    return _core.PathNames(nodes, [(link.origin, link.to) for link in links])
 
 
 def read_rows(name: str, text: str, place: str, problems: Problems) -> Iterator[RouteRow]:

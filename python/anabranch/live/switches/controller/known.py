@@ -8,7 +8,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.setup.model import LinkSetup
-from anabranch.setup.route_csv import PathNames
+from anabranch.setup.route_csv import path_names
 
 Path = tuple[int, ...]
 """Links, from one node to another."""
@@ -24,7 +24,7 @@ class KnownNetwork:
         self._setup = dict(setup)
         self.links = [_link(link) for link in setup["links"]]
         self.names: list[str] = [node["name"] for node in setup["nodes"]]
-        self._path_names = PathNames(self.names, self.links)
+        self._path_names = path_names(self.names, self.links)
         self.down: set[int] = set()
         """Links that no path may take."""
         self._core: _core.Setup | None = None
