@@ -170,7 +170,7 @@ def test_routes_as_files(tmp_path: Path) -> None:
     data = [row for row in rows(paths) if row["carries"] == "data"]
     wanted = ("path", "weight", "hops", "delay_ms", "bottleneck_mbps")
     assert [tuple(row[name] for name in wanted) for row in data] == [
-        ("a - c", "0.5", "1", "1", "10"), ("a - b - c", "0.5", "2", "2", "5")
+        ("a > c", "0.5", "1", "1", "10"), ("a > b > c", "0.5", "2", "2", "5")
     ]  # fmt: skip
     assert [(row["hops"], row["paths"]) for row in rows(lengths)] == [("1", "2"), ("2", "2")]
     hop_by_hop = Scenario.load(scenario(tmp_path, "ecmp")).routes()

@@ -262,7 +262,7 @@ def test_a_failure_of_the_ring_leaves_a_line(scheme: str) -> None:
 
 def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
     setup = resolve(scenario({"scheme": "ecmp"}))
-    shares = PlanPaths.of(plan(setup, None).plan.data()).shares(setup.links)
+    shares = PlanPaths.of(plan(setup, None).plan, setup.links).shares()
     names = {setup.links[link].name: share for link, share in shares[0, 2].items()}
     assert names == {"a->b": 0.5, "b->c": 0.5, "a->d": 0.5, "d->c": 0.5}
 
