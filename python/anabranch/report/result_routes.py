@@ -24,8 +24,8 @@ class ResultRoutes:
     """What the routes of some pairs make of their packets."""
 
     shares: Mapping[NamedPair, Mapping[int, float]]
-    """The share of a pair's packets on each link that its routes use, for pairs that have routes. Where entries
-    of traffic have routes of their own, it is the mean over them."""
+    """The share of a pair's packets on each link that its routes use, for pairs that have routes. Where
+    entries of traffic have routes of their own, it is the mean over them."""
     paths: Mapping[NamedPair, list[tuple[float, list[int]]]]
     """Weight and links of each path, for pairs that do not go hop by hop."""
 

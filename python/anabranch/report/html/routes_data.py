@@ -24,8 +24,8 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
     """Routes of the pairs that flows send between, as they were at the start of the run; None if not known.
 
     A pair is [from, to, flows, paths, listed, shares]: how many paths it has, none hop by hop; the first of
-    them as [share, links, text]; and [link, share] for each link that its packets cross. ``number`` is that of
-    each node, by its name; what is left out goes to ``notes``.
+    them as [share, links, text]; and [link, share] for each link that its packets cross. ``number`` is that
+    of each node, by its name; what is left out goes to ``notes``.
 
     Raises:
         ResultError: if the routes do not fit the links of the result.
