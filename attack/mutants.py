@@ -110,7 +110,7 @@ column = "jain_index"
 DEMANDS = (
     b"from,to,rate_mbps\nSeattle,Denver,2.5\nDenver,New York,0.5\nAtlanta,Seattle,1e-1\nHouston,Denver,3\n"
 )
-GIVEN = b"from,to,weight,path\na,c,3,a->b->c\na,c,1.5,a->c\nc,a,1,c->a\n"
+GIVEN = b"from,to,kind,weight,path\na,c,path,3,a > b > c\na,c,path,1.5,a > c\nc,a,next-hop,1,c > a\n"
 WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
 MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
 PROFILE = b"time_s,capacity_mbps,delay_ms,loss\n0,8.9,26.4,0\n0.01,9.9,27.5,0.1\n0.02,14.0,20.2,0\n"

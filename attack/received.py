@@ -110,7 +110,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 def write_planned(folder: Path, routes: dict[str, Any]) -> None:
     """A result whose routes come from a saved plan, which it keeps."""
     from anabranch import Scenario  # noqa: PLC0415 - the worker limits its memory after it is imported
-    from anabranch.saved_plan import save_plan  # noqa: PLC0415 - the same
+    from anabranch.plans.saved import save_plan  # noqa: PLC0415 - the same
 
     plan = folder.with_name("plan.json")
     save_plan(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch import Study, StudyResult, __version__
-from anabranch.routes import routes
+from anabranch.plans.routes import routes
 from anabranch.study.check import design
 from anabranch.study.student import half_width
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.censored import late_note
-from anabranch.plan_paths import Pair, PlanPaths
+from anabranch.plans.paths import PlanPaths
+from anabranch.routing.planned import Pair
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
@@ -176,8 +177,8 @@ def _sprayed_subflows(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Ite
     sprayed: list[tuple[list[str], int]] = []
     for (routing, origin, to, transport), names in islice(flows.items(), _MOST_PAIRS):
         if routing not in plans:
-            plans[routing] = PlanPaths.of([plan, *plan.others()][routing].data())
-        most = _paths_of_a_subflow(plans[routing], setup.links, (origin, to), managers[transport])
+            plans[routing] = PlanPaths.of([plan, *plan.others()][routing], setup.links)
+        most = _paths_of_a_subflow(plans[routing], (origin, to), managers[transport])
         if most > 1:
             sprayed.append((names, most))
     if sprayed:
@@ -190,9 +191,7 @@ def _sprayed_subflows(scenario: Scenario, setup: Setup, plan: _core.Plan) -> Ite
         )
 
 
-def _paths_of_a_subflow(
-    plan: PlanPaths, links: Sequence[LinkSetup], pair: Pair, manager: AnyPathManager | None
-) -> int:
+def _paths_of_a_subflow(plan: PlanPaths, pair: Pair, manager: AnyPathManager | None) -> int:
     """How many paths the packets of a subflow may take: those between its two interfaces, or all of the pair.
 
     It has no interfaces of its own where ports alone tell it from others, or where packets go hop by hop.
@@ -200,10 +199,10 @@ def _paths_of_a_subflow(
     by_interfaces = isinstance(manager, Fullmesh) or (
         isinstance(manager, Ndiffports) and manager.by_interfaces
     )
-    if pair in plan.paths and by_interfaces:
-        ends = ((path.links[0], path.links[-1]) for path in plan.paths[pair] if path.links)
+    if by_interfaces and (own := plan.plan.paths(*pair)):
+        ends = ((links[0], links[-1]) for links, _ in own)
         return max(Counter(ends).values(), default=0)
-    paths = plan.of_pair(links, pair, _MOST_PATHS)
+    paths = plan.of_pair(pair, _MOST_PATHS)
     return _MOST_PATHS if paths is None else len(paths)
 
 

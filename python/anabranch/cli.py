@@ -248,12 +248,12 @@ def routes(
     as_json: JsonOption = False,
 ) -> None:
     """Show the routes of a scenario; nothing is simulated."""
-    from anabranch.forwarding import check_forwarding
     from anabranch.media.terminal import show
     from anabranch.plan_files import PlanFiles
+    from anabranch.plans.forwarding import check_forwarding
+    from anabranch.plans.routes import routes as routes_of
     from anabranch.progress import plan_progress
-    from anabranch.routes import routes as routes_of
-    from anabranch.views.routes import forwarding_pieces, route_pieces, route_tables
+    from anabranch.views.routes import forwarding_pieces, route_pieces
 
     files = PlanFiles(csv, xlsx)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
@@ -261,7 +261,7 @@ def routes(
         found = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
     if out is not None:
-        from anabranch.saved_plan import save_plan
+        from anabranch.plans.saved import save_plan
 
         save_plan(loaded, out, replace=replace)
     for warning in found.warnings:
@@ -273,10 +273,9 @@ def routes(
         show(console(), [*route_pieces(found), *checked])
         if out is not None:
             write(f"plan in {out}")
-    wanted = files.csv or files.xlsx
-    told = files.write_tables(loaded.title or scenario.stem, route_tables(found)) if wanted else []
-    if told and not as_json:
-        write("\n".join(told))
+    written = files.write_routes(loaded.title or scenario.stem, found)
+    if written and not as_json:
+        write("\n".join(written))
 
 
 @app.command()
@@ -300,8 +299,8 @@ def load(
     """Show how far any allowed traffic can load each link; nothing is simulated."""
     from anabranch.media.terminal import show
     from anabranch.plan_files import PlanFiles, chosen_link
+    from anabranch.plans.worst_loads import compare_scenarios, worst_loads
     from anabranch.views.loads import load_pieces
-    from anabranch.worst_loads import compare_scenarios, worst_loads
 
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or page is not None

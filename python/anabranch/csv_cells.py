@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 FORMULA: Final = r"^'*[=+\-@\t\r]"
@@ -21,3 +24,12 @@ def escaped(text: str) -> str:
 def unescaped(cell: str) -> str:
     """Returns the text of a cell that :func:`escaped` has written."""
     return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV, of which a spreadsheet runs nothing, and which a scenario reads."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from anabranch.media.pieces import Piece
 from anabranch.media.terminal import show
+from anabranch.plans.routes import Routes
 from anabranch.result import Result
-from anabranch.routes import Routes
 from anabranch.scenario.scenario import Scenario
 from anabranch.views.routes import route_pieces
 from anabranch.views.run import run_pieces

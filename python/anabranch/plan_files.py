@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.folders import write_whole
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
 from anabranch.suggest import suggest
 from anabranch.views.loads import load_tables
+from anabranch.views.routes import route_tables
 
 if TYPE_CHECKING:
     from anabranch.media.pieces import DataTable
-    from anabranch.worst_loads import LoadChanges, WorstLoads
+    from anabranch.plans.routes import Routes
+    from anabranch.plans.worst_loads import LoadChanges, WorstLoads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,44 @@ class PlanFiles:
         if self.xlsx is not None:
             check_spreadsheet()
 
-    def write_tables(self, title: str, tables: Sequence[DataTable]) -> list[str]:
+    def write_tables(
+        self, title: str, tables: Sequence[DataTable], as_csv: Sequence[DataTable] | None = None
+    ) -> list[str]:
         """Writes tables; returns what was written, in lines for people.
+
+        Args:
+            title: of the spreadsheet.
+            tables: all of them.
+            as_csv: those that become files of CSV; all of them if None.
 
         Raises:
             ResultError: if a file cannot be written.
         """
         lines = []
         if self.csv is not None:
-            save_csv(tables, self.csv)
+            save_csv(tables if as_csv is None else as_csv, self.csv)
             lines.append(f"tables in {self.csv}")
         if self.xlsx is not None:
             save_spreadsheet(title, tables, self.xlsx)
             lines.append(f"spreadsheet in {self.xlsx}")
         return lines
+
+    def write_routes(self, title: str, routes: Routes) -> list[str]:
+        """Writes routes, as ``routing.paths`` reads them, and tables of them; returns what was written.
+
+        Raises:
+            ResultError: if a file cannot be written.
+        """
+        if self.csv is None and self.xlsx is None:
+            return []
+        if self.csv is not None:
+            for number, one in enumerate((routes, *routes.others)):
+                name = f"routes_{number}.csv" if number else "routes.csv"
+                write_whole(self.csv / name, one.csv().encode())
+        tables = route_tables(routes)
+        # The file of routes has the paths.
+        beside = [table for table in tables if not table.name.startswith("paths")]
+        return self.write_tables(title, tables, beside)
 
     def write_loads(
         self,

@@ -27,8 +27,8 @@ from anabranch.errors import Problem, ResultError, ScenarioError, reason, writte
 from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
+from anabranch.plans.routes import plan, route_tables, warnings
 from anabranch.result import CAPTURES, Result
-from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario

@@ -16,8 +16,8 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
+from anabranch.plans.routes import plan
 from anabranch.result import Result, frame
-from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario

@@ -163,9 +163,9 @@ def test_routes_are_shown_with_their_numbers(anabranch: Anabranch) -> None:
     done = anabranch("routes", EXAMPLES / "abilene.toml", "--set", "routing.scheme=disjoint")
     assert done.returncode == 0, done.stderr
     # Delays from Chang 2024: 23.76 and 28.88 ms.
-    assert "Seattle - Denver - Kansas City - Indianapolis - Atlanta" in done.stdout
+    assert "Seattle > Denver > Kansas City > Indianapolis > Atlanta" in done.stdout
     assert "23.76" in done.stdout
-    assert "Seattle - Sunnyvale - Los Angeles - Houston - Atlanta" in done.stdout
+    assert "Seattle > Sunnyvale > Los Angeles > Houston > Atlanta" in done.stdout
     assert "28.88" in done.stdout
     assert done.stdout.count("0.5000") == 2
 

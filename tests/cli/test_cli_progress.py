@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from anabranch import Scenario, progress
-from anabranch.routes import routes
+from anabranch.plans.routes import routes
 from anabranch.runner import run
 
 ABILENE = """

@@ -136,5 +136,5 @@ def test_nothing_goes_around_the_filters() -> None:
                         calls.setdefault(end, set()).add(file.name)
     assert calls == {
         "stdout.write": {"console.py", "tell.py"}, "stderr.write": {"console.py"},
-        ".write_csv": {"result.py"}, "csv.writer": {"job.py"},
+        ".write_csv": {"result.py"}, "csv.writer": {"csv_cells.py"},
     }  # fmt: skip

@@ -22,7 +22,7 @@ SOURCES = {
         "_one_core",
         "_breaches",
     },
-    "routes.py": {"warnings", "_says_nothing"},
+    "plans/routes.py": {"warnings", "_says_nothing"},
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
     "setup/given.py": {"_warnings"},
@@ -98,7 +98,7 @@ def test_no_other_function_says_warnings() -> None:
     }
     own = {"routing/own_scheme.py"}  # what a class of the user's says are errors
     assert planners - own == {
-        "routes.py",
+        "plans/routes.py",
         "routing/given.py",  # hands on those of setup/given.py
         "routing/robust_planner.py",
         "routing/tcpbp_exact.py",

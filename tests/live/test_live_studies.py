@@ -10,7 +10,7 @@ from live_scenarios import paths
 
 from anabranch import Factor, Metric, Study, StudyResult, live
 from anabranch.errors import LiveError, StudyError
-from anabranch.routes import plan
+from anabranch.plans.routes import plan
 from anabranch.setup import resolve
 from anabranch.study import live_runs
 

@@ -1,5 +1,6 @@
 """Routers as bridges of Open vSwitch: the routes of a plan as groups, failures, and what is refused."""
 
+import json
 import os
 import signal
 import subprocess
@@ -15,16 +16,16 @@ import pytest
 from live_scenarios import TRIES, LiveRun, paths
 from test_live_leaves_nothing import namespaces, outside
 
-from anabranch import Scenario
+from anabranch import Scenario, _core
 from anabranch.errors import LiveError, ScenarioError
 from anabranch.live import run
 from anabranch.live.switches import run as switched
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.vswitch import daemons_of
-from anabranch.plan_paths import tables_of, unrolled
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.switch_rules import Numbers, SwitchHop, rules_of
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
-from anabranch.switch_rules import Numbers, SwitchHop, rules_of
 
 NODES = "asctdeb"
 
@@ -442,14 +443,16 @@ def test_next_hops_become_paths_with_their_shares() -> None:
     following = {"a": ["as"], "s": ["sc", "sd"], "c": ["ct"], "d": ["de"], "e": ["et"], "t": ["tb"]}
     table = [(at[node], [hop[ends] for ends in to]) for node, to in following.items()]
     pair = (at["a"], at["b"])
-    next_hops = tables_of([{"to": pair[1], "next": table}])[pair[1]]
-    found = unrolled(links, next_hops, pair, 16)
+    route = {"from": pair[0], "to": pair[1], "paths": []}
+    data = {"routes": [route], "tables": [{"to": pair[1], "next": sorted(table)}]}
+    paths = PlanPaths.of(_core.Plan(json.dumps(data)), links)
+    found = paths.of_pair(pair, 16)
     assert found is not None
     assert {path.links: path.weight for path in found} == {
         (hop["as"], hop["sc"], hop["ct"], hop["tb"]): 0.5,
         (hop["as"], hop["sd"], hop["de"], hop["et"], hop["tb"]): 0.5,
     }
-    assert unrolled(links, next_hops, pair, 1) is None
+    assert paths.of_pair(pair, 1) is None
 
 
 def test_a_host_of_several_links_uses_its_first() -> None:

@@ -14,8 +14,9 @@ from rich.console import Console
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
 from anabranch.media.terminal import show
-from anabranch.predictions import PathPrediction, ThroughputPrediction
-from anabranch.routes import PairRoutes, Routes
+from anabranch.plans.named import PairRoutes
+from anabranch.plans.predictions import PathPrediction, ThroughputPrediction
+from anabranch.plans.routes import Routes
 from anabranch.views.routes import route_pieces
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -358,7 +359,7 @@ def test_the_metric_has_its_value_and_unit() -> None:
 
 KEYS = {
     "pair": {"source", "destination", "carries", "paths", "hop_by_hop", "predictions"},
-    "path": {"nodes", "links", "weight", "hops", "delay_ms", "bottleneck_mbps", "loss", "capacities_mbps", "igp_cost", "metric_value"},  # noqa: E501
+    "path": {"nodes", "links", "path", "weight", "hops", "delay_ms", "bottleneck_mbps", "loss", "capacities_mbps", "igp_cost", "metric_value"},  # noqa: E501
     "prediction": {"transport", "flows", "model", "mbps", "reason", "paths"},
     "predicted path": {"nodes", "share", "rtt_ms", "loss", "capacity_mbps", "flows", "mbps", "warnings"},
 }  # fmt: skip

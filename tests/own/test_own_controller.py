@@ -7,8 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import Result, Scenario, ScenarioError, routes
+from anabranch import Result, Scenario, ScenarioError
 from anabranch.errors import OwnCodeError
+from anabranch.plans import routes
 
 OWN = Path(__file__).parents[2] / "examples" / "own"
 

@@ -149,16 +149,19 @@ def test_the_routes_are_those_of_the_plan(abilene: Result) -> None:
     (pair,) = [pair for pair in found["routes"]["pairs"] if names[pair[0]] == "Seattle"]
     assert names[pair[1]] == "Atlanta"
     expected = routes.filter((pl.col("from") == "Seattle") & (pl.col("to") == "Atlanta"))
-    assert [weight for weight, _ in pair[3]] == expected["weight"].to_list()
-    used = [link for _, links in pair[3] for link in links]
+    assert pair[3] == len(pair[4])
+    assert [share for share, _, _ in pair[4]] == expected["weight"].to_list()
+    used = [link for _, links, _ in pair[4] for link in links]
+    assert pair[5] == [[link, 0.5] for link in used]
     # Link-disjoint paths share no link, and each leads from Seattle to Atlanta.
     assert len(used) == len(set(used))
-    assert len(pair[3]) == 2
+    assert pair[3] == 2
     ends = abilene.links.select("from", "to").rows()
-    for _, links in pair[3]:
+    for _, links, text in pair[4]:
         assert ends[links[0]][0] == "Seattle"
         assert ends[links[-1]][1] == "Atlanta"
         assert all(ends[a][1] == ends[b][0] for a, b in itertools.pairwise(links))
+        assert text == " > ".join(["Seattle", *(ends[link][1] for link in links)])
 
 
 def test_an_older_result_without_routes_and_places_still_has_a_page(abilene: Result) -> None:

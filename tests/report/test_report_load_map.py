@@ -13,10 +13,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import PathPatch
 
 from anabranch import Scenario
+from anabranch.plans.worst_loads import WorstLoads
 from anabranch.report.layout import layout
 from anabranch.report.load_map import load_map
 from anabranch.report.style import save_figure
-from anabranch.worst_loads import WorstLoads
 
 
 @pytest.fixture(scope="module")

@@ -23,10 +23,10 @@ from anabranch.columns import Column
 from anabranch.errors import ResultError
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
 from anabranch.media.pieces import Badge, Bars, DataTable
+from anabranch.plans.worst_loads import LoadChanges, WorstLoads, compare_loads, worst_loads
 from anabranch.report.load_page import load_page, save_load_page
 from anabranch.views.loads import load_tables
 from anabranch.views.routes import route_tables
-from anabranch.worst_loads import LoadChanges, WorstLoads, compare_loads, worst_loads
 
 # One pair, 8 Mbps: over the link a - c alone, or in halves over it and over b. Links have 10 Mbps, a - b 5.
 TRIANGLE = """
@@ -170,7 +170,7 @@ def test_routes_as_files(tmp_path: Path) -> None:
     data = [row for row in rows(paths) if row["carries"] == "data"]
     wanted = ("path", "weight", "hops", "delay_ms", "bottleneck_mbps")
     assert [tuple(row[name] for name in wanted) for row in data] == [
-        ("a - c", "0.5", "1", "1", "10"), ("a - b - c", "0.5", "2", "2", "5")
+        ("a > c", "0.5", "1", "1", "10"), ("a > b > c", "0.5", "2", "2", "5")
     ]  # fmt: skip
     assert [(row["hops"], row["paths"]) for row in rows(lengths)] == [("1", "2"), ("2", "2")]
     hop_by_hop = Scenario.load(scenario(tmp_path, "ecmp")).routes()

@@ -9,8 +9,8 @@ import pytest
 
 from anabranch import Scenario, ScenarioError
 from anabranch.errors import ResultError
-from anabranch.saved_plan import save_plan
-from anabranch.worst_loads import worst_loads
+from anabranch.plans.saved import save_plan
+from anabranch.plans.worst_loads import worst_loads
 
 ABILENE = """
 title = "Abilene"
@@ -36,9 +36,9 @@ pair = "50 kbps"
 [routing]
 """
 ROWS = (
-    "Seattle,Atlanta,3,Seattle->Denver->Kansas City->Houston->Atlanta",
-    "Seattle,Atlanta,1,Seattle -> Sunnyvale -> Los Angeles -> Houston -> Atlanta",
-    'New York,Houston,1,"New York->Washington DC->Atlanta->Houston"',
+    "Seattle,Atlanta,path,3,Seattle > Denver > Kansas City > Houston > Atlanta",
+    "Seattle,Atlanta,path,1,Seattle>Sunnyvale  > Los Angeles > Houston > Atlanta",
+    'New York,Houston,path,1,"New York > Washington DC > Atlanta > Houston"',
 )
 
 
@@ -46,7 +46,7 @@ def loaded(folder: Path, routing: str) -> Scenario:
     return Scenario.loads(ABILENE + routing, origin="x.toml", base=folder)
 
 
-def by_csv(folder: Path, *rows: str, header: str = "from,to,weight,path") -> Scenario:
+def by_csv(folder: Path, *rows: str, header: str = "from,to,kind,weight,path") -> Scenario:
     (folder / "routes.csv").write_text("\n".join([header, *rows]) + "\n")
     return loaded(folder, 'scheme = "given"\npaths = "file:routes.csv"\n')
 
@@ -69,8 +69,8 @@ def test_paths_of_a_file_with_their_shares(tmp_path: Path) -> None:
 
 def test_paths_of_tables_are_those_of_the_file(tmp_path: Path) -> None:
     tables = ""
-    for _, _, weight, path in (row.replace('"', "").split(",") for row in ROWS):
-        nodes = [name.strip() for name in path.split("->")]
+    for _, _, _, weight, path in (row.replace('"', "").split(",") for row in ROWS):
+        nodes = [name.strip() for name in path.split(">")]
         tables += f"[[routing.paths]]\nnodes = {json.dumps(nodes)}\nweight = {weight}\n"
     of_tables = loaded(tmp_path, 'scheme = "given"\n' + tables)
     assert of_tables.routes().pairs == by_csv(tmp_path, *ROWS).routes().pairs
@@ -80,28 +80,56 @@ def test_paths_of_tables_are_those_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("Seattle,Atlanta,1,Seattle->Denver->Atlanta", 'line 5: no link between "Denver" and "Atlanta"'),
         (
-            "Seattle,Atlanta,1,Seattle->Denvr->Atlanta",
+            "Seattle,Atlanta,path,1,Seattle > Denver > Atlanta",
+            'line 5: no link between "Denver" and "Atlanta"',
+        ),
+        (
+            "Seattle,Atlanta,path,1,Seattle > Denvr > Atlanta",
             'line 5: no node "Denvr" in zoo/Abilene; nearest: "Denver"',
         ),
-        ("Seatle,Atlanta,1,Seattle->Denver", 'line 5: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),
-        ("Seattle,Atlanta,0,Seattle->Denver", 'line 5: the weight is "0"; it must be a number above zero'),
-        ("Seattle,Atlanta,-1,Seattle->Denver", 'line 5: the weight is "-1"'),
-        ("Seattle,Atlanta,nan,Seattle->Denver", 'line 5: the weight is "nan"'),
-        ("Seattle,Atlanta,1e999,Seattle->Denver", 'line 5: the weight is "1e999"'),
-        ("Seattle,Atlanta,1", "line 5: has 3 cells in place of 4"),
-        ("Seattle,Atlanta,1,Seattle", 'line 5: the path is "Seattle"; write the nodes like a->b->c'),
+        (
+            "Seatle,Atlanta,path,1,Seattle > Denver",
+            'line 5: no node "Seatle" in zoo/Abilene; nearest: "Seattle"',
+        ),
+        (
+            "Seattle,Atlanta,path,0,Seattle > Denver",
+            'line 5: the weight is "0"; it must be a number above zero',
+        ),
+        ("Seattle,Atlanta,path,-1,Seattle > Denver", 'line 5: the weight is "-1"'),
+        ("Seattle,Atlanta,path,nan,Seattle > Denver", 'line 5: the weight is "nan"'),
+        ("Seattle,Atlanta,path,1e999,Seattle > Denver", 'line 5: the weight is "1e999"'),
+        ("Seattle,Atlanta,path,1", "line 5: has 4 cells in place of 5"),
+        ("Seattle,Atlanta,path,1,Seattle", 'line 5: the path is "Seattle"; write the nodes like a > b > c'),
         (ROWS[0], "line 5: the same path stands in routes.csv, line 2 already"),
         (
-            "Seattle,Atlanta,1,Seattle->Denver",
+            "Seattle,Atlanta,path,1,Seattle > Denver",
             'line 5: the path leads from "Seattle" to "Denver", and the row is of Seattle to Atlanta',
         ),
         (
-            "Denver,Denver,1,Denver->Seattle->Denver",
+            "Denver,Denver,path,1,Denver > Seattle > Denver",
             'line 5: the path comes through "Denver" twice',
         ),
-        ("Seattle,Denver,1,Seattle->Denver#2", 'line 5: no link 2 between "Seattle" and "Denver"'),
+        ("Seattle,Denver,way,1,Seattle > Denver", 'line 5: the kind is "way"; it must be path or next-hop'),
+        ("Seattle,Denver,path,1,Seattle->Denver", 'the path is "Seattle->Denver"; write > in place of ->'),
+        ("Seattle,Denver,path,1,Seattle > ", 'path is "Seattle >": a node has no name'),
+        (
+            "Seattle > Denver,Denver,path,1,Seattle > Denver",
+            'from is "Seattle > Denver"; it must be one node',
+        ),
+        (
+            "Seattle,Houston,next-hop,1,Seattle > Denver > Kansas City",
+            'the next hop is "Seattle > Denver > Kansas City"; it must be one link, like a > b',
+        ),
+        (
+            "Seattle,Houston,next-hop,1,Denver > Kansas City",
+            'the path leads from "Denver" to "Kansas City", and the row is of Seattle to Houston',
+        ),
+        (
+            "Seattle,Houston,next-hop,1,Seattle > Denver",
+            'packets to "Houston" go round, or end, at "Seattle"',
+        ),
+        ("Seattle,Denver,path,1,Seattle > Denver#2", 'line 5: no link 2 between "Seattle" and "Denver"'),
     ],
 )
 def test_rows_that_cannot_be_give_one_message_with_their_line(tmp_path: Path, row: str, words: str) -> None:
@@ -112,7 +140,7 @@ def test_rows_that_cannot_be_give_one_message_with_their_line(tmp_path: Path, ro
 
 
 def test_a_header_and_pairs_without_a_path(tmp_path: Path) -> None:
-    assert "routes.csv, line 1: " in refused(by_csv(tmp_path, *ROWS, header="from,to,share,path"))
+    assert "routes.csv, line 1: " in refused(by_csv(tmp_path, *ROWS, header="from,to,kind,share,path"))
     message = refused(by_csv(tmp_path, *ROWS[:2]))
     assert message == (
         'x.toml: routing.paths: routes.csv has no path from "New York" to "Houston", "Houston" to "New York"'

@@ -16,14 +16,14 @@ from anabranch.capture import analyze
 from anabranch.errors import ExportError
 from anabranch.export import export
 from anabranch.live.switches.layout import SwitchLayout
-from anabranch.routes import plan, routes
+from anabranch.plans.routes import plan, routes
+from anabranch.plans.saved import save_plan
+from anabranch.plans.switch_rules import INGRESS, OF_FLOW, TCP, Numbers, OwnFlow, own_traffic, rules_of
+from anabranch.plans.worst_loads import worst_loads
 from anabranch.runner import run
-from anabranch.saved_plan import save_plan
 from anabranch.setup import resolve
 from anabranch.study import Study
-from anabranch.switch_rules import INGRESS, OF_FLOW, TCP, Numbers, OwnFlow, own_traffic, rules_of
 from anabranch.views.routes import route_tables
-from anabranch.worst_loads import worst_loads
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "metrics_by_flow.toml"
 PUBLISHED = {"by-hops": "1 5 10", "by-delay": "1 5 4 10", "by-tcpbp": "1 3 4 10"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.routes import Routes, plan, routes
+from anabranch.plans.routes import Routes, plan, routes
 from anabranch.routing.path_limits import without_path
 from anabranch.runner import run
 from anabranch.scenario.algorithm import declarations

@@ -1,61 +1,101 @@
-"""What next hops make of a pair's packets, by hand."""
+"""What the core makes of a pair's packets on their way through a plan, by hand."""
 
+import json
+
+import numpy as np
 import pytest
 
-from anabranch import Scenario
-from anabranch.plan_paths import NextHops, WeightedPath, unrolled, walked, walked_from
-from anabranch.setup import resolve
-from anabranch.setup.model import LinkSetup
+from anabranch import _core
 
-NAMES = ("a->b", "b->a", "b->c", "a->c")
+AB, BA, BC, AC, CD = range(5)
+ENDS = np.array([1, 0, 2, 2, 3], dtype=np.uint32)
+"""The node behind each link: a->b, b->a, b->c, a->c, c->d."""
 
 
-def links() -> tuple[list[LinkSetup], dict[str, int]]:
-    """The links of a triangle, and the numbers of some."""
-    link = {"capacity": "10 Mbps", "delay": "1 ms", "new": True}
-    data = {
-        "network": {
-            "node": [{"name": name} for name in "abc"],
-            "link": [{"between": list(ends), **link} for ends in ("ab", "bc", "ac")],
-        },
-        "traffic": [{"from": "a", "to": "c", "size": "100 kB"}],
-        "run": {"duration": "5 s"},
+NextHops = list[tuple[int, list[int]]]
+
+
+def planned(tables: list[tuple[int, NextHops]], *pairs: tuple[int, int]) -> _core.PlannedPaths:
+    """Pairs that go hop by hop."""
+    routes = [{"from": a, "to": b, "paths": []} for a, b in pairs]
+    plain = [{"to": to, "next": next_hops} for to, next_hops in tables]
+    return _core.Plan(json.dumps({"routes": routes, "tables": plain})).over(ENDS)
+
+
+def test_each_node_splits_equally_and_shares_join_again() -> None:
+    """Half of a's packets goes by way of b; all of them cross c->d."""
+    paths = planned([(3, [(0, [AB, AC]), (1, [BC]), (2, [CD])])], (0, 3), (1, 3))
+    assert paths.hops(0, 3) == [(0, 1.0, [AB, AC]), (1, 0.5, [BC]), (2, 1.0, [CD])]
+    assert dict(paths.shares(0, 3)) == {AB: 0.5, AC: 0.5, BC: 0.5, CD: 1.0}
+    assert paths.paths(0, 3, 2) == [([AB, BC, CD], 0.5), ([AC, CD], 0.5)]
+    assert paths.paths(0, 3, 1) is None
+    places, links, shares = paths.link_shares()
+    rows = sorted(zip(places.tolist(), links.tolist(), shares.tolist(), strict=True))
+    assert rows == [(0, AB, 0.5), (0, BC, 0.5), (0, AC, 0.5), (0, CD, 1.0), (1, BC, 1.0), (1, CD, 1.0)]
+    assert paths.longest(0, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 120
+    assert paths.longest(1, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 107
+
+
+def test_paths_of_a_pair_have_links_in_common() -> None:
+    """Shares on links are sums of the weights; a pair without a route has none."""
+    route = {
+        "from": 0,
+        "to": 3,
+        "paths": [{"links": [AB, BC, CD], "weight": 0.25}, {"links": [AC, CD], "weight": 0.75}],
     }
-    found = resolve(Scenario.from_data(data)).links
-    return found, {link.name: number for number, link in enumerate(found) if link.name in NAMES}
+    paths = _core.Plan(json.dumps({"routes": [route], "tables": []})).over(ENDS)
+    assert dict(paths.shares(0, 3)) == {AB: 0.25, BC: 0.25, CD: 1.0, AC: 0.75}
+    assert dict(paths.shares(0, 3)) == dict(_core.shares_along([([AB, BC, CD], 0.25), ([AC, CD], 0.75)]))
+    assert paths.longest(0, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 120
+    assert (paths.shares(3, 0), paths.paths(3, 0, 9), paths.hops(3, 0)) == ([], [], [])
 
 
 def test_a_node_splits_in_the_proportion_of_its_weights() -> None:
     """One part of four goes by way of b: weights of 1 and 3."""
-    found, at = links()
-    next_hops = {0: {at["a->b"]: 1, at["a->c"]: 3}, 1: {at["b->c"]: 1}}
-    nodes, crossed = walked(found, next_hops, (0, 2))
-    assert nodes == {0: 1.0, 1: 0.25, 2: 1.0}
-    assert crossed == {at["a->b"]: 0.25, at["a->c"]: 0.75, at["b->c"]: 0.25}
-    paths = [WeightedPath((at["a->b"], at["b->c"]), 0.25), WeightedPath((at["a->c"],), 0.75)]
-    assert unrolled(found, next_hops, (0, 2), 2) == paths
-    assert unrolled(found, next_hops, (0, 2), 1) is None
+    shares = _core.shares_by_weight(ENDS, {0: [(AB, 1), (AC, 3)], 1: [(BC, 1)]}, 0, 2)
+    assert dict(shares) == {AB: 0.25, AC: 0.75, BC: 0.25}
+    with pytest.raises(ValueError, match="a next hop is no link"):
+        _core.shares_by_weight(ENDS, {0: [(9, 1)]}, 0, 2)
 
 
 def test_a_circle_ends() -> None:
     """From b half goes back to a, and from there to b again: no path has more links than the network."""
-    found, at = links()
-    next_hops = {0: {at["a->b"]: 1}, 1: {at["b->a"]: 1, at["b->c"]: 1}}
-    paths = unrolled(found, next_hops, (0, 2), 100)
-    assert paths is not None
-    assert paths[-1] == WeightedPath((at["a->b"], at["b->c"]), 0.5)
-    assert max(len(path.links) for path in paths) <= len(found)
+    paths = planned([(2, [(0, [AB]), (1, [BA, BC])])], (0, 2))
+    found = paths.paths(0, 2, 100)
+    assert found is not None
+    assert found[-1] == ([AB, BC], 0.5)
+    assert max(len(links) for links, _ in found) <= len(ENDS)
+    assert dict(paths.shares(0, 2)) == {AB: 1.0, BA: 0.5, BC: 0.5}
 
 
-@pytest.mark.parametrize("circle", [False, True])
-def test_many_origins_are_as_each_alone(circle: bool) -> None:
-    """In the circle, b sends half of what it has back to a."""
-    found, at = links()
-    next_hops: NextHops = {0: {at["a->b"]: 1, at["a->c"]: 3}, 1: {at["b->c"]: 1}}
-    if circle:
-        next_hops = {0: {at["a->b"]: 1}, 1: {at["b->a"]: 1, at["b->c"]: 1}}
-    shares = walked_from(found, next_hops, [0, 1], 2)
-    for origin, row in enumerate(shares.tolist()):
-        alone = walked(found, next_hops, (origin, 2))[1]
-        assert row == [alone.get(link, 0.0) for link in range(len(found))]
-    assert shares[1, at["b->c"]] == (0.5 if circle else 1.0)
+@pytest.mark.parametrize(
+    ("tables", "pairs", "words"),
+    [
+        ([(2, [(0, [7])])], [(0, 2)], "there is no link 7"),
+        ([(2, [(1, [BC]), (0, [AB])])], [(0, 2)], "out of order"),
+        ([(2, [(0, [AC])])], [(1, 2), (0, 2)], "out of order"),
+    ],
+)
+def test_a_plan_that_cannot_be_walked_along_is_refused(
+    tables: list[tuple[int, NextHops]], pairs: list[tuple[int, int]], words: str
+) -> None:
+    with pytest.raises(_core.SetupError, match=words):
+        planned(tables, *pairs)
+
+
+def test_plans_are_joined_where_they_agree() -> None:
+    """The first plan's route stands where two lead a pair other ways."""
+
+    def plan(path: list[int], table: list[tuple[int, list[int]]]) -> _core.Plan:
+        route = {"from": 0, "to": 2, "paths": [{"links": path, "weight": 1.0}]}
+        return _core.Plan(json.dumps({"routes": [route], "tables": [{"to": 3, "next": table}]}))
+
+    one, other = plan([AC], [(2, [CD])]), plan([AB, BC], [(0, [AC]), (2, [CD])])
+    joined, apart = one.with_others([other]).merged()
+    assert apart == [(0, 2)]
+    assert joined.data() == {
+        "routes": [{"from": 0, "to": 2, "paths": [{"links": [AC], "weight": 1.0}]}],
+        "tables": [{"to": 3, "next": [(0, [AC]), (2, [CD])]}],
+    }
+    assert one.completed(other).data() == joined.data()
+    assert one.with_others([one]).merged()[1] == []

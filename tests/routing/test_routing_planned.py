@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch import Scenario, ScenarioError, routes
-from anabranch.routes import plan
+from anabranch import Scenario, ScenarioError
+from anabranch.plans import routes
+from anabranch.plans.routes import plan
 from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
 from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.scheme import RobustSingle

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.plan_paths import PlanPaths
-from anabranch.routes import plan
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.routes import plan
 from anabranch.routing import answers, robust_planner
 from anabranch.routing.robust import SolverError, Splits, budget
 from anabranch.setup import resolve
@@ -262,7 +262,7 @@ def test_a_failure_of_the_ring_leaves_a_line(scheme: str) -> None:
 
 def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
     setup = resolve(scenario({"scheme": "ecmp"}))
-    shares = PlanPaths.of(plan(setup, None).plan.data()).shares(setup.links)
+    shares = PlanPaths.of(plan(setup, None).plan, setup.links).shares()
     names = {setup.links[link].name: share for link, share in shares[0, 2].items()}
     assert names == {"a->b": 0.5, "b->c": 0.5, "a->d": 0.5, "d->c": 0.5}
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch import Scenario, ScenarioError
-from anabranch.routes import plan
+from anabranch.plans.routes import plan
 from anabranch.scenario import ByteCount, PacketCount, Rate, Span, Speed
 from anabranch.scenario.quantity import Quantity
 from anabranch.setup import resolve

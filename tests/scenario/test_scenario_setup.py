@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from anabranch import Scenario, ScenarioError, _core
-from anabranch.routes import plans
+from anabranch.plans.routes import plans
 from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.loss import NoneLoss
 from anabranch.scenario.algorithms.scheme import Metric

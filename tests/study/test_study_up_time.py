@@ -9,7 +9,7 @@ import pytest
 
 from anabranch import Metric, Scenario, Study
 from anabranch.errors import StudyError
-from anabranch.routes import plan
+from anabranch.plans.routes import plan
 from anabranch.setup import resolve
 from anabranch.study.up_time import MEASURES, with_measures
 

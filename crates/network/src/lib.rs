@@ -6,7 +6,9 @@
 mod error;
 mod graph;
 mod path;
+mod path_text;
 
 pub use error::NetworkError;
 pub use graph::{Link, Network, Node, Place};
 pub use path::Path;
+pub use path_text::{PathNode, PathTextError, path_text, read_path};

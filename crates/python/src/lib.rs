@@ -84,6 +84,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(world::plain_network, module)?)?;
     module.add_class::<resolved::Resolved>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<plan::PlannedPaths>()?;
+    module.add_class::<plan::PathNames>()?;
+    module.add_function(wrap_pyfunction!(plan::shares_by_weight, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::shares_along, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::text_of_path, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::nodes_of_path, module)?)?;
     module.add_class::<simulation::Simulation>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveNetwork>()?;

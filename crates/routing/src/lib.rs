@@ -21,6 +21,7 @@ pub mod exact;
 mod flow;
 mod graph;
 pub mod hop_by_hop;
+mod joined;
 pub mod k_best;
 mod labels;
 mod length;
@@ -39,6 +40,7 @@ mod planner;
 mod prune;
 mod quality;
 mod scheme;
+mod shares;
 mod stubs;
 pub mod tcpbp;
 mod watch;
@@ -72,6 +74,7 @@ pub use scheme::{
     ChosenScheme, DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, PathShares,
     Scheme, SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme, planned,
 };
+pub use shares::{HopByHop, NextLinks, SharedPath, Shares, shares_along};
 pub use tcpbp::{TcpbpTree, tcpbp_path};
 pub use watch::Watch;
 pub use yen::{KShortest, k_shortest_paths};

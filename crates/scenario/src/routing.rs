@@ -365,7 +365,7 @@ crate::table! {
         /// Time from a failure or repair until new routes are in force, or `"never"`.
         reaction: Reaction = Reaction::After(USUAL_REACTION);
         /// The paths of the scheme `given`: tables `[[routing.paths]]`, or a file: `"file:routes.csv"` with
-        /// the header `from,to,weight,path`, or `"file:plan.json"` of `anabranch routes --out`.
+        /// the columns `from,to,kind,weight,path`, or `"file:plan.json"` of `anabranch routes --out`.
         paths: Option<GivenPaths>;
         /// Bounds of the traffic, by which `anabranch load` scores any scheme; the robust ones plan by them.
         demand: Option<Demand>;

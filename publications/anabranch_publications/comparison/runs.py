@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from anabranch.errors import AnabranchError, Problem, ScenarioError
-from anabranch.routes import plan
+from anabranch.plans.routes import plan
 from anabranch.scenario.provenance import agreed_together
 from anabranch.setup import Needed, resolve
 from anabranch.study import Factor, FactorInfo, Level, Metric, MetricInfo, Study, StudyResult

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.plans.worst_loads import plan_of_all_pairs, worst_loads
 from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
-from anabranch.worst_loads import plan_of_all_pairs, worst_loads
 from anabranch_publications.comparison.subjects import SENDER, Subject
 from anabranch_publications.comparison.systems import LOAD_MARGIN, OPTIMAL_TIME_S, PATHS, System
 

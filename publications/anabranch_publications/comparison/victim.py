@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anabranch.routes import plan
+from anabranch.plans.routes import plan
 from anabranch.setup import Setup
 from anabranch.setup.reach import Reach
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.routes import Routes, routes
+from anabranch.plans.routes import Routes, routes
 
 __all__ = ["Routes", "routes"]
 

@@ -9,9 +9,9 @@ from anabranch.scenario import scenario as file
 
 if TYPE_CHECKING:
     from anabranch.api.runs import Result, Simulation
-    from anabranch.forwarding import ForwardingCheck
-    from anabranch.routes import Routes
-    from anabranch.worst_loads import WorstLoads
+    from anabranch.plans.forwarding import ForwardingCheck
+    from anabranch.plans.routes import Routes
+    from anabranch.plans.worst_loads import WorstLoads
 
 
 class Scenario(file.Scenario):
@@ -41,7 +41,7 @@ class Scenario(file.Scenario):
         Raises:
             ScenarioError: if the scenario cannot be run, or its routes are not those of a metric.
         """
-        from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - few ask
+        from anabranch.plans.forwarding import check_forwarding  # noqa: PLC0415 - few ask
 
         return check_forwarding(self)
 
@@ -56,7 +56,7 @@ class Scenario(file.Scenario):
             ScenarioError: if the scenario cannot be run, or has no bounds.
             ConsentError: if nobody has agreed to code that would run.
         """
-        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+        from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
 
         return worst_loads(self.trusted() if trust else self, failures=failures)
 

@@ -21,8 +21,8 @@ from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
-from anabranch.plan_paths import PlanPaths
-from anabranch.saved_plan import plan_data, plan_data_by_flow
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.saved import plan_of_scenario, plans_by_flow
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.unknown import unknown_choice
 from anabranch.setup import Needed, resolve
@@ -113,18 +113,25 @@ def export(
         setup = resolve(scenario, Needed.ROUTES)
         layout = DeviceLayout.of(scenario.title, setup)
         if FORMATS[to].by_flow and setup.own_routes:
-            made, (first, *others) = plan_data_by_flow(scenario, setup)
+            made, (first, *others) = plans_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
         else:
-            first, own = plan_data(scenario, setup), ()
-        balancing = setup.routing.load_balancing.algorithm
+            first, own = plan_of_scenario(scenario, setup), ()
         job = ExportJob(
-            layout, PlanPaths.of(first), buckets, resilient, own, balancing, has_events=bool(setup.events)
+            setup,
+            layout,
+            PlanPaths.of(first, setup.links),
+            scenario.routing.metric,
+            buckets,
+            resilient,
+            own,
+            setup.routing.load_balancing.algorithm,
+            has_events=bool(setup.events),
         )
         found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
-            before = [one.plan.shares(layout.links) for one in job.jobs()]
+            before = [one.plan.shares() for one in job.jobs()]
             what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
             place.write(name, text.encode(), executable=name.endswith(".sh"))

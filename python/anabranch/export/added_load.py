@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from anabranch.plan_paths import Pair, Shares
+from anabranch.plans.paths import Shares
+from anabranch.routing.planned import Pair
 from anabranch.routing.robust import RobustRoutingError
 from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from anabranch.export.forwarding import Conflict, along_rounded, by_destination
+from anabranch import _core
+from anabranch.export.forwarding import Conflict, by_destination
 from anabranch.export.job import MOST_NAMED, ExportJob
-from anabranch.plan_paths import Pair, Shares, walked
-from anabranch.switch_rules import Weighted
+from anabranch.plans.paths import Shares, link_ends
+from anabranch.plans.switch_rules import Weighted
+from anabranch.routing.planned import Pair
 
 
 @dataclass
@@ -29,6 +31,7 @@ class RoutesByDestination:
         """The routes of a plan; all pairs of a destination have explicit paths where one needs some."""
         found = cls()
         layout, plan = job.layout, job.plan
+        ends = link_ends(layout.links)
         pairs: dict[int, list[Pair]] = defaultdict(list)
         for pair in plan.pairs:
             pairs[pair[1]].append(pair)
@@ -37,12 +40,13 @@ class RoutesByDestination:
                 found.conflicts += forwarding.conflicts
                 for pair in pairs[to]:
                     found.explicit[pair] = job.ways(pair)
-                    found.shares[pair] = along_rounded(found.explicit[pair])
+                    found.shares[pair] = job.rounded(found.explicit[pair])
                 continue
             weights = {node: job.weights(shares) for node, shares in forwarding.next_hops.items()}
             found.next_hops |= {(node, to): counts for node, counts in weights.items()}
+            next_hops = {node: list(counts.items()) for node, counts in weights.items()}
             for pair in pairs[to]:
-                _, found.shares[pair] = walked(layout.links, weights, pair)
+                found.shares[pair] = dict(_core.shares_by_weight(ends, next_hops, *pair))
         return found
 
     def reasons(self, job: ExportJob) -> list[str]:

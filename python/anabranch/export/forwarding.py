@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from anabranch.export.layout import DeviceLayout
-from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath, on_links
-from anabranch.switch_rules import Weighted
+from anabranch.plans.paths import PlanPaths, Shares
+from anabranch.routing.planned import Pair
 
 _SAME: Final = 1e-9
 """Shares that differ by less are the same."""
@@ -37,12 +37,6 @@ class DestinationRoutes:
     """Pairs that need explicit paths; empty where next hops do."""
 
 
-def along_rounded(ways: Weighted) -> Shares:
-    """Share on each link of the packets that take paths with whole weights."""
-    total = sum(count for _, count in ways)
-    return on_links(WeightedPath(links, count / total) for links, count in ways)
-
-
 def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, DestinationRoutes]:
     """For each destination the next hops that give every pair its shares, or the pairs that need paths.
 
@@ -51,7 +45,7 @@ def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, Destinati
     """
     found: dict[int, DestinationRoutes] = defaultdict(DestinationRoutes)
     first: dict[tuple[int, int], Pair] = {}
-    shares = plan.shares(layout.links)
+    shares = plan.shares()
     # Pairs without a choice of their own come last: a table is whatever the others say.
     for pair in plan.pairs:
         forwarding = found[pair[1]]
@@ -70,7 +64,7 @@ def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, Destinati
 
 def _splits(layout: DeviceLayout, shares: Shares) -> dict[int, Shares]:
     """Shares of the next hops at each node."""
-    out: dict[int, Shares] = defaultdict(dict)
+    out: dict[int, dict[int, float]] = defaultdict(dict)
     for link, share in shares.items():
         out[layout.links[link].origin][link] = share
     return {

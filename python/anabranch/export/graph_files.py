@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
@@ -141,11 +142,12 @@ def _routes(job: ExportJob) -> list[dict[str, Any]]:
                 for links, share in ways
             ],
         }
-        for pair, ways in sorted(job.plan.paths.items())
+        for pair in job.plan.pairs
+        if (ways := job.plan.plan.paths(*pair))
     ]
 
 
-def _node_names(layout: DeviceLayout, links: tuple[int, ...]) -> list[str]:
+def _node_names(layout: DeviceLayout, links: Sequence[int]) -> list[str]:
     nodes = [layout.links[links[0]].origin, *(layout.links[link].to for link in links)]
     return [layout.names[node] for node in nodes]
 
@@ -154,8 +156,7 @@ def _tables(job: ExportJob) -> dict[str, dict[str, list[str]]]:
     layout = job.layout
     return {
         layout.names[to]: {
-            layout.names[node]: [layout.links[link].name for link in links]
-            for node, links in sorted(table.items())
+            layout.names[node]: [layout.links[link].name for link in links] for node, links in table.items()
         }
-        for to, table in sorted(job.plan.tables.items())
+        for to, table in job.plan.next_hops().items()
     }

@@ -15,7 +15,7 @@ from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout, Interface
-from anabranch.plan_paths import Pair
+from anabranch.routing.planned import Pair
 
 MOST_WEIGHT: Final = 256
 """Largest weight of a nexthop: eight bits (linux/nexthop.h, struct nexthop_grp)."""

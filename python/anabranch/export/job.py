@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from anabranch.csv_cells import escaped
 from anabranch.errors import ExportError
-from anabranch.export.forwarding import along_rounded
 from anabranch.export.layout import DeviceLayout
-from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath
+from anabranch.plans.paths import PlanPaths, Shares, shares_along
+from anabranch.plans.switch_rules import OwnTraffic, Weighted
+from anabranch.routing.planned import Pair, WeightedPath
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
 from anabranch.scenario.quantity import quoted
-from anabranch.switch_rules import OwnTraffic, Weighted
+from anabranch.setup import Setup
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
@@ -38,8 +36,11 @@ class OwnPlan:
 class ExportJob:
     """A network and its plan, and how shares are rounded."""
 
+    setup: Setup
     layout: DeviceLayout
     plan: PlanPaths
+    metric: str
+    """Of the scenario's routing."""
     buckets: int
     """Most buckets of a group."""
     resilient: bool = False
@@ -66,7 +67,7 @@ class ExportJob:
         Raises:
             ExportError: if there are too many of them.
         """
-        found = self.plan.of_pair(self.layout.links, pair, MOST_WAYS)
+        found = self.plan.of_pair(pair, MOST_WAYS)
         if found is None:
             raise ExportError(
                 f"{self.layout.pair(*pair)} has more than {MOST_WAYS:,} ways hop by hop, too many to list; "
@@ -86,7 +87,7 @@ class ExportJob:
         Args:
             how: what has the hash, such as ``a group``.
         """
-        if self.balancing == "flow" or not any(one.plan.splits() for one in self.jobs()):
+        if self.balancing == "flow" or not any(one.plan.plan.splits() for one in self.jobs()):
             return []
         if self.balancing not in _HASHES:
             return [f"load balancing {quoted(self.balancing)}: {how} keeps a flow on one path by a hash"]
@@ -100,9 +101,14 @@ class ExportJob:
             f"expressed is {' and '.join(lost)}"
         ]
 
+    def rounded(self, ways: Weighted) -> Shares:
+        """Share on each link of the packets that take paths with whole weights."""
+        total = sum(count for _, count in ways)
+        return shares_along((links, count / total) for links, count in ways)
+
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""
-        return {pair: along_rounded(self.ways(pair)) for pair in self.plan.pairs}
+        return {pair: self.rounded(self.ways(pair)) for pair in self.plan.pairs}
 
     def pairs(self, pairs: Iterable[Pair]) -> str:
         """Pairs for a message, the first few."""
@@ -134,15 +140,6 @@ class Export:
         whole = [part.strip() for part in (heading, cannot, *parts, *tables)]
         self.files["README.md"] = "\n\n".join(part for part in whole if part) + "\n"
         return self
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table as CSV, of which a spreadsheet runs nothing, and which a scenario reads."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue()
 
 
 def numbered_table(layout: DeviceLayout) -> str:

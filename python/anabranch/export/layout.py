@@ -15,8 +15,8 @@ from itertools import chain
 from typing import Final
 
 from anabranch.errors import ExportError
+from anabranch.plans.switch_rules import edges_of
 from anabranch.setup.model import LinkSetup, Setup
-from anabranch.switch_rules import edges_of
 
 _NODES: Final = IPv4Address("10.0.0.0")
 _EDGES: Final = IPv4Address("172.16.0.0")

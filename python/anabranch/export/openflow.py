@@ -14,10 +14,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from anabranch.export.job import Export, ExportJob, csv_text
+from anabranch.csv_cells import csv_text
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import HOST_PORT, DeviceLayout
-from anabranch.plan_paths import Pair
-from anabranch.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
+from anabranch.plans.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
+from anabranch.routing.planned import Pair
 
 COOKIE: Final = 0xA11A
 """Cookie of all flows, by which they can be found and removed."""

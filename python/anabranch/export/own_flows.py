@@ -6,7 +6,7 @@ between two nodes are as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from anabranch import _core
 from anabranch.errors import ExportError
 from anabranch.export.job import OwnPlan
 from anabranch.export.layout import DeviceLayout
-from anabranch.plan_paths import PlanPaths
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 from anabranch.scenario.algorithms.congestion_control import Newreno
 from anabranch.scenario.algorithms.load_balancing import Flow
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, TcpProtocol
@@ -26,13 +27,12 @@ from anabranch.scenario.leaves import (
     PythonScheduler,
 )
 from anabranch.setup import Setup
-from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 
 
 def own_plans(
-    layout: DeviceLayout, setup: Setup, made: _core.Plan, data: Sequence[Mapping[str, Any]]
+    layout: DeviceLayout, setup: Setup, made: _core.Plan, plans: Sequence[_core.Plan]
 ) -> tuple[OwnPlan, ...]:
-    """The plans of flows with routes of their own (``data``), and what packets of these flows match.
+    """The plans of flows with routes of their own (``plans``), and what packets of these flows match.
 
     Raises:
         ExportError: if two flows have the same addresses and ports, and other routes.
@@ -40,9 +40,9 @@ def own_plans(
     flows = list(_own_flows(layout, setup, made))
     _check_apart(layout, setup, flows)
     return tuple(
-        OwnPlan(PlanPaths.of(one), traffic, routes.traffic)
+        OwnPlan(PlanPaths.of(one, setup.links), traffic, routes.traffic)
         for one, traffic, routes in zip(
-            data, own_traffic(flows, len(data) + 1), setup.own_routes, strict=True
+            plans, own_traffic(flows, len(plans) + 1), setup.own_routes, strict=True
         )
     )
 

@@ -35,7 +35,7 @@ from anabranch.units import plain as digits
 from anabranch.units import suited
 
 if TYPE_CHECKING:
-    from anabranch.worst_loads import WorstLoads
+    from anabranch.plans.worst_loads import WorstLoads
 
 _WIDTH = 7.2
 """Of the whole figure, in inches: both columns of a journal."""

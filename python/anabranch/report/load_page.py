@@ -22,7 +22,7 @@ from anabranch.units import plain, with_unit
 from anabranch.views.loads import load_tables, percent
 
 if TYPE_CHECKING:
-    from anabranch.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
+    from anabranch.plans.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
 
 _LOAD, _BEFORE = "#0072B2", "#999999"
 _MOST_BARS = 25

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anabranch import _core
+
 SEPARATOR = " > "
-"""Between the nodes of a path in the table ``subflows``."""
+"""Between the nodes of a label that names a whole path."""
 
 
 def nodes_of(path: str | None) -> tuple[str, ...]:
     """The nodes of a path as the table has it, ``b#2`` where the second of parallel links leads to ``b``."""
-    return tuple(path.split(SEPARATOR)) if path else ()
+    nodes = _core.read_path(path) if path else []
+    return tuple(f"{name}#{number}" if number > 1 else name for name, number in nodes)
 
 
 def between_ends(path: str | None, destination: str) -> tuple[str, ...]:

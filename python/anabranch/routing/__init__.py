@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.routing.answers import Solved, recall, solved
-from anabranch.routing.planned import Planned, Planner, pairs_of, plan_of
+from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_of
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.routing import declared_scheme
 

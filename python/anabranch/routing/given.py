@@ -14,8 +14,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plan_paths import Pair
-from anabranch.routing.planned import Planned
+from anabranch.routing.planned import Pair, Planned
 from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.given import GivenRoutes

@@ -12,8 +12,7 @@ from anabranch.own.check import Chosen
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.routing import Pair, RoutingNetwork, RoutingScheme
 from anabranch.own.running import own_code_runs
-from anabranch.plan_paths import WeightedPath
-from anabranch.routing.planned import Planned, pairs_of, plan_of
+from anabranch.routing.planned import Planned, WeightedPath, pairs_of, plan_of
 from anabranch.scenario.loss import long_run_loss
 from anabranch.setup.model import OwnScheme, PlannerSetup, Setup
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 from anabranch.errors import Problem
-from anabranch.plan_paths import Pair
-from anabranch.predictions import path_loss
+from anabranch.routing.path_throughput import path_loss
+from anabranch.routing.planned import Pair
 from anabranch.scenario.algorithms.scheme import AnyScheme
 from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.scenario.quantity import Span, quoted

@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from anabranch import _core
-from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.setup.model import PlannerSetup, Setup
 
+Pair = tuple[int, int]
+"""Origin and destination."""
 LEAST_WEIGHT = 1e-9
 """Shares below this are solvers' rounding, and no route."""
+
+
+class WeightedPath(NamedTuple):
+    """A path and the share of packets, or of flows, that takes it."""
+
+    links: tuple[int, ...]
+    """Ids of its links, first link first."""
+    weight: float
+    """Share, above 0 and at most 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from anabranch.errors import ScenarioError
-from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.routing.answers import answer_to
 from anabranch.routing.path_limits import limits_of
-from anabranch.routing.planned import Planned, pairs_of, plan_of
+from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,

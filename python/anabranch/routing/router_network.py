@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plan_paths import Pair
 from anabranch.routing.path_limits import without_path
+from anabranch.routing.planned import Pair
 from anabranch.routing.robust import (
     BoundsError,
     Candidates,

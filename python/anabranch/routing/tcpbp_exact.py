@@ -18,11 +18,10 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.models import Model, ModelError, configured_model, model_named
-from anabranch.plan_paths import Pair, WeightedPath
-from anabranch.predictions import PathPrediction, packet_sizes, path_prediction
 from anabranch.routing.assignment import MOST_EVALUATIONS, Assigner, Group, PairChoice
 from anabranch.routing.fair_share import Floats
-from anabranch.routing.planned import Planned, pairs_of, plan_of
+from anabranch.routing.path_throughput import PathPrediction, packet_sizes, path_prediction
+from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.scenario.algorithms.scheme import TcpbpExact
 from anabranch.scenario.leaves import LinksChange, NodeChange
 from anabranch.setup.model import PlannerSetup, Setup

@@ -19,11 +19,9 @@ from anabranch.setup.network import NamedNetwork
 from anabranch.setup.plan_file import PlanFile, changed_links, differences, read_plan
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Access, access_links
-from anabranch.setup.table_file import number_of, table_rows
+from anabranch.setup.route_csv import RouteRow, read_rows
 
 _PLACE: Final = "routing.paths"
-_COLUMNS: Final = ("from", "to", "weight", "path")
-_ARROW: Final = "->"
 _NUMBERED = re.compile(r"(.+)#([1-9][0-9]{0,8})")
 _SUM_TOLERANCE: Final = 1e-9
 """How far shares may be from a sum of one, as in the core (crates/routing/src/plan.rs)."""
@@ -76,24 +74,56 @@ class _Reader:
         """The paths of ``[[routing.paths]]``."""
         found: _Routes = {}
         for number, path in enumerate(given):
-            self._add(found, path.nodes, path.weight, f"{_PLACE}[{number}]", None)
+            place = f"{_PLACE}[{number}]"
+            links = self._links([self._hop(name) for name in path.nodes], place)
+            if links is not None:
+                pair = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
+                if self._note(links, pair, place):
+                    found.setdefault(pair, []).append((links, path.weight))
         return GivenRoutes(_PLACE, _shared(found), access=self._access())
 
     def of_csv(self, name: str, text: str) -> GivenRoutes:
-        """The paths of a table with a row for each."""
-        found: _Routes = {}
-        before = len(self._problems)
-        for row in table_rows(name, text, _COLUMNS, self._problems):
-            weight = number_of(row.cells["weight"])
-            if weight is None or weight <= 0:
-                shown = quoted(row.cells["weight"])
-                self._problems.add(row.place, f"the weight is {shown}; it must be a number above zero")
+        """The routes of a table with a row for each path and each next hop."""
+        paths: _Routes = {}
+        hops: dict[int, list[tuple[int, int, RouteRow]]] = {}
+        for row in read_rows(name, text, _PLACE, self._problems):
+            ends = [self._node(end, row.place) for end in row.ends]
+            links = self._links([self._numbered(*hop) for hop in row.hops], row.place)
+            if links is None or None in ends:
                 continue
-            nodes = [part.strip() for part in row.cells["path"].split(_ARROW)]
-            self._add(found, nodes, weight, row.place, (row.cells["from"], row.cells["to"]))
-        if not found and len(self._problems) == before:
-            self._problems.add(_PLACE, f"{quoted(name)} has no path")
-        return GivenRoutes(name, _shared(found), access=self._access())
+            own = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
+            if (ends[0], ends[1] if row.is_path else own[1]) != own:
+                there = " to ".join(row.ends)
+                message = f"the path leads from {self._pair(own)}, and the row is of {there}"
+                self._problems.add(row.place, message)
+            elif not row.is_path:
+                hops.setdefault(ends[1] or 0, []).append((own[0], links[0], row))
+            elif self._note(links, own, row.place):
+                paths.setdefault(own, []).append((links, row.weight))
+        found = GivenRoutes(name, _shared(paths), access=self._access())
+        for to, rows in hops.items():
+            self._add_table(found, to, rows)
+        return found
+
+    def _add_table(self, found: GivenRoutes, to: int, rows: Sequence[tuple[int, int, RouteRow]]) -> None:
+        """The next hops to a destination; what does not hold is noted."""
+        next_of: dict[int, _Links] = {}
+        weights: dict[int, float] = {}
+        for node, link, row in rows:
+            if link in next_of.get(node, ()):
+                self._problems.add(row.place, "the same next hop stands there twice")
+            elif not math.isclose(weights.setdefault(node, row.weight), row.weight, rel_tol=_SUM_TOLERANCE):
+                message = (
+                    f"the weight is {row.weight!r}, and that of another next hop {weights[node]!r}; hop by "
+                    "hop a node shares equally: give whole paths for other shares"
+                )
+                self._problems.add(row.place, message)
+            next_of[node] = (*next_of.get(node, ()), link)
+        if self._leads_on(to, next_of, rows[0][2].place):
+            found.tables[to] = next_of
+            # A pair goes hop by hop that has no paths of its own.
+            for node in next_of:
+                found.paths.setdefault((node, to), [])
 
     def of_plan(self, name: str, text: str) -> GivenRoutes:
         """The routes of a saved plan, share for share; a plan of another network is refused."""
@@ -173,37 +203,10 @@ class _Reader:
             self._problems.add(place, f"packets to {name} go round, or end, at {at}")
         return not left
 
-    def _add(
-        self,
-        found: _Routes,
-        names: Sequence[str],
-        weight: float,
-        place: str,
-        ends: tuple[str, str] | None,
-    ) -> None:
-        """One path of nodes by name; what is wrong with it is noted."""
-        links = self._links(names, place)
-        pair = None if ends is None else tuple(self._node(name, place) for name in ends)
-        if links is None or (pair is not None and None in pair):
-            return
-        own = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
-        if pair is not None and pair != own:
-            self._problems.add(
-                place, f"the path leads from {self._pair(own)}, and the row is of {' to '.join(ends or ())}"
-            )
-        elif self._note(links, own, place):
-            found.setdefault(own, []).append((links, weight))
-
-    def _links(self, names: Sequence[str], place: str) -> _Links | None:
+    def _links(self, hops: Sequence[tuple[str, int]], place: str) -> _Links | None:
         """The links along nodes; None where there is something wrong, which is noted."""
-        hops = [self._hop(name) for name in names]
         nodes = [self._node(name, place) for name, _ in hops]
         if None in nodes:
-            return None
-        if len(nodes) < 2:
-            self._problems.add(
-                place, f"the path is {quoted(names[0])}; write the nodes like a{_ARROW}b{_ARROW}c"
-            )
             return None
         known = [self._network.nodes[node].name for node in nodes if node is not None]
         found = tuple(
@@ -222,6 +225,12 @@ class _Reader:
         if numbered is None or self._network.core.knows(name):
             return name, 1
         return numbered[1], int(numbered[2])
+
+    def _numbered(self, name: str, number: int) -> tuple[str, int]:
+        """Node and number of a link, where a name that ends like a number needs no quotation marks."""
+        if number > 1 and not self._network.core.knows(name) and self._network.core.knows(f"{name}#{number}"):
+            return f"{name}#{number}", 1
+        return name, number
 
     def _note(self, links: _Links, pair: _Pair, place: str) -> bool:
         """Whether a path holds: one that is none, or of another pair, loops or is there already is noted."""
@@ -253,6 +262,8 @@ def _shared(found: _Routes) -> _Routes:
     shared = {}
     for pair, paths in found.items():
         total = math.fsum(weight for _, weight in paths)
+        # Shares stay as they are, to the last digit.
+        total = 1.0 if abs(total - 1) <= _SUM_TOLERANCE else total
         shared[pair] = [(links, min(weight / total, 1.0)) for links, weight in paths]
     return shared
 

@@ -24,21 +24,29 @@ class TableRow:
     cells: Mapping[str, str]
 
 
+def header_of(text: str) -> list[str]:
+    """Returns the names of the columns, stripped; none where the first line is no CSV."""
+    try:
+        return [cell.strip() for cell in next(csv.reader(text.splitlines()[:1], skipinitialspace=True), [])]
+    except csv.Error:
+        return []
+
+
 def table_rows(name: str, text: str, columns: Sequence[str], problems: Problems) -> Iterator[TableRow]:
-    """The rows of a table with these columns, in any order.
+    """The rows of a table with these columns, in any order; other columns are left alone.
 
     Empty lines are skipped, and apostrophes before formulas.
 
     Args:
         name: of the file, for messages.
         text: what it has.
-        columns: each of them has to be there, and no other one.
+        columns: each of them has to be there, once.
         problems: takes what is wrong, with the line.
     """
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     try:
         header = [cell.strip() for cell in next(lines, [])]
-        if sorted(header) != sorted(columns):
+        if any(header.count(column) != 1 for column in columns):
             message = f"{quoted(','.join(header))} is no header with the columns {','.join(columns)}"
             problems.add(f"{name}, line 1", message)
             return

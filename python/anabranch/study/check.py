@@ -12,9 +12,8 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
-from anabranch.plan_paths import PlanPaths
+from anabranch.plans.routes import plan
 from anabranch.result import ENDS_OF_CENSORED
-from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.place import place
 from anabranch.scenario.plain import plain_data
@@ -394,7 +393,7 @@ def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
 
     def has_single_paths() -> bool:
         made = plan(setup, built.origin).plan
-        return not any(PlanPaths.of(one.data()).splits() for one in (made, *made.others()))
+        return not any(one.splits() for one in (made, *made.others()))
 
     if may_differ(setup, has_single_paths):
         return False

@@ -20,8 +20,8 @@ from anabranch.cautions import late_flows
 from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.own.running import guarded
+from anabranch.plans.routes import plan
 from anabranch.result import frame
-from anabranch.routes import plan
 from anabranch.routing import Planned, recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve

@@ -11,7 +11,7 @@ from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Piece, Text, co
 from anabranch.units import plain
 
 if TYPE_CHECKING:
-    from anabranch.worst_loads import LoadChange, LoadChanges, WorstLoads
+    from anabranch.plans.worst_loads import LoadChange, LoadChanges, WorstLoads
 
 NEAR = 0.9
 """Load from which a link counts as nearly full."""

@@ -8,15 +8,18 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from anabranch import _core
 from anabranch.columns import Column
 from anabranch.columns.column import completed
 from anabranch.media.pieces import Bars, Cell, DataTable, Piece, Text, columns, counted
-from anabranch.predictions import PathPrediction, ThroughputPrediction
-from anabranch.routes import Hop, PairRoutes, PathRow, Routes
+from anabranch.plans.named import Hop, PairRoutes, PathRow
+from anabranch.plans.predictions import ThroughputPrediction
+from anabranch.plans.routes import Routes
+from anabranch.routing.path_throughput import PathPrediction
 from anabranch.units import plain
 
 if TYPE_CHECKING:
-    from anabranch.forwarding import ForwardingCheck
+    from anabranch.plans.forwarding import ForwardingCheck
 
 _MOST_PAIRS = 40
 _PATHS = (
@@ -106,19 +109,13 @@ def _named(pair: PairRoutes) -> tuple[str, str, str]:
 
 def _path_row(pair: PairRoutes, number: int, path: PathRow) -> Sequence[Cell]:
     return (
-        *_named(pair), pair.carries, number, path_text(path), path.weight, path.hops, path.delay_ms,
+        *_named(pair), pair.carries, number, path.path, path.weight, path.hops, path.delay_ms,
         path.bottleneck_mbps, path.loss, path.metric_value,
     )  # fmt: skip
 
 
 def _hop_row(pair: PairRoutes, hop: Hop) -> Sequence[Cell]:
     return (*_named(pair), hop.node, "; ".join(hop.next_nodes), hop.share)
-
-
-def path_text(path: PathRow) -> str:
-    """The nodes along a path; one that the second of parallel links leads to has its number."""
-    reached = (name.removeprefix(f"{node}->") for node, name in zip(path.nodes, path.links, strict=False))
-    return " - ".join([path.nodes[0], *reached])
 
 
 def _predictions(pairs: Sequence[PairRoutes]) -> list[Piece]:
@@ -182,7 +179,7 @@ def _paths_named(pair: PairRoutes, prediction: ThroughputPrediction, numbers: Se
         return f"{len(numbers)} alike"
     if pair.paths:
         return str(numbers[0])
-    return " - ".join(prediction.paths[numbers[0] - 1].nodes)
+    return _core.path_text(prediction.paths[numbers[0] - 1].nodes)
 
 
 def forwarding_pieces(check: ForwardingCheck) -> list[Piece]:
@@ -193,9 +190,9 @@ def forwarding_pieces(check: ForwardingCheck) -> list[Piece]:
     rows = [
         (
             f"{pair.source} -> {pair.destination}",
-            " - ".join(pair.wanted),
-            " - ".join(pair.walked),
-            "arrives" if pair.loop is None else f"loops: {' - '.join(pair.loop)}",
+            _core.path_text(pair.wanted),
+            _core.path_text(pair.walked),
+            "arrives" if pair.loop is None else f"loops: {_core.path_text(pair.loop)}",
         )
         for pair in check.astray
     ]

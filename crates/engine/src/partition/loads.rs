@@ -3,7 +3,7 @@
 use crate::setup::{FlowSetup, Setup, SourceSetup, Variate};
 use crate::variate::Sampler;
 use anabranch_network::Network;
-use anabranch_routing::{Plan, Route};
+use anabranch_routing::Plan;
 use anabranch_units::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
@@ -15,9 +15,6 @@ const ACKS: f64 = 0.5;
 
 /// Work at the host that receives a packet, beside its arrival; the arrival at a node is 1.
 const RECEPTION: f64 = 1.0;
-
-/// Most hops that are followed through tables of next hops.
-const MOST_HOPS: usize = 64;
 
 /// Draws of a variate whose mean is wanted.
 const DRAWS: usize = 64;
@@ -37,17 +34,18 @@ impl Loads {
 
     /// Each flow without end gets its share of the narrowest link of its way, which all that cross the link have alike.
     pub(super) fn estimate(setup: &Setup, network: &Network, plan: &Plan) -> Self {
-        let mut ways = Ways { network, plan, known: BTreeMap::new() };
+        let ends = network.links().iter().map(|link| link.to).collect();
+        let mut crossed = LinksOfPairs { ends, plan, known: BTreeMap::new() };
         let mut flows_over = vec![0.0; setup.links.len()];
         for flow in &setup.flows {
-            for &(link, share) in ways.of(flow.routing, flow.from, flow.to) {
+            for &(link, share) in crossed.of(flow.routing, flow.from, flow.to) {
                 flows_over[link.index()] += share;
             }
         }
         let mut loads = Self { nodes: vec![0.0; setup.nodes.len()], links: vec![0.0; setup.links.len()] };
         for flow in &setup.flows {
-            let way = ways.of(flow.routing, flow.from, flow.to);
-            let shares = way.iter().map(|&(link, _)| {
+            let there = crossed.of(flow.routing, flow.from, flow.to);
+            let shares = there.iter().map(|&(link, _)| {
                 setup.links[link.index()].capacity.as_bps() as f64 / flows_over[link.index()].max(1.0)
             });
             let narrowest = shares.fold(f64::INFINITY, f64::min);
@@ -55,14 +53,14 @@ impl Loads {
                 continue;
             }
             let packets = bytes(setup, flow, narrowest / 8.0) / PAYLOAD;
-            loads.add(setup, way, packets, flow.to);
-            loads.add(setup, ways.of(flow.routing, flow.to, flow.from), ACKS * packets, flow.from);
+            loads.add(setup, there, packets, flow.to);
+            loads.add(setup, crossed.of(flow.routing, flow.to, flow.from), ACKS * packets, flow.from);
         }
         loads
     }
 
-    fn add(&mut self, setup: &Setup, way: &[(LinkId, f64)], packets: f64, to: NodeId) {
-        for &(link, share) in way {
+    fn add(&mut self, setup: &Setup, crossed: &[(LinkId, f64)], packets: f64, to: NodeId) {
+        for &(link, share) in crossed {
             self.links[link.index()] += packets * share;
             self.nodes[setup.links[link.index()].to.index()] += packets * share;
         }
@@ -91,54 +89,17 @@ fn mean(setup: &Setup, variate: &Variate) -> f64 {
 }
 
 /// The links between pairs of nodes, with the share of the packets that each gets.
-struct Ways<'w> {
-    network: &'w Network,
+struct LinksOfPairs<'w> {
+    ends: Vec<NodeId>,
     plan: &'w Plan,
     known: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
 }
 
-impl Ways<'_> {
+impl LinksOfPairs<'_> {
     fn of(&mut self, routing: usize, from: NodeId, to: NodeId) -> &[(LinkId, f64)] {
-        let Self { network, plan, known } = self;
+        let Self { ends, plan, known } = self;
         known.entry((routing, from, to)).or_insert_with(|| {
-            let Some(plan) = plan.at(routing) else { return Vec::new() };
-            match plan.route(from, to) {
-                Some(Route { paths, .. }) if paths.is_empty() => by_next_hops(network, plan, from, to),
-                Some(Route { paths, .. }) => {
-                    let links = paths
-                        .iter()
-                        .flat_map(|path| path.links.links().iter().map(move |&link| (link, path.weight)));
-                    links.collect()
-                }
-                None => Vec::new(),
-            }
+            plan.at(routing).map(|plan| plan.shares(ends, from, to).links).unwrap_or_default()
         })
     }
-}
-
-/// Every next hop of a node gets as much as the others.
-fn by_next_hops(network: &Network, plan: &Plan, from: NodeId, to: NodeId) -> Vec<(LinkId, f64)> {
-    let Some(table) = plan.tables.iter().find(|table| table.to == to) else { return Vec::new() };
-    let mut way = Vec::new();
-    let mut here = BTreeMap::from([(from, 1.0)]);
-    for _ in 0..MOST_HOPS {
-        let mut next = BTreeMap::new();
-        for (node, share) in here {
-            let Ok(place) = table.next.binary_search_by_key(&node, |(node, _)| *node) else { continue };
-            let links = &table.next[place].1;
-            for &link in links {
-                let share: f64 = share / links.len() as f64;
-                way.push((link, share));
-                let there = network.link(link).to;
-                if there != to {
-                    *next.entry(there).or_insert(0.0) += share;
-                }
-            }
-        }
-        if next.is_empty() {
-            break;
-        }
-        here = next;
-    }
-    way
 }

@@ -276,26 +276,14 @@ impl Simulation {
         measure("rtt_max_ms", |row| milliseconds(row.summary.rtt.max));
     }
 
-    /// The nodes along the path of a subflow's latest packet; empty if it never had one, or goes hop by hop. A node
-    /// that is reached by the second of parallel links or a later one has the link's number behind its name, as the
-    /// link has in its own.
+    /// The path of a subflow's latest packet; empty if it never had one, or goes hop by hop.
     fn path_text(&self, row: &Row<'_>) -> String {
         let Some(PathStart::Path(cursor)) = row.notes.start else { return String::new() };
-        let (from, to) = (row.flow.forward.from, row.flow.forward.to);
-        let links = self.data.forwarding.path_links(&self.data.network, cursor, to);
-        let Some(_) = links.first() else { return String::new() };
-        let mut text = self.data.network.node(from).name.clone();
-        for &id in links {
-            let link = self.data.network.link(id);
-            let beside = self.data.network.links_out(link.from).iter().filter(|&&other| other < id);
-            let before = beside.filter(|&&other| self.data.network.link(other).to == link.to).count();
-            text.push_str(" > ");
-            text.push_str(&self.data.network.node(link.to).name);
-            if before > 0 {
-                text.push_str(&format!("#{}", before + 1));
-            }
-        }
-        text
+        self.data.network.path_text(self.data.forwarding.path_links(
+            &self.data.network,
+            cursor,
+            row.flow.forward.to,
+        ))
     }
 }
 

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from anabranch import Scenario
+from anabranch.plans.worst_loads import WorstLoads
 from anabranch.report.load_map import load_map
-from anabranch.worst_loads import WorstLoads
 from anabranch_publications.papers.findings import Finding, Kind, number
 from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.robust.network import SCATTER, TOLERANCE, WITHIN, nsfnet

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from anabranch import Scenario
+from anabranch.plans.named import PairRoutes
 from anabranch.report.study_figures import study_figure
-from anabranch.routes import PairRoutes
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.model import Context, FigureResult, FigureSpec

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anabranch.report.study_figures import study_figure
+from anabranch.report.subflow_paths import nodes_of
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.findings import Finding, Prediction, Tolerance, number, predicts
@@ -292,7 +293,7 @@ def _lost(result: StudyResult, truth: Truth, duration_s: int) -> dict[int, float
             before = [to for at, to in moves[run, flow] if at <= (interval + 0.5) * INTERVAL_S]
             after = [to for at, to in moves[run, flow] if at > (interval + 0.5) * INTERVAL_S]
             if before or not after:
-                nodes = tuple((before[-1] if before else path).split(" > "))
+                nodes = nodes_of(before[-1] if before else path)
                 lost[run].append(truth.lost(interval, nodes))
     return {run: math.fsum(values) / len(values) for run, values in lost.items()}
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from anabranch.plans.switch_rules import Ports, edges_of
 from anabranch.setup.model import LinkSetup
-from anabranch.switch_rules import Ports, edges_of
 
 
 @dataclass(frozen=True, slots=True)

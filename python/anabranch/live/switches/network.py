@@ -18,13 +18,13 @@ from anabranch.live.programs import Asked, carrier_flows
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.process import ControllerProcess
 from anabranch.live.switches.vswitch import VSwitch
+from anabranch.plans.switch_rules import TCP, OwnFlow
 from anabranch.routing import Planned
 from anabranch.scenario.algorithms.load_balancing import Flow
 from anabranch.scenario.choice import leaf
 from anabranch.scenario.leaves import LinksChange, NodeChange
 from anabranch.setup import Setup
 from anabranch.setup.model import RoutingSetup, TransportSetup
-from anabranch.switch_rules import TCP, OwnFlow
 
 _PS_PER_S = 1e12
 

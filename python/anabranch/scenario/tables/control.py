@@ -90,7 +90,7 @@ class Routing(SpreadOfPackets, RouteChoice):
     """Time from a failure or repair until new routes are in force, or ``"never"``."""
     paths: str | list[GivenPath] | None = None
     """The paths of the scheme ``given``: tables ``[[routing.paths]]``, or a file: ``"file:routes.csv"``
-    with the header ``from,to,weight,path``, or ``"file:plan.json"`` of ``anabranch routes --out``."""
+    with the columns ``from,to,kind,weight,path``, or ``"file:plan.json"`` of ``anabranch routes --out``."""
     demand: Demand | None = None
     """Bounds of the traffic, by which ``anabranch load`` scores any scheme; the robust ones plan by them."""
 

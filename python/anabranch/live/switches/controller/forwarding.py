@@ -15,7 +15,7 @@ from anabranch.live.switches.controller.known import KnownNetwork, Path
 from anabranch.live.switches.controller.switchboard import Switchboard
 from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import Port
-from anabranch.switch_rules import Entry, SwitchHop
+from anabranch.plans.switch_rules import Entry, SwitchHop
 
 _UNTIL_FOUND_S = 0.1
 """Between two rounds of LLDP while links are missing."""

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Self
 
-from anabranch.switch_rules import IPV4, TCP, UDP, five_tuple
+from anabranch.plans.switch_rules import IPV4, TCP, UDP, five_tuple
 
 LLDP = 0x88CC
 PROBE = 0x88B5

@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.setup.model import LinkSetup
+from anabranch.setup.route_csv import path_names
 
 Path = tuple[int, ...]
 """Links, from one node to another."""
@@ -23,6 +24,7 @@ class KnownNetwork:
         self._setup = dict(setup)
         self.links = [_link(link) for link in setup["links"]]
         self.names: list[str] = [node["name"] for node in setup["nodes"]]
+        self._path_names = path_names(self.names, self.links)
         self.down: set[int] = set()
         """Links that no path may take."""
         self._core: _core.Setup | None = None
@@ -35,9 +37,8 @@ class KnownNetwork:
         return self.down != before
 
     def spelled(self, path: Sequence[int]) -> str:
-        """Names of the nodes along a path."""
-        nodes = [self.links[path[0]].origin, *(self.links[link].to for link in path)] if path else []
-        return " > ".join(self.names[node] for node in nodes)
+        """The text of a path."""
+        return self._path_names.text(path)
 
     def paths(
         self,

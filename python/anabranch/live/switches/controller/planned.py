@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from anabranch import _core
 from anabranch.live.switches.controller.known import KnownNetwork
 from anabranch.live.switches.controller.switchboard import Switchboard
 from anabranch.live.switches.controller.tell import tell
-from anabranch.plan_paths import Pair, PlanPaths, WeightedPath
-from anabranch.switch_rules import (
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.switch_rules import (
     TRANSIT,
     Entry,
     Numbers,
@@ -19,6 +21,7 @@ from anabranch.switch_rules import (
     own_traffic,
     rules_of,
 )
+from anabranch.routing.planned import Pair, WeightedPath
 
 Routes = Mapping[Pair, Sequence[WeightedPath]]
 MOST_PATHS = 256
@@ -33,10 +36,10 @@ def routes_of(data: Mapping[str, Any], known: KnownNetwork) -> Routes:
     Raises:
         ValueError: if a pair has more than 256 of them.
     """
-    plan = PlanPaths.of(data)
+    plan = PlanPaths.of(_core.Plan(json.dumps(data)), known.links)
     found = {}
     for pair in plan.pairs:
-        paths = plan.of_pair(known.links, pair, MOST_PATHS)
+        paths = plan.of_pair(pair, MOST_PATHS)
         if paths is None:
             names = " -> ".join(known.names[node] for node in pair)
             raise ValueError(

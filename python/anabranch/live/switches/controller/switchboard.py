@@ -27,7 +27,7 @@ from os_ken.ofproto import ofproto_v1_3
 from anabranch.live.switches.controller.stamps import StampedSocket
 from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import SwitchLayout
-from anabranch.switch_rules import Action, Entry, SelectGroup
+from anabranch.plans.switch_rules import Action, Entry, SelectGroup
 
 
 class SwitchApplication(Protocol):

@@ -27,7 +27,6 @@ use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::records::Table;
-use anabranch_network::Network;
 use anabranch_routing::{EstimatorSetup, Search};
 use anabranch_units::declaration::{at_least, at_most};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
@@ -169,7 +168,8 @@ impl Tcpbp {
     /// Writes down the paths that a flow has now.
     fn note(&mut self, view: &View<'_>, id: FlowId) {
         let Some(flow) = self.forwarding.router.flow(id) else { return };
-        let (data_path, ack_path) = (spell(view.network, &flow.forward), spell(view.network, &flow.backward));
+        let (data_path, ack_path) =
+            (view.network.path_text(&flow.forward), view.network.path_text(&flow.backward));
         let old = self.routes.get(&id);
         let (since, changes) = old.map_or((view.now, 0), |routes| (routes.since, routes.changes));
         self.routes.insert(id, FlowRoutes { since, changes, data_path, ack_path });
@@ -269,12 +269,4 @@ impl Application for Tcpbp {
 fn is_measured(view: &View<'_>, link: LinkId) -> bool {
     let ends = view.network.link(link);
     view.mask.usable(view.network, link) && view.is_switch(ends.from) && view.is_switch(ends.to)
-}
-
-/// Names of the nodes along a path.
-fn spell(network: &Network, path: &[LinkId]) -> String {
-    let name = |node: NodeId| network.node(node).name.as_str();
-    let first = path.first().map(|&link| name(network.link(link).from));
-    let nodes: Vec<&str> = first.into_iter().chain(path.iter().map(|&l| name(network.link(l).to))).collect();
-    nodes.join(" > ")
 }

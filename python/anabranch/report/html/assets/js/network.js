@@ -197,7 +197,6 @@ function numberColumn(column) {
 class RouteChooser {
   constructor(section) {
     this.section = section;
-    this.tables = new Map(DATA.routes.tables.map(([to, entries]) => [to, new Map(entries)]));
     this.bySource = new Map();
     DATA.routes.pairs.forEach((pair, i) => {
       const own = this.bySource.get(pair[0]) ?? new Map();
@@ -248,65 +247,26 @@ class RouteChooser {
       this.section.showRoutes(null, null);
       return;
     }
-    const [from, to, flows, paths] = DATA.routes.pairs[number_];
-    const shares = paths.length ? this.alongPaths(paths) : this.hopByHop(from, to);
-    this.section.showRoutes(shares, [from, to]);
-    list.append(h("p", {}, `${withUnit(flows, flows === 1 ? "flow" : "flows")}; ${paths.length
-      ? `${paths.length} ${paths.length === 1 ? "path" : "paths"}` : "hop by hop, equal shares at each node"}`));
-    if (paths.length) list.append(this.pathTable(paths));
+    const [from, to, flows, count, paths, shares] = DATA.routes.pairs[number_];
+    this.section.showRoutes(new Map(shares), [from, to]);
+    list.append(h("p", {}, `${withUnit(flows, flows === 1 ? "flow" : "flows")}; ${count
+      ? `${count} ${count === 1 ? "path" : "paths"}` : "hop by hop, equal shares at each node"}`));
+    if (count) list.append(this.pathTable(paths, count));
   }
 
-  alongPaths(paths) {
-    const total = paths.reduce((sum, [weight]) => sum + weight, 0) || 1;
-    const shares = new Map();
-    for (const [weight, links] of paths) {
-      for (const link of links) shares.set(link, (shares.get(link) ?? 0) + weight / total);
-    }
-    return shares;
-  }
-
-  /** Each node splits what comes through it equally over its next hops; nodes in the order of their distance. */
-  hopByHop(from, to) {
-    const table = this.tables.get(to);
-    const ends = this.section.map.to;
-    const order = [];
-    const seen = new Set();
-    const visit = (node) => {
-      if (seen.has(node)) return;
-      seen.add(node);
-      for (const link of table.get(node) ?? []) visit(ends[link]);
-      order.push(node);
-    };
-    visit(from);
-    const through = new Map([[from, 1]]);
-    const shares = new Map();
-    for (const node of order.reverse()) {
-      const links = node === to ? [] : table.get(node) ?? [];
-      for (const link of links) {
-        const share = through.get(node) / links.length;
-        shares.set(link, share);
-        through.set(ends[link], (through.get(ends[link]) ?? 0) + share);
-      }
-    }
-    return shares;
-  }
-
-  pathTable(paths) {
+  pathTable(paths, count) {
     const { map, delays } = this.section;
-    const { names } = DATA.network;
-    const total = paths.reduce((sum, [weight]) => sum + weight, 0) || 1;
     const head = ["share", "hops", "delay", "bottleneck", "path"].map((word) => h("th", { scope: "col", class: word === "path" ? "" : "num" }, word));
-    const rows = paths.slice(0, 50).map(([weight, links]) => {
+    const rows = paths.map(([share, links, text]) => {
       const delay = links.reduce((sum, link) => sum + delays[link], 0);
       const narrowest = links.reduce((least, link) => Math.min(least, map.capacities[link]), Infinity);
-      const nodes = [map.from[links[0]], ...links.map((link) => map.to[link])].map((node) => names[node]);
       const cells = [
-        `${number(Math.round((weight / total) * 1000) / 10)} %`, String(links.length), measure(delay, "ms"),
-        measure(narrowest, "Mbps"), nodes.join(" → "),
+        `${number(Math.round(share * 1000) / 10)} %`, String(links.length), measure(delay, "ms"),
+        measure(narrowest, "Mbps"), text,
       ];
       return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i < 4 ? "num" : "path" }, cell)));
     });
-    const more = paths.length > rows.length ? [h("tr", {}, h("td", { colspan: 5 }, `and ${paths.length - rows.length} more`))] : [];
+    const more = count > rows.length ? [h("tr", {}, h("td", { colspan: 5 }, `and ${count - rows.length} more`))] : [];
     return h("table", { class: "small paths" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
   }
 }

@@ -1,4 +1,4 @@
-"""What the throughput models say about the flows of a scenario, over the routes that its packets will take.
+"""What the throughput models say about a flow that keeps to one path.
 
 The round trip is that of an idle network: propagation and transmission of a full data packet on the way
 there, and of a bare acknowledgment on the way back. Queues, jitter and delayed acknowledgments are not in it.
@@ -15,10 +15,9 @@ from functools import cache
 from typing import Final
 
 from anabranch import _core
-from anabranch.models import Model, ModelError, PathConditions, configured_model
-from anabranch.plan_paths import WeightedPath
+from anabranch.models import Model, PathConditions
+from anabranch.routing.planned import WeightedPath
 from anabranch.scenario.algorithms.loss import AnyLoss, GilbertElliott, Periodic
-from anabranch.scenario.algorithms.loss_detection import Dupack
 from anabranch.scenario.algorithms.protocol import (
     AnyProtocol,
     MptcpProtocol,
@@ -34,9 +33,6 @@ _HEADER_BYTES = 40
 """IPv4 and TCP without options (RFC 791, RFC 9293 section 3.1)."""
 _TIMESTAMP_BYTES = 12
 """The timestamps option with its padding (RFC 7323 appendix A)."""
-MOST_PATHS: Final = 256
-"""Most paths of a pair, hop by hop, that are computed one by one."""
-_PER_PACKET: Final = ("packet", "packet-round-robin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +60,6 @@ class PathPrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class ThroughputPrediction:
-    """What each flow of a pair gets that uses one transport."""
-
-    transport: str
-    """Name that the scenario gives it."""
-    flows: int
-    """Flows of the pair that use it."""
-    model: str | None
-    """Name of the model; None where there is none."""
-    mbps: float | None
-    """Throughput of one flow in Mbps of payload, the mean over the flows; None without a prediction."""
-    reason: str | None
-    """Why there is no prediction."""
-    paths: tuple[PathPrediction, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PacketSizes:
     """Bytes of a transport's packets, full ones and bare acknowledgments."""
 
@@ -92,30 +71,6 @@ class PacketSizes:
     def efficiency(self) -> float:
         """Payload by bytes on the wire."""
         return self.payload / self.data_packet
-
-
-def predictions(
-    setup: Setup,
-    pair: tuple[int, int],
-    there: Sequence[WeightedPath] | None,
-    back: Sequence[WeightedPath] | None,
-) -> tuple[ThroughputPrediction, ...]:
-    """A prediction for each transport that sends data from one node to another, in order of first flows.
-
-    Every flow of the pair counts as long, and as open together with all others.
-
-    Args:
-        setup: the scenario, resolved.
-        pair: origin and destination.
-        there: the paths that data takes; None if there are too many.
-        back: those of acknowledgments, likewise.
-    """
-    used = setup.flows.between(*pair)
-    flows = used.total()
-    return tuple(
-        _prediction(setup, setup.transports[index], number, flows, there, back)
-        for index, number in used.items()
-    )
 
 
 def path_prediction(
@@ -137,41 +92,11 @@ def path_prediction(
         flows: flows of the pair that take the same path, this one included.
     """
     way = WeightedPath(there, 1.0)
-    returning = _time_s(setup, WeightedPath(back, 1.0), packet_sizes(transport.config).ack_packet)
-    return _kept_path(setup, model, transport.config, way, [way], flows, returning)
+    returning = time_s(setup, WeightedPath(back, 1.0), packet_sizes(transport.config).ack_packet)
+    return kept_path(setup, model, transport.config, way, [way], flows, returning)
 
 
-def _prediction(
-    setup: Setup,
-    transport: TransportSetup,
-    number: int,
-    flows: int,
-    there: Sequence[WeightedPath] | None,
-    back: Sequence[WeightedPath] | None,
-) -> ThroughputPrediction:
-    def without(reason: str, model: str | None = None) -> ThroughputPrediction:
-        return ThroughputPrediction(transport.name, number, model, None, reason, ())
-
-    try:
-        model = configured_model(transport.config)
-    except ModelError as error:
-        return without(error.problem.message)
-    if there is None or back is None:
-        return without(f"more than {MOST_PATHS} paths, hop by hop", model.name)
-    sizes = packet_sizes(transport.config)
-    returning = _mean_time_s(setup, back, sizes.ack_packet)
-    if len(there) > 1 and setup.routing.load_balancing.algorithm in _PER_PACKET:
-        spread = _Mixture(setup, there, sizes)
-        if (refusal := spread.refusal(transport.config)) is not None:
-            return without(refusal, model.name)
-        paths = [spread.predict(model, transport.config, flows, returning)]
-    else:
-        paths = [_kept_path(setup, model, transport.config, way, there, flows, returning) for way in there]
-    mbps = sum(path.share * path.mbps for path in paths)
-    return ThroughputPrediction(transport.name, number, model.name, mbps, None, tuple(paths))
-
-
-def _kept_path(
+def kept_path(
     setup: Setup,
     model: Model,
     config: AnyProtocol,
@@ -191,79 +116,19 @@ def _kept_path(
         return 1 + (flows - 1) * sum(other.weight for other in there if link in other.links)
 
     limit = min(way.links, key=lambda link: setup.links[link].capacity / sharing(link))
-    conditions = _conditions(
+    conditions = conditions_of(
         config,
-        rtt_s=_time_s(setup, way, sizes.data_packet) + returning_s,
-        loss=_loss(setup, way),
+        rtt_s=time_s(setup, way, sizes.data_packet) + returning_s,
+        loss=loss_of(setup, way),
         capacity_mbps=setup.links[limit].capacity / 1e6 * sizes.efficiency,
         flows=sharing(limit),
     )
     links = [setup.links[link] for link in way.links]
     nodes = tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links)))
-    return _told(setup, model, conditions, nodes, way.weight, _dependent_losses(links))
+    return path_prediction_of(setup, model, conditions, nodes, way.weight, dependent_losses(links))
 
 
-class _Mixture:
-    """A flow whose packets are distributed over several paths.
-
-    By Little's law its throughput is its window over the mean time that a packet and its acknowledgment take,
-    and its loss is the mean, whatever path a packet takes. What the models do not know is reordering.
-    """
-
-    def __init__(self, setup: Setup, there: Sequence[WeightedPath], sizes: PacketSizes) -> None:
-        self._setup = setup
-        self._ways = there
-        self._sizes = sizes
-        share: dict[int, float] = {}
-        for way in there:
-            for link in way.links:
-                share[link] = share.get(link, 0.0) + way.weight
-        # Each link gets its share of all packets, so that the first one that is full limits them all.
-        self._capacity_mbps = sizes.efficiency * min(
-            setup.links[link].capacity / 1e6 / part for link, part in share.items()
-        )
-        times = [_time_s(setup, way, sizes.data_packet) for way in there]
-        self._differ_s = max(times) - min(times)
-
-    def refusal(self, config: AnyProtocol) -> str | None:
-        """Why there is no prediction, where reordering decides; None where it does not."""
-        if (passed := self._overtaking()) == 0:
-            return None
-        differ = f"packets of a flow take paths whose delays differ by {self._differ_s * 1e3:.3g} ms"
-        if not isinstance(config, TcpProtocol):
-            return f"{differ}: no formula has a fixed window with reordering"
-        detection = config.loss_detection
-        if isinstance(detection, Dupack) and passed >= detection.threshold:
-            return f"{differ}: {detection.threshold} duplicate ACKs take reordering for loss"
-        return None
-
-    def _overtaking(self) -> int:
-        """Most packets that can overtake one at the rate of all paths together."""
-        # Rounding of sums of delays is no reordering.
-        if self._differ_s < 1e-9:
-            return 0
-        return math.ceil(self._differ_s * self._capacity_mbps * 1e6 / 8 / self._sizes.payload)
-
-    def predict(self, model: Model, config: AnyProtocol, flows: int, returning_s: float) -> PathPrediction:
-        """The model over the mean of the paths."""
-        setup, ways = self._setup, self._ways
-        conditions = _conditions(
-            config,
-            rtt_s=_mean_time_s(setup, ways, self._sizes.data_packet) + returning_s,
-            loss=min(1.0, sum(way.weight * _loss(setup, way) for way in ways)),
-            capacity_mbps=self._capacity_mbps,
-            flows=flows,
-        )
-        warnings = _dependent_losses(
-            [setup.links[link] for link in sorted({link for way in ways for link in way.links})]
-        )
-        if self._overtaking() > 0:
-            differ = f"delays of the paths differ by {self._differ_s * 1e3:.3g} ms"
-            warnings = (*warnings, f"{model.name}: {differ}, and reordering is not in the model")
-        return _told(setup, model, conditions, (), 1.0, warnings)
-
-
-def _told(
+def path_prediction_of(
     setup: Setup,
     model: Model,
     conditions: PathConditions,
@@ -271,6 +136,7 @@ def _told(
     share: float,
     warnings: tuple[str, ...],
 ) -> PathPrediction:
+    """Returns what a model says of a path, with the warnings that hold for the scenario as a whole."""
     found = model.predict(conditions)
     if application_of(setup) == "window-clamp":
         warnings = (*warnings, "the controller limits windows, which is not in the prediction")
@@ -292,7 +158,7 @@ def application_of(setup: Setup) -> str | None:
     return None if setup.controller is None else setup.controller.application.algorithm
 
 
-def _conditions(
+def conditions_of(
     config: AnyProtocol, *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
 ) -> PathConditions:
     """A path as the models see it, with the transport's own limits."""
@@ -334,17 +200,14 @@ def packet_sizes(config: AnyProtocol) -> PacketSizes:
     return PacketSizes(mss - options, mss + _HEADER_BYTES, _HEADER_BYTES + options)
 
 
-def _time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
+def time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
     """Time that a packet takes where no other is in its way: propagation, and transmission at each link."""
     links = [setup.links[link] for link in way.links]
     return sum(link.delay / _PS_PER_S + packet_bytes * 8 / link.capacity for link in links)
 
 
-def _mean_time_s(setup: Setup, ways: Sequence[WeightedPath], packet_bytes: int) -> float:
-    return sum(way.weight * _time_s(setup, way, packet_bytes) for way in ways)
-
-
-def _loss(setup: Setup, way: WeightedPath) -> float:
+def loss_of(setup: Setup, way: WeightedPath) -> float:
+    """Returns the probability that a packet is lost at random on a path, in the long run."""
     return path_loss([setup.links[link] for link in way.links])
 
 
@@ -371,7 +234,7 @@ _DEPENDENT: Final = {GilbertElliott: "come in bursts", Periodic: "are evenly spa
 """Models whose losses depend on each other."""
 
 
-def _dependent_losses(links: Sequence[LinkSetup]) -> tuple[str, ...]:
+def dependent_losses(links: Sequence[LinkSetup]) -> tuple[str, ...]:
     """Warnings where losses are not independent, as all models have them."""
     named = {
         how: [link.name for link in links if isinstance(link.loss, model) and long_run_loss(link) > 0]

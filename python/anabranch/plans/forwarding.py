@@ -13,7 +13,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.routes import require_known_paths
+from anabranch.plans.routes import require_known_paths
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.choice import parameters
 from anabranch.scenario.quantity import quoted

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from anabranch.plan_paths import Pair
+from anabranch.routing.planned import Pair
 from anabranch.setup.model import LinkSetup
 
 End = tuple[str, int]

@@ -16,8 +16,8 @@ from scipy import sparse
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plan_paths import tables_of, walked_from
-from anabranch.routes import plans
+from anabranch.plans.paths import link_ends
+from anabranch.plans.routes import plans
 from anabranch.routing import Planned
 from anabranch.routing.path_limits import limits_of
 from anabranch.routing.robust import (
@@ -427,22 +427,8 @@ def _shares(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> sparse.cs
 
 def _on_links(plan: _core.Plan, links: Sequence[LinkSetup]) -> sparse.csr_array:
     """Share of each route's packets on each link."""
-    origins, to, counts = plan.ends()
-    weights, hops, crossed = plan.columns()
-    route, link = [np.repeat(np.repeat(np.arange(len(counts)), counts), hops)], [crossed.astype(np.int64)]
-    share = [np.repeat(weights, hops)]
-    for destination, next_hops in tables_of(plan.tables()).items():
-        by_hop = np.flatnonzero((to == destination) & (counts == 0))
-        found = walked_from(links, next_hops, origins[by_hop].tolist(), destination)
-        place, crosses = np.nonzero(found)
-        route.append(by_hop[place])
-        link.append(crosses)
-        share.append(found[place, crosses])
-    # Paths of a pair may have links in common.
-    place = np.concatenate(route) * len(links) + np.concatenate(link)
-    places, which = np.unique(place, return_inverse=True)
-    sums = np.bincount(which, np.concatenate(share), len(places))
-    return sparse.csr_array((sums, np.divmod(places, len(links))), shape=(len(counts), len(links)))
+    route, link, share = plan.over(link_ends(links)).link_shares()
+    return sparse.csr_array((share, (route, link)), shape=(len(plan.ends()[0]), len(links)))
 
 
 def _by_paths(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> TrafficSplit:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
@@ -14,17 +13,12 @@ from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
-from anabranch.plan_paths import NextHops, Pair, WeightedPath, tables_of, unrolled, walked
-from anabranch.predictions import (
-    MOST_PATHS,
-    ThroughputPrediction,
-    application_of,
-    path_loss,
-    predictions,
-)
+from anabranch.plans.named import NamedPlan, PairRoutes
+from anabranch.plans.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
+from anabranch.plans.paths import link_ends
 from anabranch.routing import Planned, pairs_of, plan_of, planner_of
 from anabranch.routing.path_limits import limits_of, without_path
+from anabranch.routing.path_throughput import application_of
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.loss_detection import Fastrto
 from anabranch.scenario.algorithms.protocol import TcpProtocol
@@ -46,53 +40,6 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
-
-
-@dataclass(frozen=True, slots=True)
-class PathRow:
-    """One path of a pair, with the share of packets that takes it."""
-
-    nodes: tuple[str, ...]
-    links: tuple[str, ...]
-    weight: float
-    hops: int
-    delay_ms: float
-    """Sum of the propagation delays."""
-    bottleneck_mbps: float
-    """Smallest capacity."""
-    loss: float
-    """Probability that a packet is lost at random on its path, in the long run."""
-    capacities_mbps: tuple[float, ...]
-    """Capacity of each link."""
-    igp_cost: int | None = None
-    """Sum of the links' weights; None where one has none."""
-    metric_value: float | None = None
-    """Value of the routing metric, with the unit that ends ``Routes.metric_column``; None where infinite."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """Where one node may send packets to a destination, each with the same share."""
-
-    node: str
-    next_nodes: tuple[str, ...]
-    share: float
-    """Share of the pair's packets that comes through the node."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairRoutes:
-    """The routes from one node to another: paths, or forwarding hop by hop."""
-
-    source: str
-    destination: str
-    carries: str
-    """``data`` of some flow, or only the ``acknowledgments`` of one."""
-    paths: tuple[PathRow, ...]
-    hop_by_hop: tuple[Hop, ...]
-    """From the source on; empty where there are paths."""
-    predictions: tuple[ThroughputPrediction, ...]
-    """Throughput of a flow with each transport that sends data here; empty where none does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +87,8 @@ class Routes:
     """Name of the metric's value with its unit."""
     pairs: PairSequence
     """Those that carry data first."""
+    names: NamedPlan = field(repr=False, compare=False)
+    """The plan behind them."""
     warnings: tuple[str, ...] = ()
     """What must be known about the plan as a whole."""
     facts: dict[str, float | int | str] = field(default_factory=dict)
@@ -151,9 +100,13 @@ class Routes:
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "names"}
         plain |= {"pairs": [asdict(pair) for pair in self.pairs], "facts": dict(self.facts)}
         return plain | {"others": [other.data() for other in self.others]}
+
+    def csv(self) -> str:
+        """Returns these routes as CSV, which ``routing.paths`` reads; those of ``others`` are not in it."""
+        return self.names.csv()
 
     @property
     def caption(self) -> str:
@@ -296,13 +249,13 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
 def _named(setup: Setup, planned: Planned, scheme: str, metric: str) -> Routes:
     """The routes of all traffic of a setup, in names."""
     origins, to, paths = planned.plan.ends()
-    namer = _Namer(setup, planned.plan, metric)
-    carries_data = namer.sends_data(pair_code(origins, to))
+    named = NamedPlan(setup, planned.plan, metric)
+    carries_data = named.sends_data(pair_code(origins, to))
     # Data first: that is what one asks for.
     order = np.argsort(~carries_data, kind="stable")
     ends = np.stack([origins, to], axis=1)
-    pairs = PairSequence(namer.pair, ends[order], carries_data[order], paths[order] > 0)
-    return Routes(scheme, metric, PATH_METRICS[metric].column, pairs, planned.warnings, dict(planned.facts))
+    pairs = PairSequence(named.pair, ends[order], carries_data[order], paths[order] > 0)
+    return Routes(scheme, metric, named.metric_column, pairs, named, planned.warnings, dict(planned.facts))
 
 
 def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
@@ -375,69 +328,6 @@ def _path_table(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFram
     return _marked(table, routing)
 
 
-class _Namer:
-    """Routes of the core's, in names, with their numbers."""
-
-    def __init__(self, setup: Setup, plan: _core.Plan, metric: str) -> None:
-        self._setup = setup
-        self._plan = plan
-        self._tables = tables_of(plan.tables())
-        self._metric = PATH_METRICS[metric]
-        self._datagrams = {(flow.origin, flow.to) for flow in setup.datagrams}
-
-    def sends_data(self, pairs: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Whether each of these pairs carries data of some flow."""
-        datagrams = np.array([*self._datagrams], dtype=np.uint32).reshape(-1, 2)
-        return self._setup.flows.connect(pairs) | np.isin(pairs, pair_code(datagrams[:, 0], datagrams[:, 1]))
-
-    def pair(self, origin: int, to: int) -> PairRoutes:
-        """The routes of a pair."""
-        setup = self._setup
-        paths = self._plan.paths(origin, to)
-        connects = bool(setup.flows.between(origin, to))
-        has_data = connects or (origin, to) in self._datagrams
-        told = (
-            predictions(
-                setup, (origin, to), self._weighted_paths(origin, to), self._weighted_paths(to, origin)
-            )
-            if connects
-            else ()
-        )
-        return PairRoutes(
-            source=setup.nodes[origin].name,
-            destination=setup.nodes[to].name,
-            carries="data" if has_data else "acknowledgments",
-            paths=tuple(self._path(*path) for path in paths or ()),
-            hop_by_hop=() if paths else _hops(setup, (origin, to), self._tables[to]),
-            predictions=told,
-        )
-
-    def _path(self, found: list[int], weight: float) -> PathRow:
-        links = [self._setup.links[link] for link in found]
-        nodes = (links[0].origin, *(link.to for link in links))
-        capacities = tuple(link.capacity / 1e6 for link in links)
-        weights = [link.weight for link in links]
-        row = PathRow(
-            nodes=tuple(self._setup.nodes[node].name for node in nodes),
-            links=tuple(link.name for link in links),
-            weight=weight,
-            hops=len(links),
-            delay_ms=sum(link.delay for link in links) / _PS_PER_MS,
-            bottleneck_mbps=min(capacities),
-            loss=path_loss(links),
-            capacities_mbps=capacities,
-            igp_cost=None if None in weights else sum(weight or 0 for weight in weights),
-        )
-        value = self._metric.of(row)
-        return replace(row, metric_value=value if math.isfinite(value) else None)
-
-    def _weighted_paths(self, origin: int, to: int) -> list[WeightedPath] | None:
-        """Every path of a pair with its share; None if hop-by-hop forwarding has too many."""
-        if paths := self._plan.paths(origin, to):
-            return [WeightedPath(tuple(links), weight) for links, weight in paths]
-        return unrolled(self._setup.links, self._tables[to], (origin, to), MOST_PATHS)
-
-
 def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     """What will run and yet cannot be meant: a largest FastRTO that ends before the first ACK can be back.
 
@@ -452,15 +342,14 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     }
     if not bounds:
         return []
-    found = [planned, *planned.others()]
-    tables = [tables_of(plan.tables()) for plan in found]
+    behind = link_ends(setup.links)
+    paths = [plan.over(behind) for plan in (planned, *planned.others())]
+    delays_ps = np.array([link.delay for link in setup.links], dtype=np.uint64)
 
     @cache
     def slowest(routing: int, origin: int, to: int) -> int:
         """Delay of the slowest path of a pair in ps."""
-        if paths := found[routing].paths(origin, to):
-            return max(sum(setup.links[link].delay for link in links) for links, _ in paths)
-        return _slowest_hop_by_hop(setup, (origin, to), tables[routing][to])
+        return paths[routing].longest(origin, to, delays_ps)
 
     worst: dict[int, tuple[int, str]] = {}
     for flow in setup.flows:
@@ -476,26 +365,3 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
         "the timer follows the measured round trips, and this bound does nothing"
         for index, (rtt, name) in sorted(worst.items())
     ]
-
-
-def _slowest_hop_by_hop(setup: Setup, pair: Pair, next_hops: NextHops) -> int:
-    """Delay of the slowest path along a table in ps."""
-    origin, to = pair
-    delay = {origin: 0}
-    for link in map(setup.links.__getitem__, walked(setup.links, next_hops, pair)[1]):
-        delay[link.to] = max(delay.get(link.to, 0), delay[link.origin] + link.delay)
-    return delay[to]
-
-
-def _hops(setup: Setup, pair: Pair, next_hops: NextHops) -> tuple[Hop, ...]:
-    """The nodes that packets of a pair can come through, nearest first, with their shares."""
-    nodes, _ = walked(setup.links, next_hops, pair)
-
-    def following(node: int) -> tuple[str, ...]:
-        return tuple(setup.nodes[setup.links[link].to].name for link in next_hops[node])
-
-    return tuple(
-        Hop(setup.nodes[node].name, following(node), share)
-        for node, share in nodes.items()
-        if node != pair[1]
-    )
