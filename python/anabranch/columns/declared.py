@@ -261,9 +261,13 @@ _LABELS = (
     Column("flows.name", "flow", priority=9),
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
+    Column("capture.subflows.server"),
+    Column("capture.subflows.server_port", format="d"),
+    Column("connections.name", "connection", priority=9),
     Column("links.name", "link", priority=9),
     Column("links.packets", "sent", unit="packets", format=_COUNT),
     Column("loads.link", "link", priority=9),
+    Column("subflows.connection", priority=9),
 )
 """Columns that have another heading in one table."""
 

@@ -27,7 +27,9 @@ from anabranch.media.workbook import (
     workbook_bytes,
 )
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
-from anabranch.report.study_table import (
+from anabranch.result import MetricInfo
+from anabranch.views.outcome import StudyOutcome
+from anabranch.views.study_table import (
     Block,
     MetricTable,
     axis_title,
@@ -35,8 +37,6 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.result import MetricInfo
-from anabranch.views.outcome import StudyOutcome
 
 _TITLE, _STUDY, _NOTE, _SECOND, _HEADER, _FIRST_ROW = range(6)
 """Rows of a metric's sheet: its name, the study's, what the numbers are, the second factor, the header."""

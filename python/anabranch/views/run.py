@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from polars import selectors
 
 from anabranch.censored import COMPLETION, MORE_THAN, Times
 from anabranch.media.pieces import DataTable, Piece, Text, counted
 from anabranch.result import LOGS, Result
-from anabranch.units import plain, with_unit
+from anabranch.units import NOTHING, plain, with_unit
+from anabranch.views.link_tables import causes_of
 
 FLOWS = (
     "name", "from", "to", "transport", "hosts", "start_s", "goodput_mbps", "simulated_goodput_mbps",
@@ -47,6 +49,11 @@ _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
     f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
 )  # fmt: skip
+_AS_CONNECTIONS = (
+    "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN,
+    "rtt_mean_ms", "retransmissions", "timeouts",
+)  # fmt: skip
+"""Columns that a connection takes from the table of flows."""
 _MEASURES = {"ping": "RTT", "udp": "one way"}
 """What a latency is, by kind of flow."""
 
@@ -54,6 +61,49 @@ _MEASURES = {"ping": "RTT", "udp": "one way"}
 def measured(datagram_flows: pl.DataFrame) -> pl.DataFrame:
     """The flows of datagrams with what a latency is in the column ``measures``."""
     return datagram_flows.with_columns(pl.col("kind").replace_strict(_MEASURES).alias("measures"))
+
+
+def flow_table(result: Result) -> DataTable:
+    """All flows, those of a live run with the goodput of its simulation, where there is one."""
+    flows = result.flows
+    if "against" in result.tables:
+        simulated = result.tables["against"].select("flow", "simulated_goodput_mbps")
+        flows = flows.join(simulated, on="flow", how="left", maintain_order="left")
+    return _table("flows", "Flows", flows, FLOWS)
+
+
+def latency_table(result: Result) -> DataTable:
+    """All flows of datagrams."""
+    return _table("datagram_flows", "Latency", measured(result.tables["datagram_flows"]), LATENCIES)
+
+
+def link_table(result: Result) -> DataTable:
+    """All links by their names, with what they dropped by cause."""
+    # Of a mean queue, millionths of a packet say nothing.
+    links = result.links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
+    shown = (*(name for name in LINKS if name not in ("from", "to")), *(name for name, _ in causes_of(links)))
+    return _table("links", "Links", links, shown)
+
+
+def joined_connections(result: Result) -> pl.DataFrame:
+    """The connections of Multipath TCP with what the table of flows has of them."""
+    # An earlier version has fewer columns.
+    flows = result.flows.select(name for name in _AS_CONNECTIONS if name in result.flows.columns)
+    return result.tables["connections"].join(flows, on="flow", how="left", maintain_order="left")
+
+
+def connection_table(connections: pl.DataFrame) -> DataTable:
+    """Connections as of :func:`joined_connections`."""
+    return _table("connections", "Connections", connections, CONNECTIONS)
+
+
+def subflow_table(subflows: pl.DataFrame, connections: pl.DataFrame) -> DataTable:
+    """Subflows by the names of their connections."""
+    named = connections.select("flow", connection="name")
+    shown = subflows.join(named, on="flow", how="left", maintain_order="left")
+    if "path" in shown.columns and shown["path"].null_count() < shown.height:
+        shown = shown.with_columns(pl.col("path").fill_null(NOTHING))
+    return _table("subflows", "Subflows", shown, SUBFLOWS)
 
 
 def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[Piece]:

@@ -22,7 +22,6 @@ from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement, nodes_of
 from anabranch.report.layout import layout as place_nodes
-from anabranch.report.link_tables import all_drops, capacity_changed, link_values
 from anabranch.report.network_parts import (
     capacity_words,
     draw_nodes,
@@ -36,6 +35,7 @@ from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
 from anabranch.result import Result
+from anabranch.views.link_tables import all_drops, capacity_changed, link_values
 
 By = Literal["utilization", "queue", "drops"]
 Points = NDArray[np.float64]

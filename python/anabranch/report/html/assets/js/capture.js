@@ -72,36 +72,10 @@ class CaptureLines {
   }
 }
 
-function connectionsTable() {
-  const { ends, columns } = DATA.connections;
-  const connection = decode(DATA.connections.number);
-  const kind = decodeWords(DATA.connections.kind);
-  return new DataTable(byId("connection-table"), {
-    caption: "Connections", rows: ends.length, search: (i) => `${connection[i]}\n${kind(i)}\n${ends[i]}`,
-    columns: [
-      { heading: "connection", value: (i) => connection[i], text: (i) => String(connection[i]) },
-      { heading: "kind", text: kind }, { heading: "ends", text: (i) => ends[i], most: 64 }, ...columns.map(numberColumn),
-    ],
-  });
-}
-
-function subflowsTable() {
-  const { ends, columns } = DATA.subflows;
-  const subflow = decode(DATA.subflows.number);
-  const tie = decodeWords(DATA.subflows.tie);
-  return new DataTable(byId("subflow-table"), {
-    caption: "Subflows", rows: ends.length, search: (i) => `${subflow[i]}\n${tie(i)}\n${ends[i]}`,
-    columns: [
-      { heading: "subflow", value: (i) => subflow[i], text: (i) => String(subflow[i]) },
-      { heading: "ends", text: (i) => ends[i], most: 64 }, { heading: "tie", text: tie }, ...columns.map(numberColumn),
-    ],
-  });
-}
-
 function capturePage() {
   setTimeUnit();
   timeMarks.events = DATA.marks;
   if (DATA.lines) new CaptureLines();
-  connectionsTable();
-  subflowsTable();
+  shownTable("connection-table", DATA.connections);
+  shownTable("subflow-table", DATA.subflows);
 }

@@ -3,18 +3,18 @@
 class LatencySection {
   constructor() {
     this.data = DATA.latency;
-    this.kind = decodeWords(this.data.kind);
+    this.name = textsOf(this.data.table, "name");
+    this.measures = textsOf(this.data.table, "measures");
     this.charts = [];
     this.offered = this.data.curves.map((_, i) => i);
     this.shown = new Set(this.offered.slice(0, FEW_FLOWS));
     this.draw();
-    this.table();
+    shownTable("latency-table", this.data.table);
     themeListeners.push(() => this.draw());
   }
 
   line(i) {
-    const what = this.kind(i) === "ping" ? "RTT" : "one way";
-    return { label: `${this.data.name[i]} (${what})`, color: css(`--c${i % 8}`), width: 1.5,
+    return { label: `${this.name(i)} (${this.measures(i)})`, color: css(`--c${i % 8}`), width: 1.5,
       dash: PATTERNS[Math.floor(i / 8) % PATTERNS.length] };
   }
 
@@ -67,17 +67,5 @@ class LatencySection {
       series: curves.map((curve) => ({ ...curve, spanGaps: true })),
       hint: "The share of packets that took no longer than x.",
     }, uPlot.join(tables)));
-  }
-
-  table() {
-    const { name, columns } = this.data;
-    const [from, to] = ["from", "to"].map((key) => decodeWords(this.data[key]));
-    return new DataTable(byId("latency-table"), {
-      caption: "Latency", rows: name.length, search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${this.kind(i)}`,
-      columns: [
-        { heading: "flow", text: (i) => name[i] }, { heading: "kind", text: this.kind },
-        { heading: "from", text: from }, { heading: "to", text: to }, ...columns.map(numberColumn),
-      ],
-    });
   }
 }

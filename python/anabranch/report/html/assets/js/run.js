@@ -4,17 +4,6 @@ const FEW_FLOWS = 8;
 const FEWEST_IN_DISTRIBUTION = 5;
 const PATTERNS = [[], [7, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2]];
 
-/** The columns of the flows' table, decoded once. */
-const flowColumns = new Map();
-
-function flowColumn(key) {
-  if (!flowColumns.has(key)) {
-    const found = DATA.flows.columns.find((column) => column.key === key);
-    flowColumns.set(key, found ? decode(found.data) : null);
-  }
-  return flowColumns.get(key);
-}
-
 class SeriesSection {
   constructor(network) {
     this.data = DATA.flow_series;
@@ -32,7 +21,7 @@ class SeriesSection {
       const beside = this.data.simulated;
       this.simulated = beside
         ? { own: decodeAll(beside.own), groups: decodeAll(beside.transports), all: decodeAll(beside.all) } : null;
-      this.transportOf = decodeWords(DATA.flows.transport);
+      this.transportOf = textsOf(DATA.flows, "transport");
       this.rank = new Map(DATA.transports.map((transport, i) => [transport.name, i]));
     }
     this.offered = this.firstOffer();
@@ -48,7 +37,7 @@ class SeriesSection {
   /** Few flows have a line each; many are first seen as sums and means. */
   firstOffer() {
     if (!this.data) return [];
-    if (DATA.flows.name.length <= FEW_FLOWS) {
+    if (DATA.flows.rows <= FEW_FLOWS) {
       const flows = this.flows.map((flow) => `flow ${flow}`);
       return flows.length > 1 ? ["all", ...flows] : flows;
     }
@@ -61,7 +50,7 @@ class SeriesSection {
    */
   line(key, /** @type {Record<string, any>} */ from = this) {
     const count = this.times.length;
-    const flows = DATA.flows.name.length;
+    const flows = DATA.flows.rows;
     const [kind, text] = key.split(" ");
     const index = Number(text);
     if (kind === "all") {
@@ -82,7 +71,7 @@ class SeriesSection {
     const color = several ? own : place % 8;
     // Relatives share a colour: the lines of one begin where those of the other do not.
     const pattern = (several ? place + (hollow ? 1 : 0) : Math.floor(place / 8)) % PATTERNS.length;
-    return { label: DATA.flows.name[index], color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
+    return { label: textsOf(DATA.flows, "name")(index), color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
       values: (measure) => row(from.own[measure], this.rowOf.get(index), count) };
   }
 
@@ -115,7 +104,7 @@ class SeriesSection {
     for (const each of this.charts) each.destroy();
     this.charts = [];
     if (!this.data) {
-      legend.replaceChildren(h("p", {}, DATA.flows.name.length
+      legend.replaceChildren(h("p", {}, DATA.flows.rows
         ? "This run sampled no flows (run.sample_interval)." : "This run has no connections."));
       return;
     }
@@ -171,7 +160,7 @@ class SeriesSection {
     const links = order.slice(0, 4);
     if (network.link >= 0 && !links.includes(network.link)) links.push(network.link);
     const lines = links.map((link, i) => ({
-      label: DATA.links.name[link], color: css(`--c${i}`), dash: PATTERNS[i % PATTERNS.length],
+      label: network.name(link), color: css(`--c${i}`), dash: PATTERNS[i % PATTERNS.length],
       width: link === network.link ? 3 : 1.5,
     }));
     const times = Array.from(network.times);
@@ -202,7 +191,7 @@ function decodeAll(columns) {
  * the other column, if there is one, says that a value is still to come are among them.
  */
 function byTransport(values, open) {
-  const transport = decodeWords(DATA.flows.transport);
+  const transport = textsOf(DATA.flows, "transport");
   const groups = new Map(DATA.transports.map((each) => [each.name, { ...each, label: each.name, values: [], count: 0 }]));
   for (let i = 0; i < values.length; i++) {
     const group = groups.get(transport(i));
@@ -234,9 +223,9 @@ function setUpDistributions() {
 }
 
 function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
-  const open = openKey && flowColumn(openKey);
+  const open = openKey && numbersOf(DATA.flows, openKey);
   // Where no flow has a value, the column is not there.
-  const values = flowColumn(key) ?? open?.map(() => NaN);
+  const values = numbersOf(DATA.flows, key) ?? open?.map(() => NaN);
   const groups = values ? byTransport(values, open) : [];
   const left = groups.reduce((sum, { values: own, count }) => sum + count - own.length, 0);
   const rest = left ? ` ${number(left)} unfinished.` : "";
@@ -263,10 +252,10 @@ function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
 
 /** Reordering (RFC 4737) of all flows of each transport. */
 function reorderingTable() {
-  const [received, reordered] = [flowColumn("packets_received"), flowColumn("reordered_packets")];
+  const [received, reordered] = [numbersOf(DATA.flows, "packets_received"), numbersOf(DATA.flows, "reordered_packets")];
   if (!received || !reordered) return;
-  const [most, spurious] = [flowColumn("reordering_extent_max"), flowColumn("spurious_retransmissions")];
-  const transport = decodeWords(DATA.flows.transport);
+  const [most, spurious] = [numbersOf(DATA.flows, "reordering_extent_max"), numbersOf(DATA.flows, "spurious_retransmissions")];
+  const transport = textsOf(DATA.flows, "transport");
   const sums = new Map(DATA.transports.map(({ name }) => [name, { flows: 0, received: 0, reordered: 0, most: 0, spurious: 0 }]));
   for (let i = 0; i < received.length; i++) {
     const sum = sums.get(transport(i));
@@ -290,27 +279,14 @@ function reorderingTable() {
 }
 
 function flowTable(series) {
-  const { name, columns } = DATA.flows;
-  const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(DATA.flows[key]));
-  const hosts = DATA.flows.hosts ? decodeWords(DATA.flows.hosts) : null;
-  const failure = DATA.flows.failure ? decodeWords(DATA.flows.failure) : () => "";
-  const failed = DATA.flows.failure?.words.some((word) => word);
+  const name = textsOf(DATA.flows, "name");
   const plot = {
     heading: "plot", text: () => "", width: 64, value: (i) => (series.isShown(i) ? 2 : series.has(i) ? 1 : 0),
     cell: (i) => (series.has(i) ? h("input", {
-      type: "checkbox", checked: series.isShown(i), "aria-label": `Plot ${name[i]}`, onchange: () => series.toggleFlow(i),
+      type: "checkbox", checked: series.isShown(i), "aria-label": `Plot ${name(i)}`, onchange: () => series.toggleFlow(i),
     }) : ""),
   };
-  const table = new DataTable(byId("flow-table"), {
-    caption: "Flows", rows: name.length,
-    search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${transport(i)}\n${failure(i)}`,
-    columns: [
-      ...(series.data ? [plot] : []),
-      { heading: "flow", text: (i) => name[i] }, { heading: "from", text: from }, { heading: "to", text: to },
-      { heading: "transport", text: transport }, ...(hosts ? [{ heading: "hosts", text: hosts }] : []), ...columns.map(numberColumn),
-      ...(failed ? [{ heading: "given up", text: failure }] : []),
-    ],
-  });
+  const table = shownTable("flow-table", DATA.flows, { before: series.data ? [plot] : [] });
   series.listener = () => table.render(true);
   return table;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,14 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from anabranch.columns import Column
+from anabranch.media.pieces import DataTable, Values, plain_cell
 from anabranch.units import suited
 
 _SMALLEST = 0.1
 _LARGEST = 1e5
 """Between these, numbers of a column read well."""
+_EXACT_ROWS = 10_000
+"""In longer tables numbers have seven digits, of which a page shows four; it would be twice as large."""
 
 
 def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
@@ -39,21 +42,33 @@ def words(values: Sequence[str | None]) -> dict[str, Any]:
     return {"words": list(found), "index": column(numbers, "i4")}
 
 
-def table_columns(frame: pl.DataFrame, columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """The columns of numbers that there are and that have a value; shares become percentages."""
-    found = []
-    for about in columns:
-        name, unit = about.name, about.unit
-        if about.is_number and name in frame.columns and frame[name].null_count() < frame.height:
-            values = frame[name] * about.factor if about.factor != 1 else frame[name]
-            # Bytes and packets may be more than a 32-bit float can count.
-            kind = "f8" if frame.schema[name].is_integer() else "f4"
-            sizes = values.abs().drop_nans()
-            extremes = (sizes.max(), sizes.filter(sizes > 0).min())
-            most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
-            unit_of = readable(most, least, unit)
-            found.append(number_column(name, about.label, unit, column(values, kind), unit_of))
-    return found
+def table_data(table: DataTable) -> dict[str, Any]:
+    """A table for the script of a page, which makes elements of the rows in sight only.
+
+    Returns:
+        ``caption``, ``rows`` (their count) and ``columns``: each has ``key`` and ``heading``, and either its
+        ``text`` as of :func:`words`, or ``unit``, ``factor`` (to it) and ``data`` as of :func:`column`.
+        Numbers that are names, such as ports, are ``plain``.
+    """
+    shown = [_column_data(about, values) for about, values in zip(table.columns, table.values, strict=True)]
+    return {"caption": table.caption, "rows": table.height, "columns": shown}
+
+
+def _column_data(about: Column, values: Values) -> dict[str, Any]:
+    named = {"key": about.name, "heading": about.label}
+    if not about.is_number:
+        texts = [None if value is None else str(value) for value in map(plain_cell, values)]
+        return named | {"text": words(texts), "wide": about.folds}
+    series = values if isinstance(values, pl.Series) else pl.Series(list(values), dtype=pl.Float64)
+    # Bytes and packets may be more than a 32-bit float can count.
+    kind = "f8" if series.dtype.is_integer() or len(series) <= _EXACT_ROWS else "f4"
+    numbers = (series * about.factor if about.factor != 1 else series).cast(pl.Float64)
+    sizes = numbers.abs().drop_nans()
+    extremes = (sizes.max(), sizes.filter(sizes > 0).min())
+    most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
+    factor, unit = suited(readable(most, least, about.unit), about.unit)
+    shown = {"unit": unit, "factor": factor, "data": column(numbers, kind), "plain": about.format == "d"}
+    return named | shown
 
 
 def readable(most: float, least: float, unit: str) -> float:
@@ -65,20 +80,6 @@ def readable(most: float, least: float, unit: str) -> float:
     smaller = most / 1000
     is_small = 0 < least * factor < _SMALLEST and suited(smaller, unit)[0] * most < _LARGEST
     return smaller if is_small else most
-
-
-def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most: float) -> dict[str, Any]:
-    """A column of numbers in a table: its data keep their unit, and are shown in the one that suits them.
-
-    Args:
-        key: name of the column in the result.
-        heading: above it.
-        unit: of the data.
-        data: as of :func:`column`.
-        most: its largest magnitude.
-    """
-    factor, shown = suited(most, unit)
-    return {"key": key, "heading": heading, "unit": shown, "factor": factor, "data": data}
 
 
 @dataclass(frozen=True, slots=True)
