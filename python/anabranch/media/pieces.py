@@ -193,6 +193,32 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """A network. A link is as wide as the logarithm of its capacity says, and its value colours it.
+
+    What comes later lies above what comes earlier.
+    """
+
+    nodes: Sequence[str]
+    places: Sequence[tuple[float, float] | None]
+    """Latitude and longitude of each node in degrees, where they are known."""
+    ends: Sequence[tuple[int, int]]
+    """The nodes from and to which each link leads."""
+    capacities_mbps: Sequence[float]
+    values: Sequence[float]
+    full: float
+    """The value at the dark end of the scale."""
+    limit: float | None = None
+    """A value above it is an overload; None where there can be none."""
+    down: frozenset[int] = frozenset()
+    """Links that are down."""
+    shares: Mapping[int, float] | None = None
+    """The share of the packets on each link of some routes, which are outlined; the other links fade."""
+    chosen: int | None = None
+    """A link with an outline."""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of a page, with an entry in its table of contents."""
 
