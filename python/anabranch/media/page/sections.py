@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,42 +12,28 @@ from anabranch import _core
 from anabranch.columns import Column
 from anabranch.folders import write_whole
 from anabranch.media.page import REPORT, render
-from anabranch.media.pieces import Badge, Card, Cell, Figure, Link, Paragraph, Section
+from anabranch.media.pieces import Badge, Cell, Document, Figure, Link, Paragraph, Worded
 from anabranch.units import NOTHING, quantity
 
 _SCRIPTS = ("core", "table", "sections")
 
 
-def page(
-    title: str,
-    lead: str | Sequence[Paragraph],
-    cards: Sequence[Card],
-    sections: Sequence[Section],
-) -> str:
-    """A self-contained page, which fetches nothing.
-
-    Args:
-        title: its heading.
-        lead: the text below it: one paragraph as a text, or several as a list.
-        cards: its first numbers.
-        sections: its parts, in their order.
+def page(document: Document) -> str:
+    """A document as a self-contained page, which fetches nothing.
 
     Raises:
-        ValueError: if two sections have one key, or a figure is neither SVG nor PNG.
+        ValueError: if a figure is neither SVG nor PNG.
     """
-    twice = [key for key, count in Counter(section.key for section in sections).items() if count > 1]
-    if twice:
-        raise ValueError(f"sections share the keys {', '.join(twice)}")
     return render(
         "sections.html.j2",
         {"kind": "sections"},
         _SCRIPTS,
         charts=False,
-        title=title,
-        lead=[paragraph for paragraph in ([lead] if isinstance(lead, str) else lead) if paragraph],
-        cards=cards,
-        sections=[(f"section-{section.key}", section.title) for section in sections],
-        content=sections,
+        title=document.title,
+        lead=document.lead,
+        cards=document.cards,
+        sections=[(f"section-{section.key}", section.title) for section in document.sections],
+        content=document.sections,
         pieces=_pieces,
         source_of=_source,
         cell_of=_cell,
@@ -57,20 +42,14 @@ def page(
     )
 
 
-def save_page(
-    folder: Path | str,
-    title: str,
-    lead: str | Sequence[Paragraph],
-    cards: Sequence[Card],
-    sections: Sequence[Section],
-) -> Path:
-    """Writes a page as ``report.html`` into a folder, and returns the file.
+def save_page(folder: Path | str, document: Document) -> Path:
+    """Writes a document as ``report.html`` into a folder, and returns the file.
 
     Raises:
         ResultError: if it cannot be written.
         ValueError: as :func:`page`.
     """
-    return write_whole(Path(folder) / REPORT, page(title, lead, cards, sections).encode())
+    return write_whole(Path(folder) / REPORT, page(document).encode())
 
 
 def _pieces(paragraph: Paragraph) -> Sequence[str | Link]:
@@ -101,6 +80,9 @@ def _cell(cell: Cell, column: Column) -> dict[str, Any]:
             return shown | {"href": cell.href, "text": cell.text}
         case str():
             return shown | {"text": cell}
+        case Worded():
+            value = None if cell.value is None else cell.value * column.factor
+            return shown | {"text": cell.text, "value": value}
         case None:
             return shown | {"text": NOTHING if column.is_number else ""}
     value = cell * column.factor
