@@ -212,7 +212,8 @@ function textsOf(table, key) {
  * A table of the document in a container. options: before (further columns in front), cells (functions that make the
  * elements of a column, by its key), and those of DataTable.
  */
-function shownTable(id, table, { before = [], cells = {}, ...options } = {}) {
+function shownTable(id, table, /** @type {Record<string, any>} */ given = {}) {
+  const { before = [], cells = {}, ...options } = given;
   const columns = [...columnsOf(table).values()];
   const named = columns.filter((column) => !column.value || column.plain);
   return new DataTable(byId(id), {

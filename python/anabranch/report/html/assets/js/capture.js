@@ -29,17 +29,11 @@ class CaptureLines {
   toggle(index) {
     if (!this.shown.delete(index)) this.shown.add(index);
     this.draw();
-    // The buttons are new; whoever works by keyboard stays where they were.
-    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${index}"]`));
-    button?.focus();
   }
 
   draw() {
     for (const each of this.charts) each.destroy();
-    byId("series-legend").replaceChildren(...this.offered.map((index) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(index)),
-        onclick: () => this.toggle(index), "data-key": index }, lineKey(this.line(index)), this.line(index).label,
-    )));
+    lineButtons("series-legend", this.offered.map((i) => ({ key: i, ...this.line(i) })), (i) => this.shown.has(i), (i) => this.toggle(i));
     const chosen = this.offered.filter((index) => this.shown.has(index));
     const lines = chosen.map((index) => this.line(index));
     const per = `per ${measure(this.data.step_s, "s")}`;

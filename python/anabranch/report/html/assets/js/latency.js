@@ -21,17 +21,11 @@ class LatencySection {
   toggle(i) {
     if (!this.shown.delete(i)) this.shown.add(i);
     this.draw();
-    // The buttons are new; whoever works by keyboard stays where they were.
-    const button = /** @type {HTMLElement} */ (byId("latency-legend").querySelector(`[data-key="${i}"]`));
-    button?.focus();
   }
 
   draw() {
     while (this.charts.length) this.charts.pop().destroy();
-    byId("latency-legend").replaceChildren(...this.offered.map((i) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(i)), "data-key": i,
-        onclick: () => this.toggle(i) }, lineKey(this.line(i)), this.line(i).label,
-    )));
+    lineButtons("latency-legend", this.offered.map((i) => ({ key: i, ...this.line(i) })), (i) => this.shown.has(i), (i) => this.toggle(i));
     const chosen = this.offered.filter((i) => this.shown.has(i));
     this.drawLines(chosen);
     this.drawCurves(chosen);

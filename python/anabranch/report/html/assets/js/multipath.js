@@ -102,29 +102,20 @@ class MultipathSection {
   }
 
   legend(all) {
-    const legend = byId("path-legend");
-    legend.replaceChildren(...all.map((line) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(!this.hidden.has(line.key)), "data-key": line.key,
-        title: `${line.key}, ${number(this.series.subflows[line.index])} subflows`, onclick: () => this.toggle(line.key) },
-      lineKey(line), line.label,
-    )));
-    if (!this.series.simulated) return;
-    legend.append(besidesButton(this.besides, () => {
+    const besides = () => {
       this.besides = !this.besides;
       this.draw();
-      this.focusLegend(BESIDES);
-    }));
+    };
+    lineButtons(
+      "path-legend", all.map((line) => ({ ...line, title: `${line.key}, ${number(this.series.subflows[line.index])} subflows` })),
+      (key) => !this.hidden.has(key), (key) => this.toggle(key),
+      ...(this.series.simulated ? [besidesButton(this.besides, besides)] : []),
+    );
   }
 
   toggle(key) {
     if (!this.hidden.delete(key)) this.hidden.add(key);
     this.draw();
-    this.focusLegend(key);
-  }
-
-  /** The buttons are new; whoever works by keyboard stays where they were. */
-  focusLegend(key) {
-    [.../** @type {HTMLCollectionOf<HTMLElement>} */ (byId("path-legend").children)].find((button) => button.dataset.key === key)?.focus();
   }
 
   connectionTable() {

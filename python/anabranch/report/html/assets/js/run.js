@@ -100,20 +100,17 @@ class SeriesSection {
   }
 
   draw() {
-    const legend = byId("series-legend");
     for (const each of this.charts) each.destroy();
     this.charts = [];
     if (!this.data) {
-      legend.replaceChildren(h("p", {}, DATA.flows.rows
+      byId("series-legend").replaceChildren(h("p", {}, DATA.flows.rows
         ? "This run sampled no flows (run.sample_interval)." : "This run has no connections."));
       return;
     }
-    legend.replaceChildren(...this.offered.map((key) => {
-      const line = this.line(key);
-      return h("button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(key)),
-        onclick: () => this.toggleAndFocus(key), "data-key": key }, lineKey(line), line.label);
-    }));
-    if (this.simulated) legend.append(this.besidesButton());
+    lineButtons(
+      "series-legend", this.offered.map((key) => ({ ...this.line(key), key })), (key) => this.shown.has(key),
+      (key) => this.toggle(key), ...(this.simulated ? [this.besidesButton()] : []),
+    );
     const keys = this.offered.filter((key) => this.shown.has(key));
     const beside = this.besides ? keys.map((key) => this.simulatedLine(key)) : [];
     // The live ones last, above the others.
@@ -127,22 +124,10 @@ class SeriesSection {
     ));
   }
 
-  toggleAndFocus(key) {
-    this.toggle(key);
-    this.focus(key);
-  }
-
-  /** The buttons are new; whoever works by keyboard stays where they were. */
-  focus(key) {
-    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${key}"]`));
-    button?.focus();
-  }
-
   besidesButton() {
     return besidesButton(this.besides, () => {
       this.besides = !this.besides;
       this.draw();
-      this.focus(BESIDES);
     });
   }
 
