@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from anabranch.columns import Column
 from anabranch.media.page.sections import page
-from anabranch.media.pieces import Badge, Card, DataTable, Document, Link, Section
+from anabranch.media.pieces import Article, Badge, Card, DataTable, Link, Section
 from anabranch.report.style import picture
 
 COLUMNS = (
@@ -36,7 +36,7 @@ def drawing(width: float = 3.0) -> Figure:
 def made_page() -> str:
     """Two sections: a table that can be filtered, and one that cannot, with two figures."""
     return page(
-        Document(
+        Article(
             EVIL,
             ["What this is.", ("With a ", Link("link", "two/report.html"), ".")],
             [Card("Rows", "4", "of which 2 agree")],

@@ -10,13 +10,13 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from anabranch.folders import write_whole
-from anabranch.media.markdown import document_text
+from anabranch.media.markdown import article_text
 from anabranch.media.page.sections import save_page
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes, json_ready
 from anabranch_publications.comparison.figures import load_figure, network_figure, state_figure
 from anabranch_publications.comparison.runs import Comparison
-from anabranch_publications.comparison.view import comparison_document
+from anabranch_publications.comparison.view import comparison_article
 
 FOLDER_KIND = "comparison"
 """What the manifest of its folder calls it."""
@@ -46,9 +46,9 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     for name, figure in drawn.items():
         for form in ("png", "svg"):
             save_figure(figure, folder / "figures" / f"{name}.{form}")
-    document = comparison_document(comparison, drawn)
-    write_whole(folder / "README.md", document_text(document).encode())
-    save_page(folder, document)
+    article = comparison_article(comparison, drawn)
+    write_whole(folder / "README.md", article_text(article).encode())
+    save_page(folder, article)
 
 
 def figures(comparison: Comparison) -> Mapping[str, Figure]:

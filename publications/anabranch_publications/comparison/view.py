@@ -1,4 +1,4 @@
-"""A comparison as a document, which pages and texts render, and as pieces for a terminal."""
+"""A comparison as an article, which pages and texts render, and as pieces for a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.columns import Column
-from anabranch.media.pieces import Card, DataTable, Document, Piece, Section, Text, Worded, counted
+from anabranch.media.pieces import Article, Card, DataTable, Piece, Section, Text, Worded, counted
 from anabranch.report.style import picture
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.paired import RATIOS, ratio
@@ -124,7 +124,7 @@ def meaning_table() -> DataTable:
     return DataTable.of_rows("measures", "What is measured", columns, rows)
 
 
-def comparison_document(comparison: Comparison, drawn: Mapping[str, Figure]) -> Document:
+def comparison_article(comparison: Comparison, drawn: Mapping[str, Figure]) -> Article:
     """A section for each network with a table for each kind of measure, what it costs, and what is measured.
 
     Args:
@@ -159,7 +159,7 @@ def comparison_document(comparison: Comparison, drawn: Mapping[str, Figure]) -> 
     ]
     if any(subject.standard for subject in comparison.subjects):
         sections.append(Section("workload", "Standard workload", list(described())))
-    return Document("Systems compared", lead, cards, sections)
+    return Article("Systems compared", lead, cards, sections)
 
 
 def _best(comparison: Comparison) -> list[Card]:

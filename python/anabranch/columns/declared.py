@@ -251,11 +251,12 @@ _LOADS = (
 
 _OTHERS = (
     Column("failed", format=_COUNT, better="less"),
+    Column("flows", format=_COUNT),
     Column("note", priority=9, folds=True),
     Column("runs", format=_COUNT),
     Column("source", priority=9),
 )
-"""Of studies and of networks that have a name."""
+"""Of studies, of networks that have a name, and of groups of flows."""
 
 _LABELS = (
     Column("flows.name", "flow", priority=9),

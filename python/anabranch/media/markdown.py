@@ -1,21 +1,21 @@
-"""Tables and documents in Markdown."""
+"""Tables and articles in Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from anabranch.columns import Column
-from anabranch.media.pieces import Cell, DataTable, Document, Link, Paragraph, Section, worded_cell
+from anabranch.media.pieces import Article, Cell, DataTable, Link, Paragraph, Section, worded_cell
 from anabranch.units import plain
 
 
-def document_text(document: Document) -> str:
-    """A document as a page of text: its lead, its sections with their tables, and links to their figures.
+def article_text(article: Article) -> str:
+    """An article as a page of text: its lead, its sections with their tables, and links to their figures.
 
     The numbers of its cards are for pages; a text has them in its lead and its tables.
     """
-    lines = [f"# {document.title}", *_paragraphs(document.lead)]
-    for section in document.sections:
+    lines = [f"# {article.title}", *_paragraphs(article.lead)]
+    for section in article.sections:
         lines += ["", f"## {section.title}", *_paragraphs(section.paragraphs)]
         figures = [f"![{figure.title}]({figure.href})" for figure in section.figures if figure.href]
         if section.figures_first:

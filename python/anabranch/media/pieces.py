@@ -245,7 +245,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Article:
     """What is read from the top to the end: a page for a browser, or a page of text."""
 
     title: str

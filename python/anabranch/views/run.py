@@ -49,6 +49,10 @@ _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
     f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
 )  # fmt: skip
+_REORDERING = (
+    "transport", "flows", "packets_received", "reordered_packets", "reordering_ratio",
+    "reordering_extent_max", "spurious_retransmissions",
+)  # fmt: skip
 _AS_CONNECTIONS = (
     "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN,
     "rtt_mean_ms", "retransmissions", "timeouts",
@@ -83,6 +87,29 @@ def link_table(result: Result) -> DataTable:
     links = result.links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
     shown = (*(name for name in LINKS if name not in ("from", "to")), *(name for name, _ in causes_of(links)))
     return _table("links", "Links", links, shown)
+
+
+def reordering_table(result: Result) -> DataTable | None:
+    """Reordering (RFC 4737) over all flows of each transport; None where nobody counted it."""
+    flows = result.flows
+    if not {"packets_received", "reordered_packets"} <= set(flows.columns):
+        return None
+    sums = flows.group_by("transport").agg(
+        pl.len().alias("flows"),
+        selectors.by_name(
+            "packets_received", "reordered_packets", "spurious_retransmissions", require_all=False
+        ).sum(),
+        selectors.by_name("reordering_extent_max", require_all=False).max(),
+    )
+    share = pl.col("reordered_packets") / pl.col("packets_received")
+    known = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
+    return _table("reordering", "Reordering", sums.with_columns(known).sort("transport"), _REORDERING)
+
+
+def event_table(result: Result, most: int) -> DataTable:
+    """The first changes of the network and its routes."""
+    events = result.tables.get("events", pl.DataFrame()).head(most)
+    return _table("events", "Changes of the network and its routes", events, ("time_s", "kind", "subject"))
 
 
 def joined_connections(result: Result) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,8 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from anabranch.columns import Column
-from anabranch.media.pieces import DataTable, Values, plain_cell
-from anabranch.units import suited
+from anabranch.media.pieces import Badge, Cell, DataTable, Link, Values, Worded, plain_cell
+from anabranch.units import NOTHING, quantity, suited
 
 _SMALLEST = 0.1
 _LARGEST = 1e5
@@ -69,6 +70,32 @@ def _column_data(about: Column, values: Values) -> dict[str, Any]:
     factor, unit = suited(readable(most, least, about.unit), about.unit)
     shown = {"unit": unit, "factor": factor, "data": column(numbers, kind), "plain": about.format == "d"}
     return named | shown
+
+
+def shown_cell(cell: Cell, column: Column) -> dict[str, Any]:
+    """A cell of a table as a template writes it: text, kind, and the value by which it is sorted."""
+    shown: dict[str, Any] = {"number": column.is_number, "value": None, "kind": "", "href": "", "text": ""}
+    match cell:
+        case Badge():
+            return shown | {"kind": cell.tone, "text": cell.text}
+        case Link():
+            return shown | {"href": cell.href, "text": cell.text}
+        case str():
+            return shown | {"text": cell}
+        case Worded():
+            value = None if cell.value is None else cell.value * column.factor
+            return shown | {"text": cell.text, "value": value}
+        case None:
+            return shown | {"text": NOTHING if column.is_number else ""}
+    value = cell * column.factor
+    return shown | {"value": float(value) if math.isfinite(value) else None, "text": _in_full(value)}
+
+
+def _in_full(value: float) -> str:
+    """A number as :func:`quantity` has it, but in full up to a thousand million: a column has one unit."""
+    if 999.5 <= abs(value) < 1e9:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return quantity(value)
 
 
 def readable(most: float, least: float, unit: str) -> float:

@@ -235,34 +235,6 @@ function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
   }
 }
 
-/** Reordering (RFC 4737) of all flows of each transport. */
-function reorderingTable() {
-  const [received, reordered] = [numbersOf(DATA.flows, "packets_received"), numbersOf(DATA.flows, "reordered_packets")];
-  if (!received || !reordered) return;
-  const [most, spurious] = [numbersOf(DATA.flows, "reordering_extent_max"), numbersOf(DATA.flows, "spurious_retransmissions")];
-  const transport = textsOf(DATA.flows, "transport");
-  const sums = new Map(DATA.transports.map(({ name }) => [name, { flows: 0, received: 0, reordered: 0, most: 0, spurious: 0 }]));
-  for (let i = 0; i < received.length; i++) {
-    const sum = sums.get(transport(i));
-    sum.flows += 1;
-    sum.received += received[i] || 0;
-    sum.reordered += reordered[i] || 0;
-    sum.most = Math.max(sum.most, most?.[i] || 0);
-    sum.spurious += spurious?.[i] || 0;
-  }
-  const head = ["transport", "flows", "packets received", "reordered", "share", "greatest extent", "spurious retransmissions"];
-  const rows = [...sums].map(([name, sum]) => {
-    const share = sum.received ? withUnit(Number(((100 * sum.reordered) / sum.received).toPrecision(3)), "%") : "–";
-    const cells = [name, number(sum.flows), number(sum.received), number(sum.reordered), share,
-      withUnit(sum.most, "packets"), number(sum.spurious)];
-    return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i ? "num" : "" }, cell)));
-  });
-  byId("reordering-table").replaceChildren(h(
-    "table", { class: "small" }, h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
-    h("tbody", {}, ...rows),
-  ));
-}
-
 function flowTable(series) {
   const name = textsOf(DATA.flows, "name");
   const plot = {
@@ -292,6 +264,5 @@ function runPage() {
   if (DATA.latency) new LatencySection();
   if (DATA.multipath) new MultipathSection();
   setUpDistributions();
-  reorderingTable();
   flowTable(series);
 }
