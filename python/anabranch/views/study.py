@@ -112,8 +112,8 @@ def _live(result: StudyOutcome) -> str:
     return f"{quantity(count)} live, "
 
 
-_ENDINGS = {
-    "_ci": "\N{PLUS-MINUS SIGN}", "_min": "min", "_max": "max", "_more_than": "more than",
+ENDINGS = {
+    "_ci": "\N{PLUS-MINUS SIGN}", "_min": "smallest", "_max": "largest", "_more_than": "more than",
     "_done": "flows done", "_flows": "of flows",
 }  # fmt: skip
 """Headings of what a metric has beside its mean, by the ends of the columns' names."""
@@ -133,7 +133,7 @@ def cell_table(result: StudyOutcome) -> DataTable:
         most = max(float(result.cells[name].abs().max() or 0.0) for name in (metric.name, *bounds))  # type: ignore[arg-type]
         factor, label = suited_label(metric.label, most)
         about.append(Column(metric.name, label, digits=5, factor=factor))
-        for ending, heading in _ENDINGS.items():
+        for ending, heading in ENDINGS.items():
             name = f"{metric.name}{ending}"
             is_count = ending in ("_done", "_flows")
             if name in result.cells.columns and result.cells[name].null_count() < result.cells.height:
