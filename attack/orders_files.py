@@ -23,9 +23,10 @@ from anabranch.columns import Column
 from anabranch.csv_cells import unescaped
 from anabranch.media.pieces import columns
 from anabranch.report.html import multipath_data
-from anabranch.report.link_tables import causes_of
 from anabranch.study.result import StudyResult
+from anabranch.units import NOTHING
 from anabranch.views import run as views
+from anabranch.views.link_tables import causes_of
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -107,46 +108,45 @@ def differences_of_page(page: str, tables: Mapping[str, pl.DataFrame]) -> Iterat
     subflows = tables["subflows"].to_dicts() if connections else []
     drops = [name for name, _ in causes_of(tables["links"])]
     datagrams = tables["datagram_flows"].to_dicts() if "datagram_flows" in tables else []
-    words = ("from", "to")
-    for name, part, rows, declared, texts in (
-        ("flows", data["flows"], [*flows.values()], columns(*views.FLOWS, table="flows"),
-         ("transport", *words)),
+    names = {row["flow"]: row["name"] for row in flows.values()}
+    # Words in place of the engine's kinds; names in place of numbers; unknown paths have a dash.
+    for row in datagrams:
+        row["measures"] = {"ping": "RTT", "udp": "one way"}[row["kind"]]
+    for row in subflows:
+        row["connection"] = names[row["flow"]]
+        row["path"] = row.get("path") or NOTHING
+    for name, part, rows, declared in (
+        ("flows", data["flows"], [*flows.values()], columns(*views.FLOWS, table="flows")),
         ("links", data["links"], tables["links"].to_dicts(),
-         columns(*views.LINKS, *drops, table="links"), ()),
+         columns("name", *views.LINKS[3:], *drops, table="links")),
         # A column of both tables is the connection's.
         ("connections", multipath.get("connections"), [flows[row["flow"]] | row for row in connections],
-         columns(*views.CONNECTIONS), ("transport", *words)),
-        ("subflows", multipath.get("subflows"), subflows, columns(*views.SUBFLOWS[4:]), ("state",)),
-        ("datagram_flows", data.get("latency"), datagrams, columns(*views.LATENCIES), ("kind", *words)),
+         columns(*views.CONNECTIONS, table="connections")),
+        ("subflows", multipath.get("subflows"), subflows, columns(*views.SUBFLOWS, table="subflows")),
+        ("datagram_flows", (data.get("latency") or {}).get("table"), datagrams,
+         columns(*views.LATENCIES, table="datagram_flows")),
     ):  # fmt: skip
         if part is None:
             if rows:
                 yield f"page: {name} is not there"
         elif name != "subflows" or len(rows) <= multipath_data.MOST_SUBFLOWS:
-            yield from _part_differs(f"page: {name}", part, rows, declared, texts)
+            yield from _part_differs(f"page: {name}", part, rows, declared)
 
 
-def _part_differs(
-    where: str,
-    part: dict[str, Any],
-    rows: Rows,
-    declared: Sequence[Column],
-    texts: Sequence[str],
-) -> Iterator[str]:
-    """What of a table of the page is not in rows: texts, and declared columns that have a value."""
-    shown = {text: [part[text]["words"][int(at)] for at in _numbers(part[text]["index"])] for text in texts}
-    if "name" in part:
-        shown["name"] = part["name"]
-    for text, cells in shown.items():
-        if cells != (wanted := [row[text] or "" for row in rows]):
-            yield f"{where}.{text} is {cells}, and {wanted} in the table"
-    written = {column["key"]: column["data"] for column in part["columns"]}
-    for about in (one for one in declared if one.is_number):
+def _part_differs(where: str, part: dict[str, Any], rows: Rows, declared: Sequence[Column]) -> Iterator[str]:
+    """What of a table of the page is not in rows: declared columns that have a value."""
+    written = {column["key"]: column.get("data") or column["text"] for column in part["columns"]}
+    for about in declared:
         key = about.name
         values = [row.get(key) for row in rows]
         if key not in written:
-            if any(value is not None for value in values):
+            if any(value is not None and value != NOTHING for value in values):
                 yield f"{where}.{key} is not there"
+            continue
+        if not about.is_number:
+            cells = [written[key]["words"][int(at)] for at in _numbers(written[key]["index"])]
+            if cells != (wanted := [value or "" for value in values]):
+                yield f"{where}.{key} is {cells}, and {wanted} in the table"
             continue
         numbers = _numbers(written[key])
         slack, step = _DIGITS[written[key]["kind"]], _ROUNDED_TO.get(key, 0.0)

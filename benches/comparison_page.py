@@ -18,7 +18,7 @@ NOTE = "<!-- Written by make compare. What follows from it is in comparison.md. 
 def main(results: Path, tables: Path, figures: Path) -> None:
     """Writes the page, and its figures as SVG."""
     text = (results / "README.md").read_text(encoding="utf-8")
-    text = re.sub(r"\(figures/([a-z0-9-]+)\.png\)", rf"({figures.name}/comparison-\1.svg)", text)
+    text = re.sub(r"\(figures/([a-z0-9-]+)\.svg\)", rf"({figures.name}/comparison-\1.svg)", text)
     tables.write_text(f"{NOTE}\n\n{text}", encoding="utf-8")
     for name in re.findall(rf"\({figures.name}/comparison-([a-z0-9-]+)\.svg\)", text):
         shutil.copyfile(results / "figures" / f"{name}.svg", figures / f"comparison-{name}.svg")

@@ -216,7 +216,7 @@ def compare(
         FOLDER_KIND,
         write_comparison,
     )
-    from anabranch_publications.comparison.terminal import comparison_pieces  # noqa: PLC0415 - as the others
+    from anabranch_publications.comparison.view import comparison_pieces  # noqa: PLC0415 - as the others
 
     chosen = comparison.chosen_systems(
         None if systems is None else [name.strip() for name in systems.split(",") if name.strip()],

@@ -150,3 +150,13 @@ def numbers(column: dict[str, str]) -> NDArray[np.float64]:
     """The numbers of a column, as the page's script reads them."""
     data = np.frombuffer(base64.b64decode(column["base64"]), dtype=f"<{column['kind']}")
     return data.astype(float)
+
+
+def shown(table: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a table of the page by their keys: numbers as an array, texts as a list."""
+    return {
+        column["key"]: [column["text"]["words"][int(at)] for at in numbers(column["text"]["index"])]
+        if "text" in column
+        else numbers(column["data"])
+        for column in table["columns"]
+    }

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from anabranch.columns import Column
 from anabranch.media.page.sections import page
-from anabranch.media.pieces import Badge, Card, DataTable, Link, Section
+from anabranch.media.pieces import Article, Badge, Card, DataTable, Link, Section
 from anabranch.report.style import picture
 
 COLUMNS = (
@@ -36,24 +36,30 @@ def drawing(width: float = 3.0) -> Figure:
 def made_page() -> str:
     """Two sections: a table that can be filtered, and one that cannot, with two figures."""
     return page(
-        EVIL,
-        ["What this is.", ("With a ", Link("link", "two/report.html"), ".")],
-        [Card("Rows", "4", "of which 2 agree")],
-        [
-            Section(
-                "5.4",
-                "All links",
-                [EVIL],
-                [DataTable.of_rows("links", "Links", COLUMNS, ROWS, searchable=True, choices=("verdict",))],
-            ),
-            Section(
-                "pictures",
-                "Pictures",
-                tables=[DataTable.of_rows("short", "Short", COLUMNS[:2], [row[:2] for row in ROWS])],
-                figures=[
-                    picture("first", drawing(), href="first.svg"),
-                    picture("second", drawing(4.0)),
-                ],
-            ),
-        ],
+        Article(
+            EVIL,
+            ["What this is.", ("With a ", Link("link", "two/report.html"), ".")],
+            [Card("Rows", "4", "of which 2 agree")],
+            [
+                Section(
+                    "5.4",
+                    "All links",
+                    [EVIL],
+                    [
+                        DataTable.of_rows(
+                            "links", "Links", COLUMNS, ROWS, searchable=True, choices=("verdict",)
+                        )
+                    ],
+                ),
+                Section(
+                    "pictures",
+                    "Pictures",
+                    tables=[DataTable.of_rows("short", "Short", COLUMNS[:2], [row[:2] for row in ROWS])],
+                    figures=[
+                        picture("first", drawing(), href="first.svg"),
+                        picture("second", drawing(4.0)),
+                    ],
+                ),
+            ],
+        )
     )

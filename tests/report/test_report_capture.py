@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from html_runs import EVIL
+from html_runs import EVIL, shown
 from numpy.typing import NDArray
 from reader import Reader
 from typer.testing import CliRunner
@@ -19,6 +19,7 @@ from anabranch import Result
 from anabranch.capture import CaptureResult, analyze
 from anabranch.cli import app
 from anabranch.report.html import capture_report, save_capture_report
+from anabranch.views.capture import CONNECTIONS, SUBFLOWS
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,24 @@ def test_the_command_writes_the_page_and_writes_it_anew(folder: Path, tmp_path: 
     done = CliRunner().invoke(app, ["capture", str(folder / "left2.pcapng"), "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert "<h1>left2.pcapng</h1>" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_tables_of_the_page_are_those_of_the_terminal_with_all_columns(captured: CaptureResult) -> None:
+    page = document(capture_report(captured))
+    for part, frame, names in (
+        ("connections", captured.connections, CONNECTIONS),
+        ("subflows", captured.subflows, SUBFLOWS),
+    ):
+        columns = shown(page[part])
+        measured = [
+            name for name in names if name in frame.columns and frame[name].null_count() < frame.height
+        ]
+        assert list(columns) == measured
+        assert columns["client"] == frame["client"].to_list()
+        # Ports are names, without thousands.
+        (port,) = (column for column in page[part]["columns"] if column["key"] == "server_port")
+        assert port["plain"]
+        assert values(port["data"]).tolist() == frame["server_port"].to_list()
 
 
 def without_acks(capture: bytes) -> bytes:

@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from html_runs import ABILENE, EVIL, document, hostile, numbers
+from html_runs import ABILENE, EVIL, document, hostile, numbers, shown
 from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make, with_levels
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.media.page import embedded
+from anabranch.media.page.data import Steps
 from anabranch.media.palette import DARK_PALETTE, PALETTE
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
-from anabranch.report.html.cards import cards
-from anabranch.report.html.encode import Steps
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
 from anabranch.units import measure, quantity
+from anabranch.views.cards import cards
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,10 @@ duration = "3 s"
 def test_what_routing_found_is_told_without_its_clock(abilene: Result) -> None:
     facts = {"worst_case_load": 0.7800000001, "seconds": 1.23456, "mean_paths": 1.5, "delay_bound_ms": 12.0}
     result = Result(abilene.tables, {**abilene.summary, "routing": facts})
-    shown = dict(run_document(result)["facts"])
-    assert shown["routing: worst case load"] == "0.78"
-    assert shown["routing: delay bound (ms)"] == "12"
-    assert not any("seconds" in label for label in shown)
+    facts = dict(run_document(result)["facts"])
+    assert facts["routing: worst case load"] == "0.78"
+    assert facts["routing: delay bound (ms)"] == "12"
+    assert not any("seconds" in label for label in facts)
 
 
 def test_the_same_run_gives_the_same_page(abilene: Result) -> None:
@@ -116,7 +116,7 @@ def test_names_are_text_whatever_they_contain(tmp_path: Path) -> None:
     assert Tags(page).names.count("img") == 0
     found = document(page)
     assert EVIL in found["network"]["names"]
-    assert found["flows"]["name"] == [f"{EVIL}.0"]
+    assert shown(found["flows"])["name"] == [f"{EVIL}.0"]
     study = make(GAP, TRANSPORT, metrics=[MetricInfo("m", EVIL)], title=EVIL)
     assert Tags(study_report(study)).names.count("script") == 3
 
@@ -130,13 +130,13 @@ def test_no_text_ends_the_data(text: str) -> None:
 
 def test_the_tables_of_the_page_are_those_of_the_result(abilene: Result) -> None:
     found = document(run_report(abilene))
-    assert found["flows"]["name"] == abilene.flows["name"].to_list()
-    columns = {column["key"]: numbers(column["data"]) for column in found["flows"]["columns"]}
+    columns = shown(found["flows"])
+    assert columns["name"] == abilene.flows["name"].to_list()
     np.testing.assert_array_equal(columns["delivered_bytes"], abilene.flows["delivered_bytes"])
     ended = abilene.flows["completion_s"].to_numpy()
     np.testing.assert_allclose(columns["completion_s"], ended, rtol=1e-6)
     assert math.isnan(columns["completion_s"][0])
-    links = {column["key"]: numbers(column["data"]) for column in found["links"]["columns"]}
+    links = shown(found["links"])
     np.testing.assert_allclose(links["utilization"], abilene.links["utilization"] * 100, rtol=1e-6)
     causes = [name for name in abilene.links.columns if name.startswith("drops_")]
     assert numbers(found["links"]["drops"]).sum() == sum(abilene.links[name].sum() for name in causes) > 0

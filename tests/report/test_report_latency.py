@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from html_runs import document, numbers
+from html_runs import document, numbers, shown
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.report.html.page import run_report
@@ -68,8 +68,9 @@ def test_what_cannot_be_drawn_is_said(rrul: Result, pinged: Result) -> None:
 
 def test_the_page_has_table_lines_and_curves(rrul: Result) -> None:
     data = document(run_report(rrul))["latency"]
-    assert data["name"] == ["ping.0", "call.0", "call.1"]
-    columns = {column["key"]: numbers(column["data"]) for column in data["columns"]}
+    columns = shown(data["table"])
+    assert columns["name"] == ["ping.0", "call.0", "call.1"]
+    assert columns["measures"] == ["RTT", "one way", "one way"]
     assert columns["latency_p99_ms"] == pytest.approx(rrul.datagram_flows["latency_p99_ms"].to_numpy())
     assert columns["loss_ratio"] == pytest.approx(100 * rrul.datagram_flows["loss_ratio"].to_numpy())
     times = numbers(data["series"]["times"])
@@ -88,6 +89,6 @@ def test_the_page_has_table_lines_and_curves(rrul: Result) -> None:
 def test_a_page_of_pings_alone_says_what_it_leaves_out(pinged: Result) -> None:
     page = run_report(pinged)
     data = document(page)["latency"]
-    assert (len(data["name"]), len(data["curves"])) == (120, 100)
+    assert (data["table"]["rows"], len(data["curves"])) == (120, 100)
     assert "Latency: 100 of 120 flows have lines and curves, the first ones." in page
     assert "p99 of traffic[0]." in page

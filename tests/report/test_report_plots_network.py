@@ -15,7 +15,7 @@ from matplotlib.patches import PathPatch
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.media import page
-from anabranch.report.plots.network import RAMP
+from anabranch.report.map_print import RAMP
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Plot
 

@@ -2,15 +2,20 @@
 
 import re
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from html_runs import EVIL
 from made_page import COLUMNS, drawing, made_page
+from rich.console import Console
 
 from anabranch.columns import Column
+from anabranch.media.files import save_csv
+from anabranch.media.markdown import article_text
 from anabranch.media.page.sections import page, save_page
-from anabranch.media.pieces import Card, DataTable, Figure, Section
+from anabranch.media.pieces import Article, Card, DataTable, Figure, Link, Section, Worded
+from anabranch.media.terminal import show
 from anabranch.report.style import figure_bytes, picture
 
 
@@ -69,14 +74,14 @@ def test_a_figure_is_the_bytes_of_its_file_and_large_ones_become_points() -> Non
     assert len(figure_bytes(figure, "svg")) > 400_000
     assert picture("f", figure).image.startswith(b"\x89PNG")
     with pytest.raises(ValueError, match='"f" is neither SVG nor PNG'):
-        page("t", "", [], [Section("a", "A", figures=[Figure("f", b"GIF89a")])])
+        page(Article("t", [], [], [Section("a", "A", figures=[Figure("f", b"GIF89a")])]))
 
 
 def test_numbers_are_sorted_in_full_and_what_is_missing_has_none() -> None:
     table = DataTable.of_rows(
         "t", "t", (Column("x", "x", digits=3),), [(1.23456789,), (None,), (float("nan"),)]
     )
-    text = page("t", "", [Card("a", "1")], [Section("s", "S", tables=[table])])
+    text = page(Article("t", [], [Card("a", "1")], [Section("s", "S", tables=[table])]))
     assert re.findall(r'<td class="num"( data-value="[^"]*")?>\s*([^<]*?)\s*</td>', text) == [
         (' data-value="1.23456789"', "1.23"), ("", "\N{EN DASH}"), ("", "\N{EN DASH}"),
     ]  # fmt: skip
@@ -84,13 +89,53 @@ def test_numbers_are_sorted_in_full_and_what_is_missing_has_none() -> None:
 
 def test_a_page_that_cannot_be_right_is_refused() -> None:
     with pytest.raises(ValueError, match="sections share the keys a"):
-        page("t", "", [], [Section("a", "A"), Section("a", "B")])
+        Article("t", [], [], [Section("a", "A"), Section("a", "B")])
     with pytest.raises(ValueError, match='"short" has a row that is not 4 cells long'):
         DataTable.of_rows("short", "short", COLUMNS, [("x",)])
 
 
 def test_the_same_page_has_the_same_bytes(tmp_path: Path) -> None:
     assert made_page() == made_page()
-    file = save_page(tmp_path / "new", "A title", "Lead.", [], [Section("a", "A")])
+    document = Article("A title", ["Lead."], [], [Section("a", "A")])
+    file = save_page(tmp_path / "new", document)
     assert file == tmp_path / "new" / "report.html"
-    assert file.read_text(encoding="utf-8") == page("A title", "Lead.", [], [Section("a", "A")])
+    assert file.read_text(encoding="utf-8") == page(document)
+
+
+WORDED = DataTable.of_rows(
+    "loads",
+    "Loads",
+    (Column("name", "name", priority=9), Column("load", "load", format=",.1f", priority=9, limit=1.0)),
+    [("a", Worded("1.5 \N{PLUS-MINUS SIGN} 0.2", 1.5)), ("b", Worded("- (1)", None))],
+)
+
+
+def test_a_number_with_words_of_its_own_is_one_in_every_medium(tmp_path: Path) -> None:
+    text = page(Article("t", [], [], [Section("s", "S", tables=[WORDED])]))
+    assert re.findall(r'<td class="num"( data-value="[^"]*")?>\s*([^<]*?)\s*</td>', text) == [
+        (' data-value="1.5"', "1.5 \N{PLUS-MINUS SIGN} 0.2"), ("", "- (1)"),
+    ]  # fmt: skip
+    assert "| a | 1.5 \N{PLUS-MINUS SIGN} 0.2 |" in article_text(
+        Article("t", [], [], [Section("s", "S", tables=[WORDED])])
+    )
+    # A file has the number alone, and a terminal marks it where it is an overload.
+    (file,) = save_csv([WORDED], tmp_path)
+    assert file.read_text(encoding="utf-8").split() == ["name,load", "a,1.5", "b,"]
+    console = Console(width=80, file=StringIO())
+    show(console, [WORDED])
+    assert "! 1.5 \N{PLUS-MINUS SIGN} 0.2" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert "! -" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_an_article_as_text_has_all_that_its_page_has_but_the_cards() -> None:
+    section = Section(
+        "s", "All of it", [("See ", Link("there", "x.html"), ".")], [WORDED],
+        [Figure("A drawing", b"<svg/>", href="figures/a.svg"), Figure("Of the page alone", b"<svg/>")],
+        notes=["(1) not measured", "(2) unknown"],
+    )  # fmt: skip
+    assert article_text(Article("Title", ["Lead."], [Card("n", "1")], [section])) == (
+        "# Title\n\nLead.\n\n## All of it\n\nSee [there](x.html).\n\nLoads:\n\n"
+        "| name | load |\n| --- | ---: |\n"
+        "| a | 1.5 \N{PLUS-MINUS SIGN} 0.2 |\n| b | - (1) |\n\n(1) not measured  \n(2) unknown  \n\n"
+        "![A drawing](figures/a.svg)\n"
+    )

@@ -21,13 +21,12 @@ import anabranch.result as result_module
 from anabranch import Scenario, ScenarioError, cli
 from anabranch.console import print_json
 from anabranch.media.page import embedded
-from anabranch.media.pieces import columns
+from anabranch.media.page.data import table_data
+from anabranch.media.pieces import DataTable
 from anabranch.report import spreadsheet
 from anabranch.report.html import latency_data, multipath_data, run_data
-from anabranch.report.html.encode import table_columns
 from anabranch.result import csv_bytes
 from anabranch.study import store
-from anabranch.views import run as views
 
 ROOT = Path(__file__).parents[2]
 Attack = Callable[[str], ModuleType]
@@ -401,14 +400,17 @@ FORMS = {
 
 
 def emptied(columns: list[Any]) -> list[Any]:
-    return [column | {"data": {"kind": "f4", "base64": ""}} for column in columns]
+    return [
+        column | {"data": {"kind": "f4", "base64": ""}} if "data" in column else column for column in columns
+    ]
 
 
 def exchanged(columns: list[Any]) -> list[Any]:
     """The first has the numbers of another."""
-    first, *others = columns
-    numbers = next(other["data"] for other in others if other["data"] != first["data"])
-    return [first | {"data": numbers}, *others]
+    first = next(place for place, column in enumerate(columns) if "data" in column)
+    others = [column["data"] for column in columns[first + 1 :] if "data" in column]
+    numbers = next(other for other in others if other != columns[first]["data"])
+    return [*columns[:first], columns[first] | {"data": numbers}, *columns[first + 1 :]]
 
 
 @pytest.mark.parametrize("table", ["flows", "links", "connections", "subflows", "datagram_flows"])
@@ -425,13 +427,6 @@ def test_a_page_that_shows_other_numbers_is_noticed(
 ) -> None:
     orders_files = attack("orders_files")
     result = Scenario.from_data(FORMS).run()
-    declared = {
-        "flows": columns(*views.FLOWS, table="flows"),
-        "links": None,
-        "connections": columns(*views.CONNECTIONS),
-        "subflows": columns(*views.SUBFLOWS[4:]),
-        "datagram_flows": columns(*views.LATENCIES),
-    }
 
     def page() -> str:
         return f'<script type="application/json" id="data">{embedded(run_data.run_document(result))}</script>'
@@ -439,11 +434,11 @@ def test_a_page_that_shows_other_numbers_is_noticed(
     assert list(orders_files.differences_of_page(page(), result.tables)) == []
     for module in (run_data, multipath_data, latency_data):
 
-        def written(rows: Any, wanted: Any) -> Any:
-            is_meant = wanted == declared[table] or (table == "links" and "capacity_mbps" in rows.columns)
-            return broken(table_columns(rows, wanted)) if is_meant else table_columns(rows, wanted)
+        def written(shown: DataTable) -> dict[str, Any]:
+            data = table_data(shown)
+            return data | {"columns": broken(data["columns"])} if shown.name == table else data
 
-        monkeypatch.setattr(module, "table_columns", written)
+        monkeypatch.setattr(module, "table_data", written)
     found = list(orders_files.differences_of_page(page(), result.tables))
     assert any(line.startswith(f"page: {table}.") and complaint in line for line in found), found
 

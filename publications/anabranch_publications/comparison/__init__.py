@@ -1,8 +1,8 @@
 """The systems of the five publications beside each other, on one network and workload.
 
 ``systems.py`` is the registry, ``workload.py`` the standard workload, ``subjects.py`` what systems are
-compared on, ``measures.py`` what is measured; ``runs.py`` runs it all as studies, ``output.py`` writes the
-folder.
+compared on, ``measures.py`` what is measured; ``runs.py`` runs it all as studies, ``view.py`` says what came
+out, ``output.py`` writes the folder.
 """
 
 from anabranch_publications.comparison.added import added_systems

@@ -19,7 +19,7 @@ from anabranch.media.markdown import table_lines
 from anabranch.media.page import REPORT
 from anabranch.media.page.sections import save_page
 from anabranch.media.palette import PALETTE
-from anabranch.media.pieces import Cell, DataTable, Link, Section
+from anabranch.media.pieces import Article, Cell, DataTable, Link, Section
 from anabranch.media.pieces import Figure as Picture
 from anabranch.report.style import figure_bytes, styled
 from anabranch.stored import read_json
@@ -160,7 +160,7 @@ class Overview:
             Section("papers", "By publication", tables=[self.papers_table(REPORT)], figures=[drawing]),
             Section("findings", "All numbers and statements", tables=[self._findings_table()]),
         ]
-        return save_page(folder, TITLE, self._lead(), count_cards(self.counts()), sections)
+        return save_page(folder, Article(TITLE, [self._lead()], count_cards(self.counts()), sections))
 
     def _lead(self) -> str:
         return (

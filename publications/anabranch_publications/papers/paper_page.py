@@ -10,7 +10,7 @@ import polars as pl
 
 from anabranch.columns import Column
 from anabranch.media.page.sections import save_page
-from anabranch.media.pieces import Badge, Card, Cell, DataTable, Section, Tone
+from anabranch.media.pieces import Article, Badge, Card, Cell, DataTable, Section, Tone
 from anabranch.report.style import picture
 from anabranch_publications.papers.findings import (
     KINDS,
@@ -126,7 +126,8 @@ def save_paper_page(outcome: Reproduction, folder: Path, images: Mapping[str, Se
     extent = "a quick run (fewer levels and replications)" if outcome.quick else "a full run"
     lead = f"{outcome.paper.source}. What it prints beside what came out here on {outcome.date}, in {extent}."
     sections = [_section(figure, images.get(figure.key, ())) for figure in outcome.figures]
-    return save_page(folder, outcome.paper.title, lead, count_cards(outcome.counts()), sections)
+    cards = count_cards(outcome.counts())
+    return save_page(folder, Article(outcome.paper.title, [lead], cards, sections))
 
 
 def _section(figure: FigureResult, images: Sequence[str]) -> Section:

@@ -8,9 +8,10 @@ __all__ = ["Routes", "routes"]
 
 
 def _html(found: Routes) -> str:
-    from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+    from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
+    from anabranch.views.routes import route_pieces  # noqa: PLC0415 - as above
 
-    return notebook.routes_html(found)
+    return pieces_html(route_pieces(found))
 
 
 # Routes know nothing of what draws them.

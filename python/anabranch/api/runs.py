@@ -20,9 +20,14 @@ class Result(tables.Result):
     """Tables and summary of a run, with their figures."""
 
     def _repr_html_(self) -> str:
-        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+        """The table of the flows and, where the run has series, goodput and latencies over time."""
+        from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
+        from anabranch.views.run import run_pieces  # noqa: PLC0415 - as above
 
-        return notebook.result_html(self)
+        names = (name for name in ("goodput", "latency") if name in self.plot.names())
+        figures = [getattr(self.plot, name)().drawing() for name in names]
+        pieces = run_pieces(str(self.summary.get("title", "")), self)
+        return pieces_html(pieces, figures, self.summary.get("warnings", ()))
 
     @property
     def plot(self) -> RunPlots:

@@ -18,9 +18,12 @@ class Scenario(file.Scenario):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
 
     def _repr_html_(self) -> str:
-        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+        """What it sets, as TOML; defaults are left out."""
+        import tomli_w  # noqa: PLC0415 - only notebooks ask
 
-        return notebook.scenario_html(self)
+        from anabranch.media.notebook import code_html  # noqa: PLC0415 - as above
+
+        return code_html(tomli_w.dumps(self.data(given_only=True)))
 
     def routes(self, *, trust: bool = False) -> Routes:
         """The routes of all its pairs; nothing is simulated.

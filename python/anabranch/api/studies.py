@@ -8,15 +8,21 @@ __all__ = ["Factor", "Level", "Metric", "Range", "Study", "StudyResult"]
 
 
 def _html(result: StudyResult) -> str:
-    from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+    """The table of the cells, and the first metric over the factors."""
+    from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
+    from anabranch.views.study import study_pieces  # noqa: PLC0415 - as above
 
-    return notebook.study_html(result)
+    figure = result.plot.metric(result.metrics[0].name).drawing()
+    return pieces_html(study_pieces(result.title, result), [figure], result.warnings)
 
 
 def _design_html(study: Study) -> str:
-    from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+    """What the study sets, as TOML; defaults are left out."""
+    import tomli_w  # noqa: PLC0415 - only notebooks ask
 
-    return notebook.design_html(study)
+    from anabranch.media.notebook import code_html  # noqa: PLC0415 - as above
+
+    return code_html(tomli_w.dumps(study.data(given_only=True)))
 
 
 setattr(Study, "_repr_html_", _design_html)  # noqa: B010 - a type checker need not know

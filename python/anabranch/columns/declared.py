@@ -251,19 +251,24 @@ _LOADS = (
 
 _OTHERS = (
     Column("failed", format=_COUNT, better="less"),
+    Column("flows", format=_COUNT),
     Column("note", priority=9, folds=True),
     Column("runs", format=_COUNT),
     Column("source", priority=9),
 )
-"""Of studies and of networks that have a name."""
+"""Of studies, of networks that have a name, and of groups of flows."""
 
 _LABELS = (
     Column("flows.name", "flow", priority=9),
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
+    Column("capture.subflows.server"),
+    Column("capture.subflows.server_port", format="d"),
+    Column("connections.name", "connection", priority=9),
     Column("links.name", "link", priority=9),
     Column("links.packets", "sent", unit="packets", format=_COUNT),
     Column("loads.link", "link", priority=9),
+    Column("subflows.connection", priority=9),
 )
 """Columns that have another heading in one table."""
 

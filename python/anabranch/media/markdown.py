@@ -1,10 +1,46 @@
-"""Tables in Markdown."""
+"""Tables and articles in Markdown."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.columns import Column
-from anabranch.media.pieces import Cell, DataTable, Link, plain_cell
+from anabranch.media.pieces import Article, Cell, DataTable, Link, Paragraph, Section, worded_cell
 from anabranch.units import plain
+
+
+def article_text(article: Article) -> str:
+    """An article as a page of text: its lead, its sections with their tables, and links to their figures.
+
+    The numbers of its cards are for pages; a text has them in its lead and its tables.
+    """
+    lines = [f"# {article.title}", *_paragraphs(article.lead)]
+    for section in article.sections:
+        lines += ["", f"## {section.title}", *_paragraphs(section.paragraphs)]
+        figures = [f"![{figure.title}]({figure.href})" for figure in section.figures if figure.href]
+        if section.figures_first:
+            lines += _paragraphs(figures)
+        lines += _tables(section)
+        if not section.figures_first:
+            lines += _paragraphs(figures)
+    return "\n".join(lines) + "\n"
+
+
+def _tables(section: Section) -> list[str]:
+    lines = [line for table in section.tables for line in ("", f"{table.caption}:", "", *table_lines(table))]
+    if section.notes:
+        # Two blanks at the end break a line.
+        lines += ["", *(f"{_spoken(note)}  " for note in section.notes)]
+    return lines
+
+
+def _paragraphs(paragraphs: Sequence[Paragraph]) -> list[str]:
+    return [line for paragraph in paragraphs for line in ("", _spoken(paragraph))]
+
+
+def _spoken(words: Paragraph) -> str:
+    parts = [words] if isinstance(words, str) else words
+    return "".join(part if isinstance(part, str) else f"[{part.text}]({part.href})" for part in parts)
 
 
 def table_lines(table: DataTable) -> list[str]:
@@ -26,7 +62,7 @@ def table_lines(table: DataTable) -> list[str]:
 def _text(about: Column, cell: Cell) -> str:
     if isinstance(cell, Link):
         return f"[{_escaped(cell.text)}]({cell.href})"
-    value = plain_cell(cell)
+    value = worded_cell(cell)
     if isinstance(value, float):
         return plain(value, about.digits or 4)
     return "" if value is None else _escaped(str(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -32,8 +33,17 @@ class Badge:
     tone: Tone = "plain"
 
 
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A number in words of its own: an estimate with its interval, or a dash with its reason."""
+
+    text: str
+    value: float | None
+    """By which it is sorted, and which files have; None for none."""
+
+
 Paragraph = str | Sequence[str | Link]
-Cell = str | float | Badge | Link | None
+Cell = str | float | Badge | Link | Worded | None
 """Of a column of numbers: a number, or None or NaN for none."""
 Values: TypeAlias = "Sequence[Cell] | pl.Series"
 
@@ -193,6 +203,32 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """A network. A link is as wide as the logarithm of its capacity says, and its value colours it.
+
+    What comes later lies above what comes earlier.
+    """
+
+    nodes: Sequence[str]
+    places: Sequence[tuple[float, float] | None]
+    """Latitude and longitude of each node in degrees, where they are known."""
+    ends: Sequence[tuple[int, int]]
+    """The nodes from and to which each link leads."""
+    capacities_mbps: Sequence[float]
+    values: Sequence[float]
+    full: float
+    """The value at the dark end of the scale."""
+    limit: float | None = None
+    """A value above it is an overload; None where there can be none."""
+    down: frozenset[int] = frozenset()
+    """Links that are down."""
+    shares: Mapping[int, float] | None = None
+    """The share of the packets on each link of some routes, which are outlined; the other links fade."""
+    chosen: int | None = None
+    """A link with an outline."""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A part of a page, with an entry in its table of contents."""
 
@@ -204,6 +240,24 @@ class Section:
     figures: Sequence[Figure] = ()
     figures_first: bool = False
     """Whether the figures come before the tables."""
+    notes: Sequence[Paragraph] = ()
+    """Below the tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """What is read from the top to the end: a page for a browser, or a page of text."""
+
+    title: str
+    lead: Sequence[Paragraph]
+    cards: Sequence[Card]
+    """Its first numbers."""
+    sections: Sequence[Section]
+
+    def __post_init__(self) -> None:
+        twice = [key for key, count in Counter(one.key for one in self.sections).items() if count > 1]
+        if twice:
+            raise ValueError(f"sections share the keys {', '.join(twice)}")
 
 
 Piece = DataTable | Text
@@ -213,7 +267,14 @@ def plain_cell(cell: Cell) -> str | float | None:
     """A cell as a text or a number; None for none."""
     if isinstance(cell, Badge | Link):
         return cell.text
+    if isinstance(cell, Worded):
+        return cell.value
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def worded_cell(cell: Cell) -> str | float | None:
+    """A cell as people see it: a number that has words as these."""
+    return cell.text if isinstance(cell, Worded) else plain_cell(cell)
 
 
 def scaled(value: str | float | None, factor: float) -> str | float | None:

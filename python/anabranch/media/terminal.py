@@ -13,7 +13,7 @@ from rich.text import Text as Styled
 from anabranch import units
 from anabranch.columns import Column
 from anabranch.columns.column import SOFT_HYPHEN
-from anabranch.media.pieces import Cell, DataTable, Link, Paragraph, Piece, Values, plain_cell
+from anabranch.media.pieces import Cell, DataTable, Link, Paragraph, Piece, Values, plain_cell, worded_cell
 
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 """Stays a space in a heading, which else breaks at spaces."""
@@ -86,7 +86,7 @@ def _show_table(console: Console, table: DataTable) -> bool:
 
 
 def _shown(table: DataTable, about: Column, values: Values) -> _Shown:
-    kept = [plain_cell(value) for value in values[: table.most]]
+    kept = [worded_cell(value) for value in values[: table.most]]
     texts, unit = _texts(about, kept, list(table.bounds.get(about.name, ()))[: table.most])
     heading = (
         f"{about.heading} {unit}".rstrip()
@@ -96,10 +96,11 @@ def _shown(table: DataTable, about: Column, values: Values) -> _Shown:
     )
     if about.limit is None:
         return _Shown(about, heading, [Styled(text) for text in texts])
-    marked = [isinstance(value, int | float) and value > about.limit for value in kept]
+    sizes = map(plain_cell, values[: table.most])
+    marked = [isinstance(size, int | float) and size > about.limit for size in sizes]
     cells = [
         # The mark is for eyes without the colour.
-        Styled(f"! {text}", _WARNING) if mark else Styled(text)
+        Styled(f"! {text.lstrip()}", _WARNING) if mark else Styled(text)
         for text, mark in zip(texts, marked, strict=True)
     ]
     return _Shown(about, heading, cells)

@@ -1,38 +1,23 @@
-"""The map of a network under its worst-case traffic, and the traffic matrix behind one link.
-
-Both directions of a link are drawn side by side, traffic on the right; colour is load and width capacity. The
-colours grow darker with the load for any colour vision. What has more traffic than it can carry is orange.
-"""
+"""The map of a network under its worst-case traffic, and the traffic matrix behind one link."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
-from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
 
 from anabranch.columns import FULL
-from anabranch.media.palette import OVERLOAD
 from anabranch.report.labels import text_width
-from anabranch.report.land import draw_land
-from anabranch.report.layout import Points, layout
-from anabranch.report.network_parts import (
-    capacity_words,
-    draw_nodes,
-    half_arrows,
-    link_widths,
-    load_bar,
-    points_axes,
-)
+from anabranch.report.map_print import capacity_words, draw_map, fitted_sheet, load_bar
 from anabranch.report.style import plain, styled
 from anabranch.units import plain as digits
 from anabranch.units import suited
+from anabranch.views.loads import load_map_of
 
 if TYPE_CHECKING:
     from anabranch.plans.worst_loads import WorstLoads
@@ -40,20 +25,18 @@ if TYPE_CHECKING:
 _WIDTH = 7.2
 """Of the whole figure, in inches: both columns of a journal."""
 _MAP_WIDTH = 4.35
-_MAP_HEIGHTS = (2.3, 4.6)
-_MARGIN = 18.0
-_MOST_STRETCH = 1.4
 _POINTS = 72.0
+_MAP_HEIGHTS = (2.8 * _POINTS, 5.1 * _POINTS)
+_ABOVE, _BELOW = 22.0, 22.6
+"""Points of print above and below the map, for the title and the scale of colours."""
+_MARGIN = 18.0
+_MOST_STRETCH = 1.25
 _MOST_NUMBERED = 15
 """A matrix of more rows or columns has no numbers in its cells."""
 _MOST_CELLS = 60
 
-_CHOSEN = "#FFD400"
-"""Around the chosen link."""
 _WIDEST, _CROWDED = 3.6, 100
 """Points of the widest link; more links than this are thinner."""
-_GAP = 0.35
-"""Points between the two directions of a link."""
 
 
 def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
@@ -66,75 +49,17 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
     Raises:
         KeyError: no link between routers has this name.
     """
-    number_of = {known.link: arc for arc, known in enumerate(loads.links)}
-    chosen = number_of[loads.worst.link if link is None else link]
+    chosen = loads.worst.link if link is None else link
+    shown = load_map_of(loads, chosen)
     with styled():
-        number = {name: index for index, name in enumerate(loads.routers)}
-        ends = [(number[link.source], number[link.destination]) for link in loads.links]
-        placed = layout(list(loads.places.values()), ends, loads.routers)
-        # On paper, y goes up.
-        upright = placed.points * np.array([1.0, -1.0])
-        scale, origin, height = _fit(upright)
-        points = upright * scale + origin
-        figure = Figure(figsize=(_WIDTH, height / _POINTS + 0.62))
-        below = 1 - (height + 22) / (figure.get_figheight() * _POINTS)
-        axes = points_axes(figure, 0.0, below, _MAP_WIDTH * _POINTS, height)
-        if placed.kind == "map":
-            draw_land(axes, placed, scale, origin)
-        links = _draw_links(axes, loads, points, ends, chosen)
-        # What the reader looks for first is kept clear.
-        draw_nodes(axes, loads.routers, points, [*ends, *([ends[chosen]] * 8)])
+        sheet = fitted_sheet(shown, _MAP_WIDTH * _POINTS, _MAP_HEIGHTS, (_MARGIN, _MARGIN), _MOST_STRETCH)
+        figure = Figure(figsize=(_WIDTH, (sheet.height + _ABOVE + _BELOW) / _POINTS))
+        widest = _WIDEST * (0.85 if len(loads.links) > _CROWDED else 1.0)
+        links = draw_map(figure, shown, sheet, _BELOW, widest, (7.0, 5.4))
         _draw_bar(figure, links, overload=loads.max_load > FULL)
         _title(figure, loads, chosen)
-        _draw_matrix(figure, loads, loads.links[chosen].link)
+        _draw_matrix(figure, loads, chosen)
     return figure
-
-
-def _colours() -> Colormap:
-    """Pale to nearly black blue; above the capacity orange, which no colour vision takes for blue."""
-    blues = ("#b4c8dc", "#6f9fcb", "#2f6fae", "#123a6b", "#081a36")
-    return LinearSegmentedColormap.from_list("load", blues).with_extremes(over=OVERLOAD)
-
-
-def _fit(points: Points) -> tuple[Points, Points, float]:
-    """Scale and origin that bring points into a box of the map's width in points of print; its height."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    span = np.maximum(high - low, 1e-9)
-    width = _MAP_WIDTH * _POINTS - 2 * _MARGIN
-    wanted = width * span[1] / span[0] * 1.25
-    height = min(max(wanted, _MAP_HEIGHTS[0] * _POINTS), _MAP_HEIGHTS[1] * _POINTS)
-    scale = np.array([width / span[0], height / span[1]])
-    # A flat map is stretched a little, so that its crowded corners can be read.
-    scale[1] = min(scale[1], scale[0] * _MOST_STRETCH)
-    scale[0] = min(scale[0], scale[1])
-    middle = np.array([_MAP_WIDTH * _POINTS, height + 2 * _MARGIN]) / 2
-    return scale, middle - (low + high) / 2 * scale, height + 2 * _MARGIN
-
-
-def _draw_links(
-    axes: Axes, loads: WorstLoads, points: Points, ends: list[tuple[int, int]], chosen: int
-) -> PatchCollection:
-    """A half arrow for each direction; the heavier ones on top, the chosen one with an outline."""
-    widest = _WIDEST * (0.85 if len(loads.links) > _CROWDED else 1.0)
-    widths = link_widths([link.capacity_mbps for link in loads.links], widest)
-    shapes = half_arrows(points, ends, widths, _GAP)
-    load = np.array([link.load for link in loads.links])
-    order = np.argsort(load, kind="stable")
-    # Rounding alone is no overload.
-    top = 1.0 if loads.max_load > FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
-    drawn = PatchCollection(
-        [shapes[arc] for arc in order], cmap=_colours(), norm=Normalize(0.0, top), zorder=2
-    )
-    drawn.set_array(np.where(load > FULL, load, np.minimum(load, 1.0))[order])
-    # A dark edge tells overload without any colour.
-    drawn.set_edgecolor(["#111111" if load[arc] > FULL else "none" for arc in order])
-    drawn.set_linewidth([0.7 if load[arc] > FULL else 0.0 for arc in order])
-    axes.add_collection(drawn)
-    outline = shapes[chosen].get_xy()
-    axes.add_patch(Polygon(outline, facecolor="none", edgecolor=_CHOSEN, linewidth=3.6, zorder=2.4))
-    own = drawn.cmap(drawn.norm(load[chosen]))
-    axes.add_patch(Polygon(outline, facecolor=own, edgecolor="none", zorder=2.5))
-    return drawn
 
 
 def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None:
@@ -149,13 +74,13 @@ def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None
         )  # fmt: skip
 
 
-def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
+def _title(figure: Figure, loads: WorstLoads, chosen: str) -> None:
     total = figure.get_size_inches()[1] * _POINTS
-    shown = loads.links[chosen]
+    (load,) = (one.load for one in loads.links if one.link == chosen)
     width = capacity_words([link.capacity_mbps for link in loads.links])
     figure.text(
         0.012, 1 - 9 / total,
-        plain(f"{loads.scheme}: worst-case load {shown.load:.3f}, {shown.link} (outlined)"),
+        plain(f"{loads.scheme}: worst-case load {load:.3f}, {chosen} (outlined)"),
         fontsize=8.5, va="center",
     )  # fmt: skip
     figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,

@@ -13,7 +13,7 @@ from anabranch.columns import FULL
 from anabranch.folders import write_whole
 from anabranch.media.page.sections import page
 from anabranch.media.palette import OVERLOAD
-from anabranch.media.pieces import Card, DataTable, Section
+from anabranch.media.pieces import Article, Card, DataTable, Section
 from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
@@ -65,12 +65,9 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
         Section("matrix", f"Traffic behind {link}", [behind], [tables["matrix"]]),
         _method(loads, changes),
     ]
-    return page(
-        f"{loads.title or 'Worst-case loads'}: worst-case loads",
-        [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)],
-        _cards(loads, changes),
-        sections,
-    )
+    title = f"{loads.title or 'Worst-case loads'}: worst-case loads"
+    lead = [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)]
+    return page(Article(title, lead, _cards(loads, changes), sections))
 
 
 def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:

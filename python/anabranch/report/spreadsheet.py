@@ -27,7 +27,10 @@ from anabranch.media.workbook import (
     workbook_bytes,
 )
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
-from anabranch.report.study_table import (
+from anabranch.result import MetricInfo
+from anabranch.views.outcome import StudyOutcome
+from anabranch.views.study import ENDINGS
+from anabranch.views.study_table import (
     Block,
     MetricTable,
     axis_title,
@@ -35,8 +38,6 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.result import MetricInfo
-from anabranch.views.outcome import StudyOutcome
 
 _TITLE, _STUDY, _NOTE, _SECOND, _HEADER, _FIRST_ROW = range(6)
 """Rows of a metric's sheet: its name, the study's, what the numbers are, the second factor, the header."""
@@ -171,12 +172,10 @@ class _Sheets:
     def _frame(self, name: str, frame: pl.DataFrame) -> None:
         """A whole frame, a row for a row; levels and numbers of runs are shown as they are."""
         heads = {factor.name: axis_title(factor) for factor in self.result.factors}
-        endings = {"_ci": "± half width", "_min": "smallest", "_max": "largest"}
-        endings |= {"_more_than": "more than", "_done": "flows done", "_flows": "of flows"}
         measured = set()
         for metric in self.result.metrics:
             heads[metric.name] = printable(metric.label)
-            heads |= {f"{metric.name}{key}": f"{heads[metric.name]}: {word}" for key, word in endings.items()}
+            heads |= {f"{metric.name}{key}": f"{heads[metric.name]}: {word}" for key, word in ENDINGS.items()}
             measured |= {f"{metric.name}{key}" for key in ("", "_ci", "_min", "_max", "_more_than")}
         columns = tuple(
             Column(name, heads.get(name, name), digits=5 if name in measured else 0) for name in frame.columns

@@ -16,7 +16,9 @@ from anabranch.media.texts import printable
 from anabranch.report.looks import Look, is_transport, looks
 from anabranch.report.plots.plot import legend_columns
 from anabranch.report.scales import scale_axes
-from anabranch.report.study_table import (
+from anabranch.report.style import plain, styled
+from anabranch.views.outcome import StudyOutcome
+from anabranch.views.study_table import (
     Block,
     MetricColumn,
     MetricTable,
@@ -27,8 +29,6 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.report.style import plain, styled
-from anabranch.views.outcome import StudyOutcome
 
 Drawn = Any
 """A series in the legend: a container of matplotlib's, which its types do not allow there."""

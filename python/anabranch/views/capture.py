@@ -6,9 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.media.pieces import DataTable, Piece, Text
+from anabranch.media.pieces import Card, DataTable, Piece, Text
 from anabranch.result import Result
-from anabranch.units import with_unit
+from anabranch.units import measure, quantity, with_unit
+from anabranch.views.cards import index_text, known, share_text
 
 _RTTS = tuple(
     f"{direction}rtt_{name}"
@@ -22,7 +23,8 @@ CONNECTIONS = (
 )  # fmt: skip
 """Columns of the table of connections, in every medium; those without a value are left out."""
 SUBFLOWS = (
-    "subflow", "connection", "client", "client_port", "tie", "throughput_mbps", "acked_bytes", *_RTTS,
+    "subflow", "connection", "client", "client_port", "server", "server_port", "tie",
+    "throughput_mbps", "acked_bytes", *_RTTS,
     "handshake_rtt_ms", "data_packets", "retransmissions", "reordered_packets", "reordering_ratio",
     "reordering_extent_mean", "reordering_extent_max", "three_reordered_packets", "missing_bytes",
     "first_s", "established_s", "fin_s",
@@ -32,13 +34,49 @@ SUBFLOWS = (
 
 def capture_pieces(result: Result, folder: Path | None) -> list[Piece]:
     """The connections, their subflows where they have several, the window, and where everything is."""
-    pieces: list[Piece] = [_table("connections", "Connections", result.connections, CONNECTIONS)]
+    pieces: list[Piece] = [connection_table(result.connections)]
     if (result.connections["subflows"] > 1).any():
-        pieces.append(_table("subflows", "Subflows", result.subflows, SUBFLOWS))
+        pieces.append(subflow_table(result.subflows))
     lines = _totals(result)
     if folder is not None:
         lines.append(f"tables in {folder}")
     return [*pieces, *map(Text, lines)]
+
+
+def connection_table(connections: pl.DataFrame) -> DataTable:
+    """Connections, with the columns that have a value."""
+    return _table("connections", "Connections", connections, CONNECTIONS)
+
+
+def subflow_table(subflows: pl.DataFrame) -> DataTable:
+    """Subflows, with the columns that have a value."""
+    return _table("subflows", "Subflows", subflows, SUBFLOWS)
+
+
+def capture_cards(result: Result) -> list[Card]:
+    """What is asked first about captures, as far as it has an answer."""
+    connections, subflows, summary = result.connections, result.subflows, result.summary
+    samples = connections.filter(pl.col("rtt_samples") > 0)
+    count = int(samples["rtt_samples"].sum())
+    mean_ms = float((samples["rtt_mean_ms"] * samples["rtt_samples"]).sum()) / count if count else None
+    sent, again, late = (
+        int(connections[name].sum()) for name in ("data_packets", "retransmissions", "reordered_packets")
+    )
+    jain = summary.get("jain_index") if connections.height > 1 else None
+    window_s = float(summary["window_end_s"]) - float(summary["window_start_s"])
+    captured = measure(float(summary["ended_s"]), "s")
+    window = f"in the window of {measure(window_s, 's')}"
+    return known(
+        [
+            Card("Captured", captured, f"{quantity(summary['packets'])} packets"),
+            Card("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
+            Card("Throughput", measure(summary["throughput_mbps"], "Mbps"), window),
+            Card("Jain index", index_text(jain), "of the throughputs"),
+            Card("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
+            Card("Retransmitted", share_text(again, sent), f"{quantity(again)} segments"),
+            Card("Reordered", share_text(late, sent), f"{quantity(late)} segments"),
+        ]
+    )
 
 
 def _table(name: str, caption: str, frame: pl.DataFrame, names: tuple[str, ...]) -> DataTable:

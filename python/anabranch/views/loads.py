@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.columns import FULL
-from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Piece, Text, columns
+from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Map, Piece, Text, columns
 from anabranch.units import plain
 
 if TYPE_CHECKING:
@@ -50,6 +51,28 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
         if changes.failures:
             tables.append(_changes("change_of_failures", changes, changes.failures))
     return tables
+
+
+def load_map_of(loads: WorstLoads, link: str) -> Map:
+    """The links by their worst cases, the heavier ones above, one of them chosen.
+
+    Raises:
+        KeyError: no link between routers has this name.
+    """
+    number = {name: index for index, name in enumerate(loads.routers)}
+    ordered = sorted(loads.links, key=lambda one: one.load)
+    # Rounding alone is no overload.
+    top = 1.0 if loads.max_load > FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
+    return Map(
+        loads.routers,
+        list(loads.places.values()),
+        [(number[one.source], number[one.destination]) for one in ordered],
+        [one.capacity_mbps for one in ordered],
+        [one.load for one in ordered],
+        top,
+        limit=FULL,
+        chosen={one.link: place for place, one in enumerate(ordered)}[link],
+    )
 
 
 def percent(load: float) -> str:

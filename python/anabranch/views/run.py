@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+from polars import selectors
 
 from anabranch.censored import COMPLETION, MORE_THAN, Times
 from anabranch.media.pieces import DataTable, Piece, Text, counted
 from anabranch.result import LOGS, Result
-from anabranch.units import plain, with_unit
+from anabranch.units import NOTHING, plain, with_unit
+from anabranch.views.link_tables import causes_of
 
 FLOWS = (
     "name", "from", "to", "transport", "hosts", "start_s", "goodput_mbps", "simulated_goodput_mbps",
@@ -47,6 +49,15 @@ _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
     f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
 )  # fmt: skip
+_REORDERING = (
+    "transport", "flows", "packets_received", "reordered_packets", "reordering_ratio",
+    "reordering_extent_max", "spurious_retransmissions",
+)  # fmt: skip
+_AS_CONNECTIONS = (
+    "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN,
+    "rtt_mean_ms", "retransmissions", "timeouts",
+)  # fmt: skip
+"""Columns that a connection takes from the table of flows."""
 _MEASURES = {"ping": "RTT", "udp": "one way"}
 """What a latency is, by kind of flow."""
 
@@ -54,6 +65,72 @@ _MEASURES = {"ping": "RTT", "udp": "one way"}
 def measured(datagram_flows: pl.DataFrame) -> pl.DataFrame:
     """The flows of datagrams with what a latency is in the column ``measures``."""
     return datagram_flows.with_columns(pl.col("kind").replace_strict(_MEASURES).alias("measures"))
+
+
+def flow_table(result: Result) -> DataTable:
+    """All flows, those of a live run with the goodput of its simulation, where there is one."""
+    flows = result.flows
+    if "against" in result.tables:
+        simulated = result.tables["against"].select("flow", "simulated_goodput_mbps")
+        flows = flows.join(simulated, on="flow", how="left", maintain_order="left")
+    return _table("flows", "Flows", flows, FLOWS)
+
+
+def latency_table(result: Result) -> DataTable:
+    """All flows of datagrams."""
+    return _table("datagram_flows", "Latency", measured(result.tables["datagram_flows"]), LATENCIES)
+
+
+def link_table(result: Result) -> DataTable:
+    """All links by their names, with what they dropped by cause."""
+    # Of a mean queue, millionths of a packet say nothing.
+    links = result.links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
+    shown = (*(name for name in LINKS if name not in ("from", "to")), *(name for name, _ in causes_of(links)))
+    return _table("links", "Links", links, shown)
+
+
+def reordering_table(result: Result) -> DataTable | None:
+    """Reordering (RFC 4737) over all flows of each transport; None where nobody counted it."""
+    flows = result.flows
+    if not {"packets_received", "reordered_packets"} <= set(flows.columns):
+        return None
+    sums = flows.group_by("transport").agg(
+        pl.len().alias("flows"),
+        selectors.by_name(
+            "packets_received", "reordered_packets", "spurious_retransmissions", require_all=False
+        ).sum(),
+        selectors.by_name("reordering_extent_max", require_all=False).max(),
+    )
+    share = pl.col("reordered_packets") / pl.col("packets_received")
+    known = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
+    return _table("reordering", "Reordering", sums.with_columns(known).sort("transport"), _REORDERING)
+
+
+def event_table(result: Result, most: int) -> DataTable:
+    """The first changes of the network and its routes."""
+    events = result.tables.get("events", pl.DataFrame()).head(most)
+    return _table("events", "Changes of the network and its routes", events, ("time_s", "kind", "subject"))
+
+
+def joined_connections(result: Result) -> pl.DataFrame:
+    """The connections of Multipath TCP with what the table of flows has of them."""
+    # An earlier version has fewer columns.
+    flows = result.flows.select(name for name in _AS_CONNECTIONS if name in result.flows.columns)
+    return result.tables["connections"].join(flows, on="flow", how="left", maintain_order="left")
+
+
+def connection_table(connections: pl.DataFrame) -> DataTable:
+    """Connections as of :func:`joined_connections`."""
+    return _table("connections", "Connections", connections, CONNECTIONS)
+
+
+def subflow_table(subflows: pl.DataFrame, connections: pl.DataFrame) -> DataTable:
+    """Subflows by the names of their connections."""
+    named = connections.select("flow", connection="name")
+    shown = subflows.join(named, on="flow", how="left", maintain_order="left")
+    if "path" in shown.columns and shown["path"].null_count() < shown.height:
+        shown = shown.with_columns(pl.col("path").fill_null(NOTHING))
+    return _table("subflows", "Subflows", shown, SUBFLOWS)
 
 
 def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[Piece]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from anabranch.columns import Column
-from anabranch.media.pieces import DataTable, Piece, Text
-from anabranch.units import estimates, plain
+from anabranch.media.pieces import Card, DataTable, Piece, Text, columns
+from anabranch.units import estimates, plain, quantity, suited_label
+from anabranch.views.study_table import axis_title, failed_runs, is_continuous
 
 if TYPE_CHECKING:
     from anabranch.result import FactorInfo
@@ -76,7 +77,7 @@ def _factor(factor: FactorInfo, levels: Sequence[float | str | None]) -> tuple[C
 
 def _counts(result: StudyOutcome) -> str:
     runs = result.runs
-    failed = runs.filter(pl.col("status") == "failed")
+    failed = failed_runs(runs)
     parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
     if result.live:
         parts.append("live beside simulated" if "hosts" in runs.columns else "live")
@@ -85,3 +86,57 @@ def _counts(result: StudyOutcome) -> str:
     if result.replications > 1:
         parts.append(result.interval_note)
     return "; ".join(parts)
+
+
+def study_cards(result: StudyOutcome) -> list[Card]:
+    """The size of a study: runs, cells, factors."""
+    failed = failed_runs(result.runs).height
+    replications = f"{quantity(result.replications)} replications each"
+    return [
+        Card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed)} failed"),
+        Card("Cells", quantity(result.cells.height), replications),
+        *(
+            Card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
+            for factor in result.factors
+        ),
+    ]
+
+
+def _live(result: StudyOutcome) -> str:
+    """How many runs were live, if any."""
+    if not result.live:
+        return ""
+    # A study beside its simulation has a factor that says which were.
+    beside = "hosts" in result.runs.columns
+    count = result.runs.filter(pl.col("hosts") == "live").height if beside else result.runs.height
+    return f"{quantity(count)} live, "
+
+
+ENDINGS = {
+    "_ci": "\N{PLUS-MINUS SIGN}", "_min": "smallest", "_max": "largest", "_more_than": "more than",
+    "_done": "flows done", "_flows": "of flows",
+}  # fmt: skip
+"""Headings of what a metric has beside its mean, by the ends of the columns' names."""
+
+
+def cell_table(result: StudyOutcome) -> DataTable:
+    """All cells: levels, counts of runs, and of each metric all numbers in the unit that suits them."""
+    about = [
+        Column(factor.name, axis_title(factor), digits=10)
+        if is_continuous(factor)
+        else Column(factor.name, factor.label)
+        for factor in result.factors
+    ]
+    about += columns("runs", "failed")
+    for metric in result.metrics:
+        bounds = [f"{metric.name}_more_than"] if metric.censored else []
+        most = max(float(result.cells[name].abs().max() or 0.0) for name in (metric.name, *bounds))  # type: ignore[arg-type]
+        factor, label = suited_label(metric.label, most)
+        about.append(Column(metric.name, label, digits=5, factor=factor))
+        for ending, heading in ENDINGS.items():
+            name = f"{metric.name}{ending}"
+            is_count = ending in ("_done", "_flows")
+            if name in result.cells.columns and result.cells[name].null_count() < result.cells.height:
+                scale = 1.0 if is_count else factor
+                about.append(Column(name, heading, digits=5, factor=scale))
+    return DataTable("cells", "Cells", tuple(about), tuple(result.cells[one.name] for one in about))

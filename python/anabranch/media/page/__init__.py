@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from anabranch import _core
+from anabranch.media.page.data import shown_cell
 from anabranch.media.palette import css_variables
 from anabranch.result import json_ready
 
@@ -52,6 +53,7 @@ def render(
         data=Markup(embedded(document)),  # noqa: S704 - escaped there
         page=document,
         version=_core.version(),
+        cell_of=shown_cell,
         **shown,
     )  # fmt: skip
 

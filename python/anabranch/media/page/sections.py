@@ -3,74 +3,48 @@
 from __future__ import annotations
 
 import base64
-import math
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from anabranch import _core
-from anabranch.columns import Column
 from anabranch.folders import write_whole
 from anabranch.media.page import REPORT, render
-from anabranch.media.pieces import Badge, Card, Cell, Figure, Link, Paragraph, Section
-from anabranch.units import NOTHING, quantity
+from anabranch.media.pieces import Article, Figure, Link, Paragraph
 
 _SCRIPTS = ("core", "table", "sections")
 
 
-def page(
-    title: str,
-    lead: str | Sequence[Paragraph],
-    cards: Sequence[Card],
-    sections: Sequence[Section],
-) -> str:
-    """A self-contained page, which fetches nothing.
-
-    Args:
-        title: its heading.
-        lead: the text below it: one paragraph as a text, or several as a list.
-        cards: its first numbers.
-        sections: its parts, in their order.
+def page(article: Article) -> str:
+    """An article as a self-contained page, which fetches nothing.
 
     Raises:
-        ValueError: if two sections have one key, or a figure is neither SVG nor PNG.
+        ValueError: if a figure is neither SVG nor PNG.
     """
-    twice = [key for key, count in Counter(section.key for section in sections).items() if count > 1]
-    if twice:
-        raise ValueError(f"sections share the keys {', '.join(twice)}")
     return render(
         "sections.html.j2",
         {"kind": "sections"},
         _SCRIPTS,
         charts=False,
-        title=title,
-        lead=[paragraph for paragraph in ([lead] if isinstance(lead, str) else lead) if paragraph],
-        cards=cards,
-        sections=[(f"section-{section.key}", section.title) for section in sections],
-        content=sections,
+        title=article.title,
+        lead=article.lead,
+        cards=article.cards,
+        sections=[(f"section-{section.key}", section.title) for section in article.sections],
+        content=article.sections,
         pieces=_pieces,
         source_of=_source,
-        cell_of=_cell,
         warnings=[],
         facts=[("Made by", f"Anabranch {_core.version()}")],
     )
 
 
-def save_page(
-    folder: Path | str,
-    title: str,
-    lead: str | Sequence[Paragraph],
-    cards: Sequence[Card],
-    sections: Sequence[Section],
-) -> Path:
-    """Writes a page as ``report.html`` into a folder, and returns the file.
+def save_page(folder: Path | str, article: Article) -> Path:
+    """Writes an article as ``report.html`` into a folder, and returns the file.
 
     Raises:
         ResultError: if it cannot be written.
         ValueError: as :func:`page`.
     """
-    return write_whole(Path(folder) / REPORT, page(title, lead, cards, sections).encode())
+    return write_whole(Path(folder) / REPORT, page(article).encode())
 
 
 def _pieces(paragraph: Paragraph) -> Sequence[str | Link]:
@@ -90,25 +64,3 @@ def _source(figure: Figure) -> str:
     else:
         raise ValueError(f'"{figure.title}" is neither SVG nor PNG')
     return f"data:image/{kind};base64,{base64.b64encode(figure.image).decode('ascii')}"
-
-
-def _cell(cell: Cell, column: Column) -> dict[str, Any]:
-    shown: dict[str, Any] = {"number": column.is_number, "value": None, "kind": "", "href": "", "text": ""}
-    match cell:
-        case Badge():
-            return shown | {"kind": cell.tone, "text": cell.text}
-        case Link():
-            return shown | {"href": cell.href, "text": cell.text}
-        case str():
-            return shown | {"text": cell}
-        case None:
-            return shown | {"text": NOTHING if column.is_number else ""}
-    value = cell * column.factor
-    return shown | {"value": float(value) if math.isfinite(value) else None, "text": _in_full(value)}
-
-
-def _in_full(value: float) -> str:
-    """A number as :func:`quantity` has it, but in full up to a thousand million: a column has one unit."""
-    if 999.5 <= abs(value) < 1e9:
-        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    return quantity(value)

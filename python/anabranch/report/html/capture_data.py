@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.media.pieces import Card, columns
-from anabranch.report.html.cards import index_text, known, share_text
-from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.media.page.data import Steps, column, table_data
 from anabranch.result import Result
 from anabranch.units import measure, quantity
-from anabranch.views.capture import CONNECTIONS, SUBFLOWS
+from anabranch.views.capture import capture_cards, connection_table, subflow_table
 
 MOST_LINES = 20
 """Subflows with lines of their own."""
@@ -45,27 +43,14 @@ def capture_document(result: Result) -> dict[str, Any]:
     return {
         "kind": "capture",
         "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
-        "cards": [asdict(one) for one in _cards(result)],
+        "cards": [asdict(one) for one in capture_cards(result)],
         "warnings": [str(warning) for warning in summary.get("warnings", [])],
         "facts": _facts(result),
         "ended_s": float(summary["ended_s"]),
         # Where the measuring window begins and ends.
         "marks": [{"time_s": float(summary[key])} for key in ("window_start_s", "window_end_s")],
-        "connections": {
-            "number": column(listed["connection"], "i4"),
-            "kind": words(listed["kind"].to_list()),
-            "ends": [
-                f"{client} to {_socket(server, port)}"
-                for client, server, port in listed.select("client", "server", "server_port").iter_rows()
-            ],
-            "columns": table_columns(listed, columns(*CONNECTIONS[5:])),
-        },
-        "subflows": {
-            "number": column(shown["subflow"], "i4"),
-            "tie": words(shown["tie"].to_list()),
-            "ends": _names(shown, whole=True),
-            "columns": table_columns(shown, columns("connection", *SUBFLOWS[5:])),
-        },
+        "connections": table_data(connection_table(listed)),
+        "subflows": table_data(subflow_table(shown)),
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
         "notes": notes,
     }
@@ -75,39 +60,14 @@ def _socket(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _names(subflows: pl.DataFrame, *, whole: bool) -> list[str]:
-    """The ends of each subflow; of the server only where there are several, if not ``whole``."""
+def _names(subflows: pl.DataFrame) -> list[str]:
+    """The ends of each subflow; of the server only where there are several."""
     rows = list(subflows.select("client", "client_port", "server", "server_port").iter_rows())
-    several = whole or len({row[2:] for row in rows}) > 1
+    several = len({row[2:] for row in rows}) > 1
     return [
         f"{_socket(client, port)} to {_socket(server, server_port)}" if several else _socket(client, port)
         for client, port, server, server_port in rows
     ]
-
-
-def _cards(result: Result) -> list[Card]:
-    connections, subflows, summary = result.connections, result.subflows, result.summary
-    samples = connections.filter(pl.col("rtt_samples") > 0)
-    count = int(samples["rtt_samples"].sum())
-    mean_ms = float((samples["rtt_mean_ms"] * samples["rtt_samples"]).sum()) / count if count else None
-    sent, again, late = (
-        int(connections[name].sum()) for name in ("data_packets", "retransmissions", "reordered_packets")
-    )
-    jain = summary.get("jain_index") if connections.height > 1 else None
-    window_s = float(summary["window_end_s"]) - float(summary["window_start_s"])
-    captured = measure(float(summary["ended_s"]), "s")
-    window = f"in the window of {measure(window_s, 's')}"
-    return known(
-        [
-            Card("Captured", captured, f"{quantity(summary['packets'])} packets"),
-            Card("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
-            Card("Throughput", measure(summary["throughput_mbps"], "Mbps"), window),
-            Card("Jain index", index_text(jain), "of the throughputs"),
-            Card("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
-            Card("Retransmitted", share_text(again, sent), f"{quantity(again)} segments"),
-            Card("Reordered", share_text(late, sent), f"{quantity(late)} segments"),
-        ]
-    )
 
 
 def _facts(result: Result) -> list[list[str]]:
@@ -153,7 +113,7 @@ def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, 
     both = pl.concat([own.select(columns), whole.select(columns)], how="vertical_relaxed")
     merge = (pl.col("throughput_mbps", "rtt_ms").mean(), pl.col(_COUNTS).sum())
     return {
-        "names": _names(chosen, whole=False),
+        "names": _names(chosen),
         "subflows": result.subflows.height,
         "times": column(steps.times_s, "f8"),
         "step_s": float(result.summary["interval_s"]) * steps.merged,

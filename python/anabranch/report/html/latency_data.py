@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.media.pieces import columns
-from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.media.page.data import Steps, column, table_data
 from anabranch.result import Result
-from anabranch.views.run import LATENCIES
+from anabranch.views.run import latency_table
 
 MOST_LINES = 100
 """Flows with a line and a curve."""
@@ -31,11 +30,7 @@ def latency_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
     if shown < flows.height:
         notes.append(f"Latency: {shown} of {flows.height} flows have lines and curves, the first ones.")
     return {
-        "name": flows["name"].to_list(),
-        "kind": words(flows["kind"].to_list()),
-        "from": words(flows["from"].to_list()),
-        "to": words(flows["to"].to_list()),
-        "columns": table_columns(flows, columns(*LATENCIES)),
+        "table": table_data(latency_table(result)),
         "series": _series(result, shown, notes),
         "curves": [_curve(part) for part in _parts(result, shown)],
     }

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.censored import COMPLETION, MORE_THAN
-from anabranch.media.pieces import columns
-from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.media.page.data import Steps, column, table_data, words
 from anabranch.report.subflow_paths import between_ends, names_of_paths
 from anabranch.result import Result
-from anabranch.views.run import CONNECTIONS, SUBFLOWS
+from anabranch.views.run import connection_table, joined_connections, subflow_table
 
 MOST_SUBFLOWS = 20_000
 """Rows of the table of subflows."""
@@ -46,32 +44,17 @@ def multipath_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
     tables = result.tables
     if "connections" not in tables or "subflows" not in tables or tables["connections"].is_empty():
         return None
-    flows = result.flows.select(
-        "flow", "name", "from", "to", "transport", "delivered_bytes", "goodput_mbps", COMPLETION,
-        # An earlier version has none.
-        *(name for name in (MORE_THAN,) if name in result.flows.columns),
-        "rtt_mean_ms", "retransmissions", "timeouts",
-    )  # fmt: skip
-    connections = tables["connections"].join(flows, on="flow", how="left", maintain_order="left")
+    connections = joined_connections(result)
     ranked = connections.sort(["delivered_bytes", "flow"], descending=[True, False])["flow"]
     subflows = _with_paths(result, connections)
     shown = _bounded(subflows, ranked, notes)
     row_of = {flow: row for row, flow in enumerate(connections["flow"])}
     return {
-        "connections": {
-            "flow": column(connections["flow"].to_numpy(), "i4"),
-            "name": connections["name"].to_list(),
-            "from": words(connections["from"].to_list()),
-            "to": words(connections["to"].to_list()),
-            "transport": words(connections["transport"].to_list()),
-            "columns": table_columns(connections, columns(*CONNECTIONS)),
-        },
+        "connections": table_data(connection_table(connections)),
         "subflows": {
+            # By the row of its connection.
             "connection": column([row_of[flow] for flow in shown["flow"]], "i4"),
-            "number": column(shown["subflow"].to_numpy(), "i4"),
-            "path": words(shown["path"].to_list()),
-            "state": words(shown["state"].to_list()),
-            "columns": table_columns(shown, columns(*SUBFLOWS[4:])),
+            **table_data(subflow_table(shown, connections)),
         },
         "series": _series(result, subflows, ranked, row_of, notes),
     }

@@ -11,6 +11,7 @@ from anabranch.report.html.outlines import outlines
 from anabranch.report.html.run_data import run_document
 from anabranch.result import Result
 from anabranch.views.outcome import StudyOutcome
+from anabranch.views.run import event_table, reordering_table
 
 _PACKAGE = "anabranch.report.html"
 _RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")
@@ -48,7 +49,8 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         _RUN_SCRIPTS,
         package=_PACKAGE,
         sections=sections,
-        most_events=_MOST_EVENTS,
+        events=event_table(result, _MOST_EVENTS),
+        reordering=reordering_table(result),
         **shown,
     )
 

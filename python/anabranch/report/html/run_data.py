@@ -18,21 +18,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from polars import selectors
 
-from anabranch.media.pieces import columns
+from anabranch.media.page.data import Steps, column, table_data
 from anabranch.report.goodput import goodput_notes
-from anabranch.report.html.cards import cards
-from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.latency_data import latency_data
 from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout, nodes_of
-from anabranch.report.link_tables import all_drops, capacity_changed, causes_of, link_values
 from anabranch.result import Result
 from anabranch.units import quantity
-from anabranch.views.run import FLOWS, LINKS
+from anabranch.views.cards import cards
+from anabranch.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.views.run import flow_table, link_table
 
 MOST_STEPS = 600
 """Steps of a series: more are not told apart on a screen."""
@@ -53,7 +51,6 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
     nodes, places = nodes_of(result)
     number = {name: index for index, name in enumerate(nodes)}
     flows, links = result.flows, result.links
-    drops = [name for name, _ in causes_of(links)]
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     transports = sorted(flows["transport"].unique().to_list())
     notes: list[str] = []
@@ -67,22 +64,13 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "scenario": scenario,
         "network": _network(nodes, places, ends),
         "links": {
-            "name": links["name"].to_list(),
+            **table_data(link_table(result)),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": table_columns(_shown(links), columns(*LINKS, *drops, table="links")),
             "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
-        "flows": {
-            "name": flows["name"].to_list(),
-            "from": words(flows["from"].to_list()),
-            "to": words(flows["to"].to_list()),
-            "transport": words(flows["transport"].to_list()),
-            "columns": table_columns(_with_simulated(result), columns(*FLOWS, table="flows")),
-            "hosts": words(flows["hosts"].to_list()) if "hosts" in flows.columns else None,
-            "failure": words(flows["failure"].to_list()) if "failure" in flows.columns else None,
-        },
+        "flows": table_data(flow_table(result)),
         "flow_series": _flow_series(result, transports, notes),
         "link_series": _link_series(result, notes),
         "multipath": multipath_data(result, notes),
@@ -92,19 +80,6 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],
     }
-
-
-def _shown(links: pl.DataFrame) -> pl.DataFrame:
-    """The links; of a mean queue, millionths of a packet say nothing."""
-    return links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
-
-
-def _with_simulated(result: Result) -> pl.DataFrame:
-    """The flows, those of a live run with the goodput of its simulation, where there is one."""
-    if "against" not in result.tables:
-        return result.flows
-    simulated = result.tables["against"].select("flow", "simulated_goodput_mbps")
-    return result.flows.join(simulated, on="flow", how="left", maintain_order="left")
 
 
 def _facts(result: Result) -> list[list[str]]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import polars as pl
-
-from anabranch.media.pieces import Card
-from anabranch.report.html.encode import column, words
+from anabranch.media.page.data import table_data
 from anabranch.report.html.study_svg import metric_figure
-from anabranch.report.study_table import axis_title, failed_runs, interval_words, is_continuous
-from anabranch.units import quantity, suited_label
 from anabranch.views.outcome import StudyOutcome
+from anabranch.views.study import cell_table, study_cards
+from anabranch.views.study_table import failed_runs, interval_words
 
 _MOST_REASONS = 20
 
@@ -25,26 +22,14 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
     return {
         "kind": "study",
         "title": result.title or "A study",
-        "cards": [asdict(card) for card in _cards(result, failed.height)],
+        "cards": [asdict(card) for card in study_cards(result)],
         "facts": [],
         "warnings": list(result.warnings),
         "failed": [[reason or "", count] for reason, count in reasons.iter_rows()],
         "figures": figures,
         "intervals": " ".join(_explained(result, figures)),
-        "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
+        "cells": table_data(cell_table(result)),
     }
-
-
-def _cards(result: StudyOutcome, failed: int) -> list[Card]:
-    replications = f"{quantity(result.replications)} replications each"
-    return [
-        Card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed)} failed"),
-        Card("Cells", quantity(result.cells.height), replications),
-        *(
-            Card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
-            for factor in result.factors
-        ),
-    ]
 
 
 def _explained(result: StudyOutcome, figures: list[dict[str, Any]]) -> list[str]:
@@ -55,43 +40,3 @@ def _explained(result: StudyOutcome, figures: list[dict[str, Any]]) -> list[str]
         *([f"Intervals: {interval_words(result)}."] if intervals else []),
         *(["Arrows: more than that, since flows are unfinished."] if bounds else []),
     ]
-
-
-def _live(result: StudyOutcome) -> str:
-    """How many runs were live, if any."""
-    if not result.live:
-        return ""
-    # A study beside its simulation has a factor that says which were.
-    beside = "hosts" in result.runs.columns
-    count = result.runs.filter(pl.col("hosts") == "live").height if beside else result.runs.height
-    return f"{quantity(count)} live, "
-
-
-def _cell_columns(result: StudyOutcome) -> list[dict[str, Any]]:
-    cells = result.cells
-    found: list[dict[str, Any]] = []
-    for factor in result.factors:
-        if is_continuous(factor):
-            found.append(_numbers(cells[factor.name], factor.name, axis_title(factor)))
-        else:
-            found.append({"heading": factor.label, **words([str(level) for level in cells[factor.name]])})
-    found += [_numbers(cells["runs"], "runs", "runs"), _numbers(cells["failed"], "failed", "failed")]
-    for metric in result.metrics:
-        bounds = [f"{metric.name}_more_than"] if metric.censored else []
-        most = max(float(cells[name].abs().max() or 0.0) for name in (metric.name, *bounds))  # type: ignore[arg-type]
-        scale, label = suited_label(metric.label, most)
-        found.append(_numbers(cells[metric.name], metric.name, label, scale))
-        endings = [("_ci", "±"), ("_min", "min"), ("_max", "max")]
-        endings += [("_more_than", "more than")] if metric.censored else []
-        for ending, heading in endings:
-            name = f"{metric.name}{ending}"
-            if cells[name].null_count() < cells.height:
-                found.append(_numbers(cells[name], name, heading, scale))
-        if metric.censored:
-            counts = {f"{metric.name}_done": "flows done", f"{metric.name}_flows": "of flows"}
-            found += [_numbers(cells[name], name, heading) for name, heading in counts.items()]
-    return found
-
-
-def _numbers(values: pl.Series, key: str, heading: str, factor: float = 1.0) -> dict[str, Any]:
-    return {"key": key, "heading": heading, "unit": "", "factor": factor, "data": column(values, "f8")}

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from anabranch.censored import COMPLETION, Times
 from anabranch.errors import ResultError
 from anabranch.media.palette import PALETTE
-from anabranch.report.link_tables import CAUSES
 from anabranch.report.looks import Look
 from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of
@@ -22,6 +21,7 @@ from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of,
 from anabranch.report.style import plain, styled
 from anabranch.result import Result
 from anabranch.units import suited
+from anabranch.views.link_tables import CAUSES
 
 Reordering = Literal["ratio", "extent"]
 Steps = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
+from anabranch.media.pieces import Map
 from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
-from anabranch.report.land import draw_land
-from anabranch.report.layout import Placement, nodes_of
-from anabranch.report.layout import layout as place_nodes
-from anabranch.report.link_tables import all_drops, capacity_changed, link_values
-from anabranch.report.network_parts import (
-    capacity_words,
-    draw_nodes,
-    half_arrows,
-    link_widths,
-    load_bar,
-    points_axes,
-)
+from anabranch.report.layout import nodes_of
+from anabranch.report.map_print import ROUTE, Sheet, capacity_words, draw_map, fitted_sheet, load_bar
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
 from anabranch.result import Result
+from anabranch.views.link_tables import all_drops, capacity_changed, link_values
 
 By = Literal["utilization", "queue", "drops"]
-Points = NDArray[np.float64]
 
-RAMP = ("#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340")
-"""From an idle link to the greatest value: the colours of the page on a light ground."""
-_ROUTE, _DOWN = "#0072B2", "#D55E00"
 _MARGIN, _MOST_MARGIN = 18.0, 44.0
 """Points of print around the outermost nodes; at most so many left and right, for names."""
 _FLATTEST, _HIGHEST = 0.2, {True: 1.0, False: 0.66}
@@ -51,7 +36,6 @@ _BELOW, _TITLE = 33.0, 16.0
 """Points of print for the scale of colours, and for the title."""
 _CROWDED = 60
 """More links than this are thinner."""
-_FADED = 0.35
 _MOST_SHARES = 40
 """Links of a pair's routes up to which there are shares of its packets."""
 _PLACE = "plot.network"
@@ -64,18 +48,6 @@ _WORDS = {
 """Over the whole run, at an instant, and the unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    """Where things are, in points of print."""
-
-    points: Points
-    scale: float
-    origin: tuple[float, float]
-    width: float
-    height: float
-    narrow: bool
-
-
 def network_plot(
     result: Result, by: By, at_s: float | None, pair: tuple[str, str] | None, layout: Layout
 ) -> Plot:
@@ -85,30 +57,35 @@ def network_plot(
     links = table_of(result, "links", _PLACE)
     names, places = nodes_of(result)
     number = {name: index for index, name in enumerate(names)}
-    ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     values, at = _values(result, by, at_s)
-    shares = pair_shares(result, pair) if pair is not None else None
-    down = _down(result, at)
-    placed = place_nodes(places, ends, names)
+    shown = Map(
+        names,
+        places,
+        [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()],
+        links["capacity_mbps"].to_list(),
+        values.tolist(),
+        100.0 if by == "utilization" else max(float(values.max(initial=0.0)), 1.0),
+        down=_down(result, at),
+        shares=pair_shares(result, pair) if pair is not None else None,
+    )
     with styled():
         font = (5.6, 4.4) if layout.narrow else (7.0, 5.4)
-        sheet = _fit(placed, layout, max((text_width(plain(name), font[0]) for name in names), default=0.0))
+        longest = max((text_width(plain(name), font[0]) for name in names), default=0.0)
+        width = layout.inches * 72.0
+        margins = (min(max(_MARGIN, longest), _MOST_MARGIN), _MARGIN)
+        sheet = fitted_sheet(shown, width, (width * _FLATTEST, width * _HIGHEST[layout.narrow]), margins)
         title = layout.title_of(str(result.summary.get("title") or ""))
-        figure, axes = _axes(sheet, layout, bool(title))
-        if placed.kind == "map":
-            draw_land(axes, placed, np.array([sheet.scale, sheet.scale]), np.array(sheet.origin))
-        full = 100.0 if by == "utilization" else max(float(values.max(initial=0.0)), 1.0)
-        drawn = _draw_links(axes, sheet, ends, _widths(links, sheet), values, full, down, shares)
-        # Both directions of a link lie beside each other.
-        draw_nodes(axes, names, sheet.points, sorted({(min(pair), max(pair)) for pair in ends}), font)
-        if shares is not None:
-            _draw_shares(axes, sheet, ends, shares)
-        _draw_scale(figure, drawn, sheet, by, at, _capacities(links))
+        figure = Figure(figsize=(layout.inches, (sheet.height + _BELOW + (_TITLE if title else 0.0)) / 72.0))
+        factor = (0.26 if layout.narrow else 0.42) * (0.6 if links.height > _CROWDED else 1.0)
+        drawn = draw_map(figure, shown, sheet, _BELOW, 9 * factor, font)
+        if shown.shares is not None:
+            _draw_shares(figure.axes[0], sheet, shown.ends, shown.shares, 5.2 if layout.narrow else 6.5)
+        _draw_scale(figure, drawn, width, 6.0 if layout.narrow else 7.0, _label(by, at), shown)
         if title:
-            size = 9 if sheet.narrow else 10
+            size = 9 if layout.narrow else 10
             figure.text(
                 0.012, 1 - 8 / (figure.get_figheight() * 72),
-                plain(fitted(printable(title), sheet.width - 10, size)), fontsize=size, va="center",
+                plain(fitted(printable(title), width - 10, size)), fontsize=size, va="center",
             )  # fmt: skip
     return Plot(figure, "network", tuple(_notes(result, pair, by, at)))
 
@@ -151,86 +128,21 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
     return values, float(at)
 
 
-def _down(result: Result, at: float | None) -> set[int]:
+def _down(result: Result, at: float | None) -> frozenset[int]:
     """Links that are down at an instant."""
     events = result.tables.get("events")
     if at is None or events is None:
-        return set()
+        return frozenset()
     number = dict(result.links.select("name", "link").iter_rows())
     down: set[int] = set()
     for time, kind, subject in events.select("time_s", "kind", "subject").iter_rows():
         if time < at and subject in number:
             (down.add if kind == "link down" else down.discard if kind == "link up" else int)(number[subject])
-    return down
-
-
-def _fit(placed: Placement, layout: Layout, longest: float) -> _Sheet:
-    """The nodes on paper, true to scale, with room for names of this width."""
-    width = layout.inches * 72.0
-    points = placed.points * np.array([1.0, -1.0])
-    low, high = points.min(axis=0), points.max(axis=0)
-    span = high - low
-    height = width * _HIGHEST[layout.narrow]
-    aside = min(max(_MARGIN, longest), _MOST_MARGIN)
-    inner = np.array([width - 2 * aside, height - 2 * _MARGIN])
-    scale = float(np.min(inner / np.maximum(span, 1e-9))) if span.any() else 1.0
-    height = max(span[1] * scale + 2 * _MARGIN, width * _FLATTEST)
-    middle = (low + high) / 2
-    origin = (width / 2 - middle[0] * scale, height / 2 - middle[1] * scale)
-    return _Sheet(points * scale + origin, scale, origin, width, height, layout.narrow)
-
-
-def _axes(sheet: _Sheet, layout: Layout, titled: bool) -> tuple[Figure, Axes]:
-    """Axes whose units are points of print."""
-    total = sheet.height + _BELOW + (_TITLE if titled else 0.0)
-    figure = Figure(figsize=(layout.inches, total / 72.0))
-    return figure, points_axes(figure, 0.0, _BELOW / total, sheet.width, sheet.height)
-
-
-def _capacities(links: pl.DataFrame) -> tuple[float, float]:
-    return float(links["capacity_mbps"].min()), float(links["capacity_mbps"].max())  # type: ignore[arg-type]
-
-
-def _widths(links: pl.DataFrame, sheet: _Sheet) -> list[float]:
-    """Points of print."""
-    factor = (0.26 if sheet.narrow else 0.42) * (0.6 if links.height > _CROWDED else 1.0)
-    return link_widths(links["capacity_mbps"].to_list(), 9 * factor)
-
-
-def _draw_links(
-    axes: Axes,
-    sheet: _Sheet,
-    ends: Sequence[tuple[int, int]],
-    widths: Sequence[float],
-    values: NDArray[np.float64],
-    full: float,
-    down: set[int],
-    shares: Mapping[int, float] | None,
-) -> PatchCollection:
-    """Half arrows; those of a pair's routes have an outline, and all others fade."""
-    shapes = half_arrows(sheet.points, ends, widths, 0.35)
-    colours = LinearSegmentedColormap.from_list("links", RAMP)
-    drawn = PatchCollection(shapes, cmap=colours, norm=Normalize(0.0, full), zorder=2, edgecolor="none")
-    drawn.set_array(values)
-    if shares is not None:
-        drawn.set_alpha([1.0 if link in shares else _FADED for link in range(len(shapes))])
-        for link in shares:
-            edge = min(1.8, 0.6 + 0.5 * widths[link])
-            outline = shapes[link].get_xy()
-            axes.add_patch(Polygon(outline, facecolor="none", edgecolor=_ROUTE, linewidth=edge, zorder=1.9))
-    axes.add_collection(drawn)
-    for link in sorted(down):
-        outline = shapes[link].get_xy()
-        axes.add_patch(
-            Polygon(
-                outline, facecolor="white", edgecolor=_DOWN, linewidth=0.7, linestyle=(0, (3, 2)), zorder=2.2
-            )
-        )
-    return drawn
+    return frozenset(down)
 
 
 def _draw_shares(
-    axes: Axes, sheet: _Sheet, ends: Sequence[tuple[int, int]], shares: Mapping[int, float]
+    axes: Axes, sheet: Sheet, ends: Sequence[tuple[int, int]], shares: Mapping[int, float], size: float
 ) -> None:
     """The share of the pair's packets where it changes, unless all of them are everywhere."""
     if len(shares) > _MOST_SHARES or all(share > 0.9999 for share in shares.values()):
@@ -242,29 +154,26 @@ def _draw_shares(
         a, b = (sheet.points[end] for end in ends[link])
         x, y = a + (b - a) * 0.45
         axes.text(
-            x, y, f"{100 * share:.3g} %", fontsize=5.2 if sheet.narrow else 6.5, ha="center", va="center",
-            color=_ROUTE, zorder=5, path_effects=[withStroke(linewidth=1.8, foreground="white")],
+            x, y, f"{100 * share:.3g} %", fontsize=size, ha="center", va="center",
+            color=ROUTE, zorder=5, path_effects=[withStroke(linewidth=1.8, foreground="white")],
         )  # fmt: skip
 
 
+def _label(by: By, at: float | None) -> str:
+    whole, sampled, unit = _WORDS[by]
+    label = whole if at is None else f"{sampled} at {at:g} s"
+    return f"{label} in {unit}" if unit else label
+
+
 def _draw_scale(
-    figure: Figure,
-    drawn: PatchCollection,
-    sheet: _Sheet,
-    by: By,
-    at: float | None,
-    capacities: tuple[float, float],
+    figure: Figure, links: PatchCollection, width: float, size: float, label: str, shown: Map
 ) -> None:
     """The scale of the colours, and what the width stands for."""
     total = figure.get_figheight() * 72.0
-    size = 6.0 if sheet.narrow else 7.0
-    words = capacity_words(capacities)
+    words = capacity_words(shown.capacities_mbps)
     aside = text_width(words, size) + 14.0
-    place = (10 / sheet.width, 22 / total, (sheet.width - aside - 26) / sheet.width, 5.5 / total)
-    whole, sampled, unit = _WORDS[by]
-    label = whole if at is None else f"{sampled} at {at:g} s"
-    bar = load_bar(figure, drawn, place, f"{label} in {unit}" if unit else label, size)
-    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    figure.text(
-        1 - 6 / sheet.width, 24.5 / total, words, fontsize=size, ha="right", va="center", color="#555555"
+    bar = load_bar(
+        figure, links, (10 / width, 22 / total, (width - aside - 26) / width, 5.5 / total), label, size
     )
+    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
+    figure.text(1 - 6 / width, 24.5 / total, words, fontsize=size, ha="right", va="center", color="#555555")

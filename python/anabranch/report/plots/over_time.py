@@ -10,7 +10,6 @@ import polars as pl
 from anabranch.columns import Column, column
 from anabranch.errors import ResultError
 from anabranch.report.goodput import goodput_notes
-from anabranch.report.link_tables import capacity_changed, link_values
 from anabranch.report.looks import Look, transport_looks
 from anabranch.report.plots.choice import Names, TimeRange, chosen_flows, matching, table_of, within
 from anabranch.report.plots.lines import (
@@ -25,6 +24,7 @@ from anabranch.report.plots.lines import (
 )
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.result import Result
+from anabranch.views.link_tables import capacity_changed, link_values
 
 By = Literal["flow", "transport", "sum"]
 """A line for each flow, mean and band of each transport, or the sum of each transport."""

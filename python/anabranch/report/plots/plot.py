@@ -12,9 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
+from anabranch.media.pieces import Figure as Picture
 from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
-from anabranch.report.style import plain, save_figure, styled
+from anabranch.report.style import figure_bytes, plain, save_figure, styled
 
 Width = Literal["single", "double"] | float
 """Width of a figure: one or two columns of a journal, or inches."""
@@ -69,6 +70,10 @@ class Plot:
             ResultError: if the ending is another, or the file cannot be written.
         """
         return save_figure(self.figure, Path(file))
+
+    def drawing(self) -> Picture:
+        """The figure as SVG, with its notes below it, for documents."""
+        return Picture(self.name, figure_bytes(self.figure, "svg"), note=" ".join(self.notes))
 
     def _repr_png_(self) -> bytes:
         """The picture that a notebook shows; matplotlib's own figures have none unless pyplot made them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.report.link_tables import CAUSES
 from anabranch.report.plots import decisions, distributions, latency, over_time, subflows
 from anabranch.report.plots.choice import Names, TimeRange, recorded_flow, table_of
 from anabranch.report.plots.network import By, network_plot
@@ -22,6 +21,7 @@ from anabranch.report.plots.plot import Layout, Plot, Width, finish
 from anabranch.report.sequence import sequence_figure
 from anabranch.report.style import styled
 from anabranch.result import Result
+from anabranch.views.link_tables import CAUSES
 
 
 class RunPlots:

@@ -86,6 +86,21 @@ function lineKey({ color, dash, width }) {
   );
 }
 
+/**
+ * A legend of buttons, one for each line ({key, label, color, dash, width, title?}), which show and hide them. They are
+ * new each time; whoever works by keyboard stays where they were.
+ */
+function lineButtons(id, lines, isShown, toggle, ...more) {
+  const legend = byId(id);
+  const focused = legend.contains(document.activeElement) ? document.activeElement.getAttribute("data-key") : null;
+  legend.replaceChildren(...lines.map((line) => h(
+    "button", { type: "button", class: "series", "aria-pressed": String(isShown(line.key)), "data-key": line.key,
+      title: line.title, onclick: () => toggle(line.key) }, lineKey(line), line.label,
+  )), ...more);
+  if (focused === null) return;
+  [.../** @type {HTMLCollectionOf<HTMLElement>} */ (legend.children)].find((each) => each.dataset.key === focused)?.focus();
+}
+
 function readout(element, options) {
   const show = (u) => {
     const index = u.cursor.idx;

@@ -179,3 +179,45 @@ class DataTable {
     event.preventDefault();
   }
 }
+
+const decodedTables = new Map();
+
+/** The columns of a table of the document by their keys, decoded once: heading, text(row), and value(row) of numbers. */
+function columnsOf(table) {
+  if (!decodedTables.has(table)) {
+    decodedTables.set(table, new Map(table.columns.map((column) => [column.key, shownColumn(column)])));
+  }
+  return decodedTables.get(table);
+}
+
+function shownColumn({ key, heading, unit, factor, data, plain, text, wide }) {
+  if (text) return { key, heading, text: decodeWords(text), most: wide ? 64 : undefined };
+  const values = decode(data);
+  // Numbers that are names, such as ports, have no thousands.
+  const shown = plain ? (i) => (Number.isNaN(values[i]) ? "–" : String(values[i])) : (i) => number(values[i] * factor);
+  return { key, heading, unit, values, plain, value: (i) => values[i], text: shown };
+}
+
+/** The numbers of a column of a table of the document, or null where it does not have it. */
+function numbersOf(table, key) {
+  return columnsOf(table).get(key)?.values ?? null;
+}
+
+/** The texts of a column as a function of the row; empty where there is no such column. */
+function textsOf(table, key) {
+  return columnsOf(table).get(key)?.text ?? (() => "");
+}
+
+/**
+ * A table of the document in a container. options: before (further columns in front), cells (functions that make the
+ * elements of a column, by its key), and those of DataTable.
+ */
+function shownTable(id, table, /** @type {Record<string, any>} */ given = {}) {
+  const { before = [], cells = {}, ...options } = given;
+  const columns = [...columnsOf(table).values()];
+  const named = columns.filter((column) => !column.value || column.plain);
+  return new DataTable(byId(id), {
+    caption: table.caption, rows: table.rows, search: (i) => named.map((column) => column.text(i)).join("\n"),
+    columns: [...before, ...columns.map((column) => ({ ...column, cell: cells[column.key] }))], ...options,
+  });
+}

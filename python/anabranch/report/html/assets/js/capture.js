@@ -29,17 +29,11 @@ class CaptureLines {
   toggle(index) {
     if (!this.shown.delete(index)) this.shown.add(index);
     this.draw();
-    // The buttons are new; whoever works by keyboard stays where they were.
-    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${index}"]`));
-    button?.focus();
   }
 
   draw() {
     for (const each of this.charts) each.destroy();
-    byId("series-legend").replaceChildren(...this.offered.map((index) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(index)),
-        onclick: () => this.toggle(index), "data-key": index }, lineKey(this.line(index)), this.line(index).label,
-    )));
+    lineButtons("series-legend", this.offered.map((i) => ({ key: i, ...this.line(i) })), (i) => this.shown.has(i), (i) => this.toggle(i));
     const chosen = this.offered.filter((index) => this.shown.has(index));
     const lines = chosen.map((index) => this.line(index));
     const per = `per ${measure(this.data.step_s, "s")}`;
@@ -72,36 +66,10 @@ class CaptureLines {
   }
 }
 
-function connectionsTable() {
-  const { ends, columns } = DATA.connections;
-  const connection = decode(DATA.connections.number);
-  const kind = decodeWords(DATA.connections.kind);
-  return new DataTable(byId("connection-table"), {
-    caption: "Connections", rows: ends.length, search: (i) => `${connection[i]}\n${kind(i)}\n${ends[i]}`,
-    columns: [
-      { heading: "connection", value: (i) => connection[i], text: (i) => String(connection[i]) },
-      { heading: "kind", text: kind }, { heading: "ends", text: (i) => ends[i], most: 64 }, ...columns.map(numberColumn),
-    ],
-  });
-}
-
-function subflowsTable() {
-  const { ends, columns } = DATA.subflows;
-  const subflow = decode(DATA.subflows.number);
-  const tie = decodeWords(DATA.subflows.tie);
-  return new DataTable(byId("subflow-table"), {
-    caption: "Subflows", rows: ends.length, search: (i) => `${subflow[i]}\n${tie(i)}\n${ends[i]}`,
-    columns: [
-      { heading: "subflow", value: (i) => subflow[i], text: (i) => String(subflow[i]) },
-      { heading: "ends", text: (i) => ends[i], most: 64 }, { heading: "tie", text: tie }, ...columns.map(numberColumn),
-    ],
-  });
-}
-
 function capturePage() {
   setTimeUnit();
   timeMarks.events = DATA.marks;
   if (DATA.lines) new CaptureLines();
-  connectionsTable();
-  subflowsTable();
+  shownTable("connection-table", DATA.connections);
+  shownTable("subflow-table", DATA.subflows);
 }

@@ -3,35 +3,29 @@
 class LatencySection {
   constructor() {
     this.data = DATA.latency;
-    this.kind = decodeWords(this.data.kind);
+    this.name = textsOf(this.data.table, "name");
+    this.measures = textsOf(this.data.table, "measures");
     this.charts = [];
     this.offered = this.data.curves.map((_, i) => i);
     this.shown = new Set(this.offered.slice(0, FEW_FLOWS));
     this.draw();
-    this.table();
+    shownTable("latency-table", this.data.table);
     themeListeners.push(() => this.draw());
   }
 
   line(i) {
-    const what = this.kind(i) === "ping" ? "RTT" : "one way";
-    return { label: `${this.data.name[i]} (${what})`, color: css(`--c${i % 8}`), width: 1.5,
+    return { label: `${this.name(i)} (${this.measures(i)})`, color: css(`--c${i % 8}`), width: 1.5,
       dash: PATTERNS[Math.floor(i / 8) % PATTERNS.length] };
   }
 
   toggle(i) {
     if (!this.shown.delete(i)) this.shown.add(i);
     this.draw();
-    // The buttons are new; whoever works by keyboard stays where they were.
-    const button = /** @type {HTMLElement} */ (byId("latency-legend").querySelector(`[data-key="${i}"]`));
-    button?.focus();
   }
 
   draw() {
     while (this.charts.length) this.charts.pop().destroy();
-    byId("latency-legend").replaceChildren(...this.offered.map((i) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(i)), "data-key": i,
-        onclick: () => this.toggle(i) }, lineKey(this.line(i)), this.line(i).label,
-    )));
+    lineButtons("latency-legend", this.offered.map((i) => ({ key: i, ...this.line(i) })), (i) => this.shown.has(i), (i) => this.toggle(i));
     const chosen = this.offered.filter((i) => this.shown.has(i));
     this.drawLines(chosen);
     this.drawCurves(chosen);
@@ -67,17 +61,5 @@ class LatencySection {
       series: curves.map((curve) => ({ ...curve, spanGaps: true })),
       hint: "The share of packets that took no longer than x.",
     }, uPlot.join(tables)));
-  }
-
-  table() {
-    const { name, columns } = this.data;
-    const [from, to] = ["from", "to"].map((key) => decodeWords(this.data[key]));
-    return new DataTable(byId("latency-table"), {
-      caption: "Latency", rows: name.length, search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${this.kind(i)}`,
-      columns: [
-        { heading: "flow", text: (i) => name[i] }, { heading: "kind", text: this.kind },
-        { heading: "from", text: from }, { heading: "to", text: to }, ...columns.map(numberColumn),
-      ],
-    });
   }
 }

@@ -40,7 +40,7 @@ class NetworkMap {
   }
 
   widthsByCapacity() {
-    const capacities = decode(this.links.columns.find((column) => column.key === "capacity_mbps").data);
+    const capacities = numbersOf(this.links, "capacity_mbps");
     this.capacities = capacities;
     const [least, most] = extent(capacities);
     const many = capacities.length > 400 ? 0.6 : 1;
@@ -235,7 +235,7 @@ class NetworkMap {
   }
 
   linkText(i) {
-    return [this.links.name[i], ...(this.texts ? this.texts(i) : [])];
+    return [textsOf(this.links, "name")(i), ...(this.texts ? this.texts(i) : [])];
   }
 
   showTip(event, lines) {

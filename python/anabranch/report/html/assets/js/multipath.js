@@ -6,6 +6,7 @@ class MultipathSection {
   constructor() {
     this.data = DATA.multipath;
     this.connection = ALL_CONNECTIONS;
+    this.name = textsOf(this.data.connections, "name");
     this.hidden = new Set();
     this.charts = [];
     this.series = this.data.series ? this.decodeSeries() : null;
@@ -32,13 +33,13 @@ class MultipathSection {
   }
 
   setUpSelect() {
-    const { name } = this.data.connections;
+    const count = this.data.connections.rows;
     const known = [...new Set(this.series.connection)].filter((connection) => connection !== ALL_CONNECTIONS);
     known.sort((a, b) => a - b);
     this.select = /** @type {HTMLSelectElement} */ (byId("connection"));
     this.select.append(
-      h("option", { value: ALL_CONNECTIONS }, name.length === 1 ? "the connection" : `all ${number(name.length)} connections`),
-      ...(name.length === 1 ? [] : known.map((connection) => h("option", { value: connection }, name[connection]))),
+      h("option", { value: ALL_CONNECTIONS }, count === 1 ? "the connection" : `all ${number(count)} connections`),
+      ...(count === 1 ? [] : known.map((connection) => h("option", { value: connection }, this.name(connection)))),
     );
     this.select.addEventListener("change", () => this.choose(Number(this.select.value)));
   }
@@ -101,79 +102,43 @@ class MultipathSection {
   }
 
   legend(all) {
-    const legend = byId("path-legend");
-    legend.replaceChildren(...all.map((line) => h(
-      "button", { type: "button", class: "series", "aria-pressed": String(!this.hidden.has(line.key)), "data-key": line.key,
-        title: `${line.key}, ${number(this.series.subflows[line.index])} subflows`, onclick: () => this.toggle(line.key) },
-      lineKey(line), line.label,
-    )));
-    if (!this.series.simulated) return;
-    legend.append(besidesButton(this.besides, () => {
+    const besides = () => {
       this.besides = !this.besides;
       this.draw();
-      this.focusLegend(BESIDES);
-    }));
+    };
+    lineButtons(
+      "path-legend", all.map((line) => ({ ...line, title: `${line.key}, ${number(this.series.subflows[line.index])} subflows` })),
+      (key) => !this.hidden.has(key), (key) => this.toggle(key),
+      ...(this.series.simulated ? [besidesButton(this.besides, besides)] : []),
+    );
   }
 
   toggle(key) {
     if (!this.hidden.delete(key)) this.hidden.add(key);
     this.draw();
-    this.focusLegend(key);
-  }
-
-  /** The buttons are new; whoever works by keyboard stays where they were. */
-  focusLegend(key) {
-    [.../** @type {HTMLCollectionOf<HTMLElement>} */ (byId("path-legend").children)].find((button) => button.dataset.key === key)?.focus();
   }
 
   connectionTable() {
-    const { name, columns } = this.data.connections;
-    const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(this.data.connections[key]));
     const toggle = (i) => this.choose(this.connection === i ? ALL_CONNECTIONS : i);
     const button = (i) => h(
       "button", { type: "button", class: "plain", "aria-pressed": String(i === this.connection),
-        onclick: (event) => { event.stopPropagation(); toggle(i); this.focus(i); } }, name[i],
+        onclick: (event) => { event.stopPropagation(); toggle(i); this.focus(i); } }, this.name(i),
     );
-    return new DataTable(byId("connection-table"), {
-      caption: "Connections", rows: name.length, search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${transport(i)}`,
-      columns: [
-        { heading: "connection", text: (i) => name[i], cell: button }, { heading: "from", text: from },
-        { heading: "to", text: to }, { heading: "transport", text: transport }, ...columns.map(numberColumn),
-      ],
-      chosen: (i) => i === this.connection, onChoose: toggle,
+    return shownTable("connection-table", this.data.connections, {
+      cells: { name: button }, chosen: (i) => i === this.connection, onChoose: toggle,
     });
   }
 
   focus(connection) {
     /** @type {NodeListOf<HTMLElement>} */
     const found = byId("connection-table").querySelectorAll("button.plain");
-    [...found].find((button) => button.textContent === this.data.connections.name[connection])?.focus();
+    [...found].find((button) => button.textContent === this.name(connection))?.focus();
   }
 
   subflowTable() {
-    const { name } = this.data.connections;
-    const { columns } = this.data.subflows;
     const connection = decode(this.data.subflows.connection);
-    const number_ = decode(this.data.subflows.number);
-    const [path, state] = ["path", "state"].map((key) => decodeWords(this.data.subflows[key]));
-    return new DataTable(byId("subflow-table"), {
-      caption: "Subflows", rows: number_.length,
-      search: (i) => `${name[connection[i]]}\n${path(i)}\n${state(i)}`,
+    return shownTable("subflow-table", this.data.subflows, {
       keeps: (i) => this.connection === ALL_CONNECTIONS || connection[i] === this.connection,
-      columns: [
-        { heading: "connection", text: (i) => name[connection[i]] },
-        { heading: "subflow", value: (i) => number_[i], text: (i) => String(number_[i]) },
-        ...(this.data.subflows.path.words.some((text) => text)
-          ? [{ heading: "path", text: (i) => path(i) || "–", most: 64 }] : []),
-        { heading: "state", text: state },
-        ...columns.map((column) => ({ ...numberColumn(column), ...(column.key.endsWith("_port") ? plainNumber(column) : {}) })),
-      ],
     });
   }
-}
-
-/** Ports are names: no thousands. */
-function plainNumber(column) {
-  const values = decode(column.data);
-  return { text: (i) => String(values[i]) };
 }

@@ -3,8 +3,9 @@
 class NetworkSection {
   constructor() {
     this.series = DATA.link_series;
-    this.count = DATA.links.name.length;
+    this.count = DATA.links.rows;
     this.times = this.series ? decode(this.series.times) : new Float64Array(0);
+    this.name = textsOf(DATA.links, "name");
     this.measure = "utilization";
     this.step = -1;
     this.link = -1;
@@ -25,8 +26,7 @@ class NetworkSection {
   }
 
   column(key) {
-    const found = DATA.links.columns.find((column) => column.key === key);
-    return found ? decode(found.data) : new Float32Array(this.count).fill(NaN);
+    return numbersOf(DATA.links, key) ?? new Float64Array(this.count).fill(NaN);
   }
 
   wholeRun() {
@@ -39,7 +39,7 @@ class NetworkSection {
 
   /** Of each link, from when until when it was down. */
   timesDown() {
-    const number = new Map(DATA.links.name.map((name, i) => [name, i]));
+    const number = new Map(Array.from({ length: this.count }, (_, i) => [this.name(i), i]));
     const found = new Map();
     for (const event of DATA.events) {
       const link = number.get(event.subject);
@@ -150,7 +150,7 @@ class NetworkSection {
     const value = now[this.measure][busiest];
     const text = this.measure === "utilization" ? `${number(Math.round(value * 1000) / 10)} %` : withUnit(value, "packets");
     return `${DATA.network.names.length} nodes, ${this.count} directed links. Greatest ${names[this.measure]}: `
-      + `${DATA.links.name[busiest]}, ${text}.`;
+      + `${this.name(busiest)}, ${text}.`;
   }
 
   chooseNode(node) {
@@ -171,26 +171,14 @@ class NetworkSection {
   }
 
   linkTable() {
-    const { name, columns } = DATA.links;
     const button = (i) => h(
       "button", { type: "button", class: "plain", "aria-pressed": String(i === this.link),
-        onclick: (event) => { event.stopPropagation(); this.chooseLink(i); } }, name[i],
+        onclick: (event) => { event.stopPropagation(); this.chooseLink(i); } }, this.name(i),
     );
-    return new DataTable(byId("link-table"), {
-      caption: "Links", rows: this.count, search: (i) => name[i],
-      columns: [{ heading: "link", text: (i) => name[i], cell: button }, ...columns.map(numberColumn)],
-      chosen: (i) => i === this.link, onChoose: (i) => this.chooseLink(i),
+    return shownTable("link-table", DATA.links, {
+      cells: { name: button }, chosen: (i) => i === this.link, onChoose: (i) => this.chooseLink(i),
     });
   }
-}
-
-/** A column of numbers for a table. */
-function numberColumn(column) {
-  const values = decode(column.data);
-  return {
-    heading: column.heading, unit: column.unit, value: (i) => values[i], text: (i) => number(values[i] * column.factor),
-    key: column.key,
-  };
 }
 
 /** Which pair's routes are shown. */

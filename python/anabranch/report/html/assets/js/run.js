@@ -4,17 +4,6 @@ const FEW_FLOWS = 8;
 const FEWEST_IN_DISTRIBUTION = 5;
 const PATTERNS = [[], [7, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2]];
 
-/** The columns of the flows' table, decoded once. */
-const flowColumns = new Map();
-
-function flowColumn(key) {
-  if (!flowColumns.has(key)) {
-    const found = DATA.flows.columns.find((column) => column.key === key);
-    flowColumns.set(key, found ? decode(found.data) : null);
-  }
-  return flowColumns.get(key);
-}
-
 class SeriesSection {
   constructor(network) {
     this.data = DATA.flow_series;
@@ -32,7 +21,7 @@ class SeriesSection {
       const beside = this.data.simulated;
       this.simulated = beside
         ? { own: decodeAll(beside.own), groups: decodeAll(beside.transports), all: decodeAll(beside.all) } : null;
-      this.transportOf = decodeWords(DATA.flows.transport);
+      this.transportOf = textsOf(DATA.flows, "transport");
       this.rank = new Map(DATA.transports.map((transport, i) => [transport.name, i]));
     }
     this.offered = this.firstOffer();
@@ -48,7 +37,7 @@ class SeriesSection {
   /** Few flows have a line each; many are first seen as sums and means. */
   firstOffer() {
     if (!this.data) return [];
-    if (DATA.flows.name.length <= FEW_FLOWS) {
+    if (DATA.flows.rows <= FEW_FLOWS) {
       const flows = this.flows.map((flow) => `flow ${flow}`);
       return flows.length > 1 ? ["all", ...flows] : flows;
     }
@@ -61,7 +50,7 @@ class SeriesSection {
    */
   line(key, /** @type {Record<string, any>} */ from = this) {
     const count = this.times.length;
-    const flows = DATA.flows.name.length;
+    const flows = DATA.flows.rows;
     const [kind, text] = key.split(" ");
     const index = Number(text);
     if (kind === "all") {
@@ -82,7 +71,7 @@ class SeriesSection {
     const color = several ? own : place % 8;
     // Relatives share a colour: the lines of one begin where those of the other do not.
     const pattern = (several ? place + (hollow ? 1 : 0) : Math.floor(place / 8)) % PATTERNS.length;
-    return { label: DATA.flows.name[index], color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
+    return { label: textsOf(DATA.flows, "name")(index), color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
       values: (measure) => row(from.own[measure], this.rowOf.get(index), count) };
   }
 
@@ -111,20 +100,17 @@ class SeriesSection {
   }
 
   draw() {
-    const legend = byId("series-legend");
     for (const each of this.charts) each.destroy();
     this.charts = [];
     if (!this.data) {
-      legend.replaceChildren(h("p", {}, DATA.flows.name.length
+      byId("series-legend").replaceChildren(h("p", {}, DATA.flows.rows
         ? "This run sampled no flows (run.sample_interval)." : "This run has no connections."));
       return;
     }
-    legend.replaceChildren(...this.offered.map((key) => {
-      const line = this.line(key);
-      return h("button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(key)),
-        onclick: () => this.toggleAndFocus(key), "data-key": key }, lineKey(line), line.label);
-    }));
-    if (this.simulated) legend.append(this.besidesButton());
+    lineButtons(
+      "series-legend", this.offered.map((key) => ({ ...this.line(key), key })), (key) => this.shown.has(key),
+      (key) => this.toggle(key), ...(this.simulated ? [this.besidesButton()] : []),
+    );
     const keys = this.offered.filter((key) => this.shown.has(key));
     const beside = this.besides ? keys.map((key) => this.simulatedLine(key)) : [];
     // The live ones last, above the others.
@@ -138,22 +124,10 @@ class SeriesSection {
     ));
   }
 
-  toggleAndFocus(key) {
-    this.toggle(key);
-    this.focus(key);
-  }
-
-  /** The buttons are new; whoever works by keyboard stays where they were. */
-  focus(key) {
-    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${key}"]`));
-    button?.focus();
-  }
-
   besidesButton() {
     return besidesButton(this.besides, () => {
       this.besides = !this.besides;
       this.draw();
-      this.focus(BESIDES);
     });
   }
 
@@ -171,7 +145,7 @@ class SeriesSection {
     const links = order.slice(0, 4);
     if (network.link >= 0 && !links.includes(network.link)) links.push(network.link);
     const lines = links.map((link, i) => ({
-      label: DATA.links.name[link], color: css(`--c${i}`), dash: PATTERNS[i % PATTERNS.length],
+      label: network.name(link), color: css(`--c${i}`), dash: PATTERNS[i % PATTERNS.length],
       width: link === network.link ? 3 : 1.5,
     }));
     const times = Array.from(network.times);
@@ -202,7 +176,7 @@ function decodeAll(columns) {
  * the other column, if there is one, says that a value is still to come are among them.
  */
 function byTransport(values, open) {
-  const transport = decodeWords(DATA.flows.transport);
+  const transport = textsOf(DATA.flows, "transport");
   const groups = new Map(DATA.transports.map((each) => [each.name, { ...each, label: each.name, values: [], count: 0 }]));
   for (let i = 0; i < values.length; i++) {
     const group = groups.get(transport(i));
@@ -234,9 +208,9 @@ function setUpDistributions() {
 }
 
 function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
-  const open = openKey && flowColumn(openKey);
+  const open = openKey && numbersOf(DATA.flows, openKey);
   // Where no flow has a value, the column is not there.
-  const values = flowColumn(key) ?? open?.map(() => NaN);
+  const values = numbersOf(DATA.flows, key) ?? open?.map(() => NaN);
   const groups = values ? byTransport(values, open) : [];
   const left = groups.reduce((sum, { values: own, count }) => sum + count - own.length, 0);
   const rest = left ? ` ${number(left)} unfinished.` : "";
@@ -261,56 +235,15 @@ function drawOne(drawn, id, key, [title, unit], options, nothing, openKey) {
   }
 }
 
-/** Reordering (RFC 4737) of all flows of each transport. */
-function reorderingTable() {
-  const [received, reordered] = [flowColumn("packets_received"), flowColumn("reordered_packets")];
-  if (!received || !reordered) return;
-  const [most, spurious] = [flowColumn("reordering_extent_max"), flowColumn("spurious_retransmissions")];
-  const transport = decodeWords(DATA.flows.transport);
-  const sums = new Map(DATA.transports.map(({ name }) => [name, { flows: 0, received: 0, reordered: 0, most: 0, spurious: 0 }]));
-  for (let i = 0; i < received.length; i++) {
-    const sum = sums.get(transport(i));
-    sum.flows += 1;
-    sum.received += received[i] || 0;
-    sum.reordered += reordered[i] || 0;
-    sum.most = Math.max(sum.most, most?.[i] || 0);
-    sum.spurious += spurious?.[i] || 0;
-  }
-  const head = ["transport", "flows", "packets received", "reordered", "share", "greatest extent", "spurious retransmissions"];
-  const rows = [...sums].map(([name, sum]) => {
-    const share = sum.received ? withUnit(Number(((100 * sum.reordered) / sum.received).toPrecision(3)), "%") : "–";
-    const cells = [name, number(sum.flows), number(sum.received), number(sum.reordered), share,
-      withUnit(sum.most, "packets"), number(sum.spurious)];
-    return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i ? "num" : "" }, cell)));
-  });
-  byId("reordering-table").replaceChildren(h(
-    "table", { class: "small" }, h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
-    h("tbody", {}, ...rows),
-  ));
-}
-
 function flowTable(series) {
-  const { name, columns } = DATA.flows;
-  const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(DATA.flows[key]));
-  const hosts = DATA.flows.hosts ? decodeWords(DATA.flows.hosts) : null;
-  const failure = DATA.flows.failure ? decodeWords(DATA.flows.failure) : () => "";
-  const failed = DATA.flows.failure?.words.some((word) => word);
+  const name = textsOf(DATA.flows, "name");
   const plot = {
     heading: "plot", text: () => "", width: 64, value: (i) => (series.isShown(i) ? 2 : series.has(i) ? 1 : 0),
     cell: (i) => (series.has(i) ? h("input", {
-      type: "checkbox", checked: series.isShown(i), "aria-label": `Plot ${name[i]}`, onchange: () => series.toggleFlow(i),
+      type: "checkbox", checked: series.isShown(i), "aria-label": `Plot ${name(i)}`, onchange: () => series.toggleFlow(i),
     }) : ""),
   };
-  const table = new DataTable(byId("flow-table"), {
-    caption: "Flows", rows: name.length,
-    search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${transport(i)}\n${failure(i)}`,
-    columns: [
-      ...(series.data ? [plot] : []),
-      { heading: "flow", text: (i) => name[i] }, { heading: "from", text: from }, { heading: "to", text: to },
-      { heading: "transport", text: transport }, ...(hosts ? [{ heading: "hosts", text: hosts }] : []), ...columns.map(numberColumn),
-      ...(failed ? [{ heading: "given up", text: failure }] : []),
-    ],
-  });
+  const table = shownTable("flow-table", DATA.flows, { before: series.data ? [plot] : [] });
   series.listener = () => table.render(true);
   return table;
 }
@@ -331,6 +264,5 @@ function runPage() {
   if (DATA.latency) new LatencySection();
   if (DATA.multipath) new MultipathSection();
   setUpDistributions();
-  reorderingTable();
   flowTable(series);
 }

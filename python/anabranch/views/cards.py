@@ -10,9 +10,9 @@ import polars as pl
 
 from anabranch.censored import Times
 from anabranch.media.pieces import Card
-from anabranch.report.link_tables import causes_of
 from anabranch.result import Result
 from anabranch.units import NOTHING, measure, plain, quantity
+from anabranch.views.link_tables import causes_of
 from anabranch.views.run import without_connection
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,14 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from anabranch.columns import Column
-from anabranch.units import suited
+from anabranch.media.pieces import Badge, Cell, DataTable, Link, Values, Worded, plain_cell
+from anabranch.units import NOTHING, quantity, suited
 
 _SMALLEST = 0.1
 _LARGEST = 1e5
 """Between these, numbers of a column read well."""
+_EXACT_ROWS = 10_000
+"""In longer tables numbers have seven digits, of which a page shows four; it would be twice as large."""
 
 
 def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
@@ -39,21 +43,59 @@ def words(values: Sequence[str | None]) -> dict[str, Any]:
     return {"words": list(found), "index": column(numbers, "i4")}
 
 
-def table_columns(frame: pl.DataFrame, columns: Iterable[Column]) -> list[dict[str, Any]]:
-    """The columns of numbers that there are and that have a value; shares become percentages."""
-    found = []
-    for about in columns:
-        name, unit = about.name, about.unit
-        if about.is_number and name in frame.columns and frame[name].null_count() < frame.height:
-            values = frame[name] * about.factor if about.factor != 1 else frame[name]
-            # Bytes and packets may be more than a 32-bit float can count.
-            kind = "f8" if frame.schema[name].is_integer() else "f4"
-            sizes = values.abs().drop_nans()
-            extremes = (sizes.max(), sizes.filter(sizes > 0).min())
-            most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
-            unit_of = readable(most, least, unit)
-            found.append(number_column(name, about.label, unit, column(values, kind), unit_of))
-    return found
+def table_data(table: DataTable) -> dict[str, Any]:
+    """A table for the script of a page, which makes elements of the rows in sight only.
+
+    Returns:
+        ``caption``, ``rows`` (their count) and ``columns``: each has ``key`` and ``heading``, and either its
+        ``text`` as of :func:`words`, or ``unit``, ``factor`` (to it) and ``data`` as of :func:`column`.
+        Numbers that are names, such as ports, are ``plain``.
+    """
+    shown = [_column_data(about, values) for about, values in zip(table.columns, table.values, strict=True)]
+    return {"caption": table.caption, "rows": table.height, "columns": shown}
+
+
+def _column_data(about: Column, values: Values) -> dict[str, Any]:
+    named = {"key": about.name, "heading": about.label}
+    if not about.is_number:
+        texts = [None if value is None else str(value) for value in map(plain_cell, values)]
+        return named | {"text": words(texts), "wide": about.folds}
+    series = values if isinstance(values, pl.Series) else pl.Series(list(values), dtype=pl.Float64)
+    # Bytes and packets may be more than a 32-bit float can count.
+    kind = "f8" if series.dtype.is_integer() or len(series) <= _EXACT_ROWS else "f4"
+    numbers = (series * about.factor if about.factor != 1 else series).cast(pl.Float64)
+    sizes = numbers.abs().drop_nans()
+    extremes = (sizes.max(), sizes.filter(sizes > 0).min())
+    most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
+    factor, unit = suited(readable(most, least, about.unit), about.unit)
+    shown = {"unit": unit, "factor": factor, "data": column(numbers, kind), "plain": about.format == "d"}
+    return named | shown
+
+
+def shown_cell(cell: Cell, column: Column) -> dict[str, Any]:
+    """A cell of a table as a template writes it: text, kind, and the value by which it is sorted."""
+    shown: dict[str, Any] = {"number": column.is_number, "value": None, "kind": "", "href": "", "text": ""}
+    match cell:
+        case Badge():
+            return shown | {"kind": cell.tone, "text": cell.text}
+        case Link():
+            return shown | {"href": cell.href, "text": cell.text}
+        case str():
+            return shown | {"text": cell}
+        case Worded():
+            value = None if cell.value is None else cell.value * column.factor
+            return shown | {"text": cell.text, "value": value}
+        case None:
+            return shown | {"text": NOTHING if column.is_number else ""}
+    value = cell * column.factor
+    return shown | {"value": float(value) if math.isfinite(value) else None, "text": _in_full(value)}
+
+
+def _in_full(value: float) -> str:
+    """A number as :func:`quantity` has it, but in full up to a thousand million: a column has one unit."""
+    if 999.5 <= abs(value) < 1e9:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return quantity(value)
 
 
 def readable(most: float, least: float, unit: str) -> float:
@@ -65,20 +107,6 @@ def readable(most: float, least: float, unit: str) -> float:
     smaller = most / 1000
     is_small = 0 < least * factor < _SMALLEST and suited(smaller, unit)[0] * most < _LARGEST
     return smaller if is_small else most
-
-
-def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most: float) -> dict[str, Any]:
-    """A column of numbers in a table: its data keep their unit, and are shown in the one that suits them.
-
-    Args:
-        key: name of the column in the result.
-        heading: above it.
-        unit: of the data.
-        data: as of :func:`column`.
-        most: its largest magnitude.
-    """
-    factor, shown = suited(most, unit)
-    return {"key": key, "heading": heading, "unit": shown, "factor": factor, "data": data}
 
 
 @dataclass(frozen=True, slots=True)
