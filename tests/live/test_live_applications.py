@@ -5,8 +5,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import polars as pl
 import pytest
-from live_scenarios import LiveRun
+from live_scenarios import LiveRun, paths
 from test_live_switches import can_switch, diamond, programs
 
 from anabranch import Scenario
@@ -211,3 +212,16 @@ def test_a_flow_that_pauses_for_longer_than_its_entries_live_goes_on(live_run: L
     assert result.flows["delivered_bytes"][0] >= 2 * 1448
     assert result.flows["completion_s"][1] is not None
     assert not [text for text in result.summary["warnings"] if text.startswith("controller")]
+
+
+@pytest.mark.usefixtures("can_switch")
+def test_a_host_of_two_links_uses_its_first_and_no_other(live_run: LiveRun) -> None:
+    """No link is between switches, so that there is nothing to wait for; nothing goes by the second path."""
+    controller = {"application": "forwarding", "links": {"capacity": "1 Gbps", "delay": "1 ms"}}
+    entry = {"transport": "linux-cubic", "size": "200 kB"}
+    scenario = paths("9 Mbps", [5, 8], [entry], controller=controller, run={"duration": "2 s"})
+    simulated, live = scenario.run(), live_run(scenario, switches="ovs")
+    expected = simulated.flows["completion_s"].to_list()
+    assert live.flows["completion_s"].to_list() == pytest.approx(expected, rel=0.15)
+    second = live.links.filter((pl.col("from") == "path2") | (pl.col("to") == "path2"))
+    assert second["packets"].to_list() == [0] * 4

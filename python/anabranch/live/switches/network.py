@@ -55,7 +55,11 @@ def links_alone(
     Returns:
         The setup, and its plan as the core reads it.
     """
-    pairs = sorted({(min(edge.ends), max(edge.ends)) for edge in layout.edges})
+    used = layout.used_links()
+    # Nothing is laid over other links, and a flow over one would be simulated.
+    pairs = sorted(
+        {(min(edge.ends), max(edge.ends)) for edge in layout.edges if used.intersection(edge.links)}
+    )
     links = [link for link in setup.links if max(link.origin, link.to) < nodes]
     direct: dict[tuple[int, int], int] = {}
     for number, link in enumerate(links):

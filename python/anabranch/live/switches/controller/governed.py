@@ -93,7 +93,7 @@ class GovernedSwitches:
         )
         self._interval_s = (data["controller"]["statistics_interval"] or 0) / _PS_PER_S
         self._down = self._links.down
-        self._begin_ns = 0
+        self._begin_ns, self._has_begun = 0, False
         self._rounds = 0
         self._timer: int | None = None
         self._early: list[PacketUp] = []
@@ -114,24 +114,25 @@ class GovernedSwitches:
 
     def on_begin(self, begin_ns: int) -> None:
         """Looks for the links, and goes on looking."""
-        self._begin_ns = begin_ns
+        self._begin_ns, self._has_begun = begin_ns, True
         self._prober.begin()
         self._board.after(_PATIENCE_S, self._start)
         if self._interval_s:
             self._board.after(self._interval_s, self._on_interval)
         self._links.look()
+        self._start_with_links()
 
     def on_port(self, switch: int, port: int, *, up: bool) -> None:
         """A port has light, or none."""
         self._links.on_port(switch, port, up=up)
+        self._start_with_links()
 
     def on_packet(self, up: PacketUp) -> None:
         """A frame of a control protocol, or a packet of a flow."""
         kind = ether_type(up.frame)
         if kind == LLDP:
             self._links.on_lldp(up.switch, up.port, up.frame)
-            if self._links.is_complete:
-                self._start()
+            self._start_with_links()
         elif kind == PROBE:
             self._prober.on_frame(up.frame, up.at_ns)
         elif self._core is None:
@@ -163,6 +164,10 @@ class GovernedSwitches:
     def _now(self) -> int:
         """Picoseconds of the run."""
         return max(self._board.now_ns() - self._begin_ns, 0) * _PS_PER_NS
+
+    def _start_with_links(self) -> None:
+        if self._has_begun and self._links.is_complete:
+            self._start()
 
     def _start(self) -> None:
         """The application begins, with the links that there are."""
