@@ -290,13 +290,13 @@ class Plan:
 class Setup:
     """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
 
-    def __new__(cls, setup_json: str, own: Sequence[object] = ()) -> Self: ...
+    def __new__(cls, setup_json: str, own: Sequence[object] = ...) -> Self: ...
     def json(self) -> str: ...
     def plan(
         self,
         progress: Callable[[int, int], object] | None = None,
         routing: int = 0,
-        down: Sequence[int] = (),
+        down: Sequence[int] = ...,
     ) -> Plan: ...
     def candidate_paths(
         self,
@@ -435,7 +435,7 @@ class Controller:
     def __new__(
         cls,
         setup: Setup,
-        down: Sequence[int] = (),
+        down: Sequence[int] = ...,
         paths: Mapping[tuple[int, int], Sequence[Sequence[int]]] | None = None,
     ) -> Self: ...
     def on_packet(
