@@ -168,8 +168,8 @@ class LinkCounters:
     link: int
     sent_bytes: int
     sent_packets: int
-    dropped_packets: int
-    queue_packets: int
+    dropped_packets: int | None
+    queue_packets: int | None
 
 @final
 class SwitchStatistics:
@@ -196,6 +196,15 @@ class LinkProbe:
 @final
 class FlowEntry:
     """An entry of a flow table: what it matches, and what it does."""
+
+    flow: int
+    direction: Literal["forward", "backward"]
+    link: int | None
+    syn_or_fin: bool
+    from_host: bool | None
+    priority: int
+    tell: bool
+    window_bytes: int | None
 
     def __new__(
         cls,
@@ -317,9 +326,14 @@ def read_path(text: str) -> list[tuple[str, int]]: ...
 class Setup:
     """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
 
-    def __new__(cls, setup_json: str) -> Self: ...
+    def __new__(cls, setup_json: str, own: Sequence[object] = ...) -> Self: ...
     def json(self) -> str: ...
-    def plan(self, progress: Callable[[int, int], object] | None = None, routing: int = 0) -> Plan: ...
+    def plan(
+        self,
+        progress: Callable[[int, int], object] | None = None,
+        routing: int = 0,
+        down: Sequence[int] = ...,
+    ) -> Plan: ...
     def candidate_paths(
         self,
         k: int,
@@ -437,19 +451,63 @@ class Simulation:
     def links(self) -> Columns: ...
     def finish(self) -> Outcome: ...
 
+PacketHeader = tuple[int, Literal["forward", "backward"], int, int, bool, bool, int]
+"""A packet's flow, direction, from, to, SYN, FIN, and MSS option (0 for none)."""
+Order = (
+    tuple[Literal["entries"], int, list[FlowEntry]]
+    | tuple[Literal["remove"], int, int]
+    | tuple[Literal["send"], int, int, int | None]
+    | tuple[Literal["probe"], int, int]
+    | tuple[Literal["control"], int, int]
+)
+"""Switch and entries; switch and flow; switch, link and window; link and number; switch and flow."""
+Counters = tuple[int, int, int, int | None, int | None]
+"""Of a link: its number, bytes and packets sent, packets dropped and waiting."""
+
 @final
-class LinkEstimator:
-    """What makes estimates of the samples of a link."""
+class Controller:
+    """The controller of a setup. Times are picoseconds of the run; each call answers with its orders."""
 
-    def __new__(cls, estimator_json: str) -> Self: ...
-    def add_share(self, hits: int, of: int) -> None: ...
-    def add_value(self, value: float) -> None: ...
-    def estimate(self) -> float | None: ...
+    def __new__(
+        cls,
+        setup: Setup,
+        down: Sequence[int] = ...,
+        paths: Mapping[tuple[int, int], Sequence[Sequence[int]]] | None = None,
+    ) -> Self: ...
+    def on_packet(
+        self, now: int, switch: int, from_host: bool, missed: bool, header: PacketHeader
+    ) -> list[Order]: ...
+    def on_notice(
+        self, now: int, switch: int, from_host: bool, missed: bool, header: PacketHeader
+    ) -> list[Order]: ...
+    def on_removed(
+        self, now: int, switch: int, at: int, flow: int, direction: str, reason: str
+    ) -> list[Order]: ...
+    def on_statistics(
+        self,
+        now: int,
+        switch: int,
+        at: int,
+        sent: Sequence[Counters],
+        received: Sequence[tuple[int, int]],
+    ) -> list[Order]: ...
+    def on_request(self, now: int) -> list[Order]: ...
+    def on_probe(
+        self,
+        now: int,
+        link: int,
+        number: int,
+        queued_at: int,
+        received_at: int,
+        sent: int,
+        received: int,
+    ) -> list[Order]: ...
+    def on_network_change(self, now: int, setup: Setup, down: Sequence[int]) -> list[Order]: ...
+    def on_timer(self, now: int) -> list[Order]: ...
+    def next_timer(self) -> int | None: ...
+    def tables(self) -> dict[str, Columns]: ...
 
-def in_steps(loss: float, delay: int, loss_step: float, delay_step: int) -> tuple[float, int]: ...
-def tcpbp_beats(
-    path: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]], threshold: float
-) -> bool: ...
+def clamped_window(window: int, window_bytes: int, scale: int) -> int: ...
 
 End = tuple[str, int]
 """An IPv4 address and a port."""

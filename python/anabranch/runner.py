@@ -11,11 +11,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -41,18 +41,39 @@ MOST_CORES = 2
 """Of one run."""
 
 
-class Simulated:
-    """How a run is made: in simulated time. Live runs have another way."""
+class RunKind(Protocol):
+    """How a run is made: in simulated time, or live."""
 
-    cores = 1
+    def prepared(self, scenario: Scenario, setup: Setup) -> Setup:
+        """The setup with what this kind adds to it, before routes are made."""
+
+    def measured(
+        self,
+        scenario: Scenario,
+        setup: Setup,
+        planned: Planned,
+        heard: Deferred,
+        progress: Callable[[float, int], None] | None,
+    ) -> Result:
+        """Runs it to its end, or until a signal has been heard."""
+
+    def add(self, folder: Path) -> None:
+        """Writes what this kind leaves besides tables into a result folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A run in simulated time."""
+
+    cores: int = 1
     """2 divides the network between two, where it can be divided."""
 
     def prepared(self, _scenario: Scenario, setup: Setup) -> Setup:
-        """The setup with what this way adds to it, before routes are made."""
+        """The setup as it is."""
         return setup
 
     def add(self, folder: Path) -> None:
-        """Writes what this way leaves besides tables into a result folder."""
+        """A simulation leaves nothing but tables."""
 
     def measured(
         self,
@@ -86,7 +107,7 @@ def run(
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
     cores: int = 1,
-    way: Simulated | None = None,
+    kind: RunKind | None = None,
 ) -> Result:
     """Simulates a scenario.
 
@@ -103,7 +124,7 @@ def run(
         plan_progress: called before that with the pairs that have routes and all pairs.
         cores: 2 divides the network between two cores (docs/parallel.md). The tables are the same; where it
             cannot be divided, a warning says why, and one core runs it.
-        way: how it is run; in simulated time if left out.
+        kind: how it is run; in simulated time if left out.
 
     Returns:
         What was measured. After Ctrl-C that is what was measured until then, and
@@ -129,20 +150,19 @@ def run(
         check_target(Path(out), Result.kind, replace=replace)
     else:
         check_captures(scenario, replace=replace)
-    if way is None:
-        way = Simulated()
-        way.cores = cores
+    if kind is None:
+        kind = Simulated(cores)
     setup = resolve(scenario, Needed.ALL)
     check_memory(setup, scenario.origin, copies=cores)
-    setup = way.prepared(scenario, setup)
+    setup = kind.prepared(scenario, setup)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred(_core.inside_own_code) as heard:
             with nullcontext() if place is None else written_for(place.place, place.partial):
-                result = way.measured(scenario, captured, planned, heard, progress)
+                result = kind.measured(scenario, captured, planned, heard, progress)
             pages = page_writer(result, page=page, figures=figures)
-            keep(result, place, scenario, captures, heard, add=_both(way.add, pages))
+            keep(result, place, scenario, captures, heard, add=_both(kind.add, pages))
     return result
 
 

@@ -1,7 +1,7 @@
 """What the controller of real switches measures and tells, number by number."""
 
-import json
-from typing import Any
+import struct
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -9,107 +9,65 @@ from live_scenarios import LiveRun
 from test_live_switches import can_switch, diamond
 
 from anabranch import _core
+from anabranch.live.switches.controller.flow_numbers import FlowNumbers
 from anabranch.live.switches.controller.frames import (
     LLDP,
     PROBE,
     FiveTuple,
+    TcpFields,
     ether_type,
     lldp,
     probe,
     read_lldp,
     read_probe,
+    with_window,
 )
-from anabranch.live.switches.controller.known import KnownNetwork
-from anabranch.live.switches.controller.meters import LinkMeter, Reading
+from anabranch.live.switches.controller.link_prober import LinkCounts, Reading
 from anabranch.live.switches.tables import controller_tables
 from anabranch.setup import resolve
 
 __all__ = ["can_switch"]
-SMA = {"algorithm": "sma", "window": 3}
 MS = 1_000_000
 
 
-def rounds(meter: LinkMeter, counts: list[tuple[int, int]], late_ms: float = 0.0) -> list[float | None]:
-    """The loss after each round of a second; the far end of 5 ms is read so much later than it should."""
-    found = []
-    for number, (sent, received) in enumerate(counts):
-        at = number * 1000 * MS
-        meter.on_counters(Reading(at, sent), Reading(at + 5 * MS + round(late_ms * MS), received), 5 * MS)
-        found.append(meter.loss)
+def rounds(counts: list[tuple[int, int]], late_ms: float = 0.0) -> LinkCounts:
+    """A reading each second; the far end of 5 ms is read so much later than it should."""
+    readings = [
+        (Reading(at, sent), Reading(at + 5 * MS + round(late_ms * MS), received))
+        for at, (sent, received) in zip(range(0, len(counts) * 1000 * MS, 1000 * MS), counts, strict=True)
+    ]
+    found = LinkCounts(*readings[0])
+    for sent, received in readings[1:]:
+        found.read(sent, received, 5 * MS)
     return found
 
 
-def test_losses_are_differences_of_both_ends() -> None:
-    """2 of 100 and 6 of 200 are lost, then none of 100: means of 2 %, of 2 and 3 %, and of all three."""
-    meter = LinkMeter(SMA, 10)
-    found = rounds(meter, [(0, 0), (50, 50), (150, 148), (350, 342), (450, 442)])
-    assert found[:2] == [None, None]
-    assert found[2:] == pytest.approx([0.02, 0.025, 0.05 / 3])
-    assert meter.counted == (400, 8)
-    # The first reading gives no rate, and the second one begins.
-    assert meter.window_ns == (1000 * MS, 4000 * MS)
+def test_packets_are_counted_from_the_first_reading_on() -> None:
+    """Ports had 50 and 48 before: 8 of 400 are lost."""
+    found = rounds([(50, 48), (150, 146), (350, 340), (450, 440)])
+    assert found.counted == (400, 392)
+    assert (found.since_ns, found.until_ns) == (0, 3000 * MS)
 
 
 def test_what_is_sent_between_the_readings_is_no_loss() -> None:
     """1,000 packets a second, and the far end is read 1 ms late: one more has arrived each time."""
-    meter = LinkMeter(SMA, 10)
-    assert rounds(meter, [(1000 * n, 1000 * n + 1) for n in range(5)], late_ms=1.0)[-1] == 0.0
+    counts = [(1000 * n, 1000 * n + (n > 0)) for n in range(5)]
+    assert rounds(counts, late_ms=1.0).counted == (4001, 4001)
 
 
 def test_a_reading_that_is_far_too_late_does_not_count() -> None:
     """100 ms late at 1,000 packets a second: 100 packets hang on the rate of that moment."""
-    meter = LinkMeter(SMA, 10)
-    assert rounds(meter, [(1000 * n, 1000 * n + 130) for n in range(5)], late_ms=100.0) == [None] * 5
-
-
-def test_what_is_counted_too_many_once_is_counted_too_few_then() -> None:
-    """A round sees three of 1,000 too few, which come in the next one; of 5,000 in all four are lost."""
-    meter = LinkMeter({"algorithm": "sma", "window": 100}, 10)
-    counts = [(0, 0), (1000, 1000), (2000, 1997), (3000, 3000), (4000, 4000), (5000, 4999)]
-    rounds(meter, counts)
-    assert meter.counted == (1000, 3)
-    meter.on_counters(Reading(6000 * MS, 6000), Reading(6005 * MS, 5996), 5 * MS)
-    assert meter.counted == (5000, 4)
-
-
-def test_a_link_that_nothing_comes_through_loses_all() -> None:
-    meter = LinkMeter(SMA, 1000)
-    found = rounds(meter, [(0, 0), (100, 100), (120, 120), (140, 120), (160, 160)])
-    assert found == [None, None, None, 1.0, None]
+    assert rounds([(1000 * n, 1000 * n) for n in range(5)], late_ms=100.0).counted == (0, 0)
 
 
 def test_what_a_failure_takes_is_no_loss() -> None:
-    meter = LinkMeter(SMA, 10)
-    rounds(meter, [(0, 0), (100, 100), (200, 199)])
-    assert meter.loss == pytest.approx(0.01)
-    meter.on_down()
-    at = 10_000 * MS
-    for sent, received in [(300, 205), (400, 305)]:
-        at += 1000 * MS
-        meter.on_counters(Reading(at, sent), Reading(at + 5 * MS, received), 5 * MS)
-    assert meter.loss == pytest.approx(0.005)
-
-
-@pytest.mark.parametrize("setup", [SMA, {"algorithm": "ewma", "weight": 0.5}])
-def test_estimators_are_those_of_the_core(setup: dict[str, Any]) -> None:
-    """Of 1, 2 and 6 the mean is 3, and half of each newer one with the rest is 3.75."""
-    estimator = _core.LinkEstimator(json.dumps(setup))
-    for value in (1.0, 2.0, 6.0):
-        estimator.add_value(value)
-    assert estimator.estimate() == {"sma": 3.0, "ewma": 3.75}[setup["algorithm"]]
-    with pytest.raises(ValueError, match="3 of 2 is no share"):
-        estimator.add_share(3, 2)
-
-
-def test_a_path_beats_another_by_the_threshold() -> None:
-    """10 ms sqrt(1 %) is 1 ms, and 9 ms sqrt(1 %) is 0.9 ms: better by a tenth, and not by more."""
-    ours, theirs = [(0.01, 9 * 10**9)], [(0.01, 10 * 10**9)]
-    assert [_core.tcpbp_beats(ours, theirs, threshold) for threshold in (0.0, 0.09, 0.11)] == [
-        True,
-        True,
-        False,
-    ]
-    assert not _core.tcpbp_beats(theirs, ours, 0.0)
+    """One of 200 is lost before it, and 95 while the link is down, until the first reading behind it."""
+    found = rounds([(0, 0), (100, 100), (200, 199)])
+    found.on_down()
+    for second, (sent, received) in enumerate([(300, 205), (400, 305)], 10):
+        at = second * 1000 * MS
+        found.read(Reading(at, sent), Reading(at + 5 * MS, received), 5 * MS)
+    assert found.counted == (300, 299)
 
 
 def test_frames_say_what_was_put_in() -> None:
@@ -126,62 +84,97 @@ def test_frames_say_what_was_put_in() -> None:
     assert FiveTuple.of(said) is None
 
 
-def test_paths_avoid_what_is_down_and_go_by_what_is_measured() -> None:
-    """Over c in two links, or over d and e in three: d sqrt(p) prefers these where one of c loses 4 %."""
+def segment(flags: int, options: str = "", window: int = 1000) -> bytes:
+    """A frame with a segment of TCP from 1.2.3.4:40000 to 5.6.7.8:80, its checksum right."""
+    text = f"9c4000500000000000000000{5 + len(options) // 8:x}0{flags:02x}{window:04x}00000000{options}"
+    tcp = bytearray.fromhex(text)
+    ends = bytes.fromhex("0102030405060708")
+    tcp[16:18] = (~ones_sum(ends + bytes([0, 6]) + len(tcp).to_bytes(2) + tcp) & 0xFFFF).to_bytes(2)
+    header = bytes.fromhex(f"4500{20 + len(tcp):04x}0000000040060000") + ends
+    return bytes(12) + b"\x08\x00" + header + bytes(tcp)
+
+
+def ones_sum(data: bytes) -> int:
+    """The sum of RFC 1071."""
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def test_segments_say_what_was_put_in() -> None:
+    """MSS 1460 (RFC 9293 section 3.2) behind two of no operation, and a scale of 7 (RFC 7323 section 2.2)."""
+    assert TcpFields.of(segment(0x02, "0101020405b4010303070000")) == TcpFields(
+        syn=True, fin=False, ack=False, mss=1460, scale=7
+    )
+    assert TcpFields.of(segment(0x11)) == TcpFields(syn=False, fin=True, ack=True)
+    # A length of nothing, and one beyond the end.
+    assert TcpFields.of(segment(0x02, "02000000")) == TcpFields(syn=True, fin=False, ack=False)
+    later = bytearray(segment(0x10))
+    later[20:22] = (5).to_bytes(2)
+    assert TcpFields.of(bytes(later)) is None
+    assert TcpFields.of(lldp(1, 1)) is None
+
+
+@pytest.mark.parametrize(("most", "expected"), [(64_000, 500), (64_001, 501), (10**9, 1000)])
+def test_a_lower_window_has_a_right_checksum(most: int, expected: int) -> None:
+    """64,000 bytes are 500 of 128, one more needs one more, and a window is never raised."""
+    frame = with_window(segment(0x10), most, 7)
+    assert int.from_bytes(frame[48:50]) == expected
+    tcp = frame[34:]
+    assert ones_sum(frame[26:34] + bytes([0, 6]) + len(tcp).to_bytes(2) + tcp) == 0xFFFF
+
+
+def test_flows_have_their_numbers_and_others_come_behind() -> None:
+    owners = {"1.2.3.4": 1, "5.6.7.8": 2}
+    flows = FlowNumbers([[(("1.2.3.4", 40000), ("5.6.7.8", 80))], [], []], owners)
+    seen = flows.seen(segment(0x02))
+    assert seen is not None
+    assert seen.header() == (0, "forward", 1, 2, True, False, 0)
+    swapped = segment(0x02)
+    swapped = swapped[:26] + swapped[30:34] + swapped[26:30] + swapped[34:]
+    other = flows.seen(swapped)
+    assert other is not None
+    assert other.header()[:4] == (3, "forward", 2, 1)
+    # Its ports are used again after its FIN; those of a flow in progress are its own.
+    assert flows.seen(swapped) == other
+    fin = bytearray(swapped)
+    fin[47] = 0x11
+    flows.seen(bytes(fin))
+    again = flows.seen(swapped)
+    assert again is not None
+    assert again.flow == 4
+    assert flows.ends(9, "forward") is None
+
+
+def test_routes_are_made_without_what_is_down() -> None:
+    """Over c in two links, or over d and e in three; links keep their numbers."""
     setup = resolve(diamond())
     names = [node.name for node in setup.nodes]
-    known = KnownNetwork(setup.data())
+    link = {(names[link.origin], names[link.to]): number for number, link in enumerate(setup.links)}
     pair = (names.index("a"), names.index("b"))
-    link = {(link.origin, link.to): number for number, link in enumerate(setup.links)}
-    first = link[names.index("s"), names.index("c")]
-    (path,) = known.paths("delay", [pair]).values()
-    assert known.spelled(path) == "a > s > c > t > b"
-    qualities = {
-        number: (0.04 if number == first else 1e-4, one.delay) for number, one in enumerate(setup.links)
-    }
-    (path,) = known.paths("tcpbp", [pair], "exact", qualities).values()
-    assert known.spelled(path) == "a > s > d > e > t > b"
-    known.set_down([first], down=True)
-    (path,) = known.paths("delay", [pair]).values()
-    assert known.spelled(path) == "a > s > d > e > t > b"
-    assert known.plan(setup.data())["routes"][0]["paths"][0]["links"] == list(path)
+    for down, way in (([], "asctb"), ([link["s", "c"]], "asdetb"), ([link["s", "c"], link["d", "e"]], None)):
+        paths = setup.core().plan(down=down).paths(*pair)
+        expected = None if way is None else [([link[hop] for hop in pairwise(way)], 1.0)]
+        assert paths == expected
+    with pytest.raises(_core.SetupError, match="no link number 99"):
+        setup.core().plan(down=[99])
 
 
-def test_tables_have_the_moves_of_flows() -> None:
-    """Both ways move at 4 s, which is one move; what a program says to another has no row."""
-    forth, back, program = [6, "a", 1, "b", 2], [6, "b", 2, "a", 1], [6, "x", 1, "y", 2]
-
-    def route(time_s: float, ends: list[Any], path: str, choice: int, *, moved: bool) -> dict[str, Any]:
-        return {
-            "kind": "route",
-            "time_s": time_s,
-            "ends": ends,
-            "path": path,
-            "choice": choice,
-            "moved": moved,
-        }
-
-    told = [
-        route(1.0, forth, "A > B", 1, moved=False),
-        route(1.1, back, "B > A", 1, moved=False),
-        route(4.0, forth, "A > C > B", 2, moved=True),
-        route(4.0, back, "B > C > A", 2, moved=True),
-        route(5.0, program, "X > Y", 3, moved=True),
-        {
-            "kind": "estimate",
-            "time_s": 3.0,
-            "link": 4,
-            "loss": None,
-            "delay_ms": 2.5,
-            "packets": 0,
-            "lost": 0,
-            "window_s": [1.5, 2.5],
+def test_tables_have_the_flows_of_the_scenario_and_when_packets_were_counted() -> None:
+    """Flow 9 is of a program; the second estimate was made behind the second probe."""
+    told = {
+        "tables": {
+            "flow_routes": {"flow": [0, 9], "since_s": [1.0, 2.0], "route_changes": [1, 0]},
+            "route_changes": {"time_s": [], "flow": []},
+            "link_estimates": {"time_s": [2.0, 3.0], "link": [4, 4], "loss": [float("nan"), 0.5]},
         },
-    ]
-    tables = controller_tables(told, {(("a", 1), ("b", 2)): 9})
-    assert tables["flow_routes"].rows() == [(9, 1.0, 1, "A > C > B", "B > C > A")]
-    assert tables["route_changes"].rows() == [(4.0, 9, "A > C > B", "B > C > A")]
-    assert tables["link_estimates"].rows() == [(3.0, 4, None, 2.5, 0, 0, 1.5, 2.5)]
+        "counted": [[1.9, 4, 0.0, 1.5], [3.0, 4, 0.0, 2.5]],
+    }
+    tables = controller_tables(told, 3)
+    assert tables["flow_routes"].rows() == [(0, 1.0, 1)]
+    assert tables["link_estimates"].rows() == [(2.0, 4, None, 0.0, 1.5), (3.0, 4, 0.5, 0.0, 2.5)]
+    assert "route_changes" not in tables
 
 
 @pytest.mark.usefixtures("can_switch")

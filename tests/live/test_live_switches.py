@@ -343,21 +343,23 @@ def test_what_is_simulated_is_refused() -> None:
 
 
 def test_controllers_of_senders_are_refused() -> None:
-    controller = {"application": "window-clamp", "links": {"capacity": "1 Gbps", "delay": "1 ms"}}
+    controller = {"application": "sdn-paced", "links": {"capacity": "1 Gbps", "delay": "1 ms"}}
     scenario = paths("6 Mbps", [5], [{"transport": "linux-cubic"}], controller=controller)
-    with pytest.raises(ScenarioError, match=r"controller\.application: window-clamp needs senders"):
+    with pytest.raises(ScenarioError, match=r"sdn-paced tells senders when to send how much"):
         run(scenario, switches="ovs")
 
 
 @pytest.mark.parametrize(
     ("own", "message"),
     [
-        ({"table": {"size": 10}}, r"controller\.table\.size: a flow without room"),
-        ({"linger": "1 s"}, r"controller\.linger: matches of OpenFlow 1\.3 do not tell a FIN"),
+        ({"size": 10}, r"controller\.table\.size: a flow without room"),
+        ({"idle_timeout": "65536 s"}, r"controller\.table\.idle_timeout: entries of OpenFlow have 65535 s"),
+        ({"hard_timeout": "48 h"}, r"controller\.table\.hard_timeout: entries of OpenFlow have 65535 s"),
     ],
 )
 def test_what_real_switches_do_not_keep_to_is_refused(own: dict[str, Any], message: str) -> None:
-    controller = {"application": "forwarding", "links": {"capacity": "1 Gbps", "delay": "1 ms"}, **own}
+    links = {"capacity": "1 Gbps", "delay": "1 ms"}
+    controller = {"application": "forwarding", "links": links, "table": own}
     scenario = paths("6 Mbps", [5], [{"transport": "linux-cubic"}], controller=controller)
     with pytest.raises(ScenarioError, match=message):
         run(scenario, switches="ovs")

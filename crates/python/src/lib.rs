@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 mod algorithms;
 mod balancer;
 mod capture;
+mod controller;
 mod error;
-mod estimate;
 mod flows;
 #[cfg(target_os = "linux")]
 mod live;
@@ -70,9 +70,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::FlowEntry>()?;
     module.add_class::<own::Orders>()?;
     module.add_class::<own::ControlledLinks>()?;
-    module.add_class::<estimate::LinkEstimator>()?;
-    module.add_function(wrap_pyfunction!(estimate::in_steps, module)?)?;
-    module.add_function(wrap_pyfunction!(estimate::tcpbp_beats, module)?)?;
+    module.add_class::<controller::Controller>()?;
+    module.add_function(wrap_pyfunction!(controller::clamped_window, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<scenario::Document>()?;

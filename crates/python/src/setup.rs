@@ -11,6 +11,7 @@ use anabranch_engine as engine;
 use anabranch_engine::network::Network;
 use anabranch_engine::routing::{Fallback, LinkMask, Metric, Search};
 use anabranch_engine::setup;
+use anabranch_units::LinkId;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
@@ -46,6 +47,32 @@ impl Setup {
         })
     }
 
+    /// The network.
+    pub(crate) const fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Whether it calls code of the user's.
+    pub(crate) const fn calls_python(&self) -> bool {
+        self.calls_python
+    }
+
+    /// The links that carry data, but for those that are down.
+    ///
+    /// # Errors
+    /// SetupError if there is no such link.
+    pub(crate) fn mask_without(&self, down: &[u32]) -> PyResult<LinkMask> {
+        let mut mask = self.mask.clone();
+        let links = self.network.links().len();
+        for &link in down {
+            if link as usize >= links {
+                return Err(setup_error("down", format!("no link number {link}; there are {links}")));
+            }
+            mask.set_link(LinkId(link), false);
+        }
+        Ok(mask)
+    }
+
     pub(crate) fn shared(&self) -> Arc<setup::Setup> {
         Arc::clone(&self.setup)
     }
@@ -53,9 +80,11 @@ impl Setup {
 
 #[pymethods]
 impl Setup {
+    /// `own` is what makes algorithms of the user's own, which the text names by their places.
     #[new]
-    fn new(py: Python<'_>, setup_json: &str) -> PyResult<Self> {
-        Self::checked(py, parse("setup", setup_json)?, Vec::new())
+    #[pyo3(signature = (setup_json, own=Vec::new()))]
+    fn new(py: Python<'_>, setup_json: &str, own: Vec<Py<PyAny>>) -> PyResult<Self> {
+        Self::checked(py, parse("setup", setup_json)?, own)
     }
 
     /// The setup as JSON, every default filled in.
@@ -66,16 +95,25 @@ impl Setup {
     /// The routes that a scheme computes for every pair of the flows that go by it, both ways: `routing` is 0 for
     /// that of most flows, and n for the one that is number n - 1 of the others.
     ///
-    /// Raises SetupError if there is no such scheme.
-    #[pyo3(signature = (progress=None, routing=0))]
-    fn plan(&self, py: Python<'_>, progress: Option<Py<PyAny>>, routing: usize) -> PyResult<Plan> {
+    /// Links of `down` carry nothing; the others keep their numbers.
+    ///
+    /// Raises SetupError if there is no such scheme, or no such link.
+    #[pyo3(signature = (progress=None, routing=0, down=Vec::new()))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        routing: usize,
+        down: Vec<u32>,
+    ) -> PyResult<Plan> {
+        let mask = self.mask_without(&down)?;
         let Some(scheme) = self.setup.routing.schemes().nth(routing).flatten() else {
             return Err(setup_error("routing.scheme", "there is none to compute routes with"));
         };
         let pairs = self.setup.pairs_of(routing);
         let mut watch = Watch::new(progress);
         let look = &mut |done: usize| watch.look((done, pairs.len()));
-        let plan = py.detach(|| scheme.plan_watched(&self.network, &self.mask, &pairs, look))?;
+        let plan = py.detach(|| scheme.plan_watched(&self.network, &mask, &pairs, look))?;
         Ok(Plan { plan: Arc::new(plan) })
     }
 

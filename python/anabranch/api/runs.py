@@ -109,7 +109,7 @@ def run(
         scenario = Scenario.load(scenario)
     if trust:
         scenario = scenario.trusted()
-    way = None
+    kind = None
     if live and cores != 1:
         from anabranch.errors import Problem, ScenarioError  # noqa: PLC0415 - for a mistake
 
@@ -117,8 +117,8 @@ def run(
     if live:
         from anabranch.live import Live  # noqa: PLC0415 - few runs are live
 
-        way = Live()
-    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, cores=cores, way=way)
+        kind = Live()
+    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, cores=cores, kind=kind)
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
         from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 

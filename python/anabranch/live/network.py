@@ -16,8 +16,8 @@ from anabranch.errors import LiveError, reason
 from anabranch.live.flows import Kernel, flow_plans, ignored_choices, kernel_of, real_flows
 from anabranch.live.hosts import Host, HostPlan, hosts_of
 from anabranch.live.programs import Asked, Running
+from anabranch.live.routers import Routers
 from anabranch.live.traffic import FlowRecord, KernelFlows, Sample
-from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
 from anabranch.signals import Deferred
@@ -65,18 +65,18 @@ class LiveHosts:
         self,
         setup: Setup,
         carrying: Setup,
-        planned: Planned,
+        routers: Routers,
         asked: Asked,
         *,
         receives: bool,
         only_sends: bool = False,
     ) -> None:
-        """Over the routes of a plan.
+        """Of a run.
 
         Args:
             setup: that of the scenario.
             carrying: the same, with flows behind its own that carry what programs say.
-            planned: routes of all flows.
+            routers: what is between the hosts.
             asked: what is to run in hosts besides.
             receives: whether the kernel receives the flows of TCP that it cannot send.
             only_sends: whether receivers of TCP are simulated.
@@ -87,16 +87,14 @@ class LiveHosts:
             kernel_of(transport, receives=receives, only_sends=only_sends) for transport in setup.transports
         ]
         self._real = real_flows(setup, self._kernels)
-        self._core = _core.LiveNetwork(carrying.core(), planned.plan)
-        self._ends_of_flows = self._core
-        """What knows addresses and ports."""
+        self._routers = routers
         for flow in self._real.nonzero()[0].tolist():
             kernel = self._kernels[setup.flows.transport[flow]]
             assert kernel is not None  # noqa: S101 - it is real
-            self._core.make_real(flow, kernel.control is not None, kernel.receives)
+            routers.flows.make_real(flow, kernel.control is not None, kernel.receives)
         self._carriers = {flow: carrying.flows[flow] for flow in range(len(setup.flows), len(carrying.flows))}
         for flow in self._carriers:
-            self._core.make_carrier(flow)
+            routers.flows.make_carrier(flow)
         self._duration_s = carrying.duration / _PS_PER_S
         self._trains = {host.node: host.offload for host in setup.hosts if host.offload > 1}
         self._real_time = True
@@ -118,11 +116,12 @@ class LiveHosts:
         ignored = [*ignored_choices(setup, self._kernels), *self._processing()]
         warnings = [*self._simulated(), *ignored, *self._fast()]
         try:
-            with hosts_of(self._host_plans(ends)) as hosts, self._joined(hosts):
+            with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
                 plans = flow_plans(setup, self._kernels, ends)
                 with closing(KernelFlows(plans, hosts, interval_s)) as flows:
                     records = self._go(flows, hosts, heard, progress)
-                    drops = sum(host.dropped_packets() for host in hosts.values()) + self._dropped_between()
+                    drops = sum(host.dropped_packets() for host in hosts.values())
+                    drops += self._routers.dropped_packets()
         except OSError as error:
             raise LiveError(
                 f"the system ends the live run: {error.filename or ''} {reason(error)}"
@@ -134,15 +133,15 @@ class LiveHosts:
             )
         if self.running is not None:
             warnings += self.running.failures()
-        warnings += self._noted()
-        return Measured(
-            self._finished(), records, flows.samples, drops, flows.late_s, self._real_time, warnings
-        )
+        warnings += self._routers.warnings()
+        outcome = self._routers.finish()
+        return Measured(outcome, records, flows.samples, drops, flows.late_s, self._real_time, warnings)
 
     @property
     def _joins(self) -> bool:
         """Whether hosts hand over segments together, and take them together."""
-        return not self._trains and self._fastest_bps() > _ONE_BY_ONE_BPS
+        fast = self._fastest_bps() > _ONE_BY_ONE_BPS
+        return fast and not self._trains and not self._routers.one_by_one
 
     @property
     def _framing(self) -> _core.Framing:
@@ -150,32 +149,6 @@ class LiveHosts:
         if self._trains:
             return "trains"
         return "segments" if self._joins else "single"
-
-    @contextmanager
-    def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
-        """The hosts are at the network while this lasts."""
-        for node, host in hosts.items():
-            self._core.attach(node, host.device, host.plan.addresses, self._framing)
-        yield
-
-    def _begins(self, begin_ns: int) -> None:
-        """The run begins at this time of the monotonic clock."""
-
-    def _is_sound(self) -> bool:
-        """Whether nothing has failed that the run needs; looked at now and then."""
-        return True
-
-    def _dropped_between(self) -> int:
-        """Packets that devices between hosts have lost because their queues were full."""
-        return 0
-
-    def _noted(self) -> list[str]:
-        """What must be known about the run, once it is over."""
-        return []
-
-    def _finished(self) -> _core.LiveOutcome:
-        """What the network has measured."""
-        return self._core.finish()
 
     def _go(
         self,
@@ -192,11 +165,11 @@ class LiveHosts:
 
         def go_on() -> bool:
             if progress is not None:
-                progress(*self._core.progress())
-            alive = heard.number is None and thread.is_alive() and self._is_sound()
+                progress(*self._routers.packets.progress())
+            alive = heard.number is None and thread.is_alive() and self._routers.are_sound()
             return alive and (running is None or running.go_on())
 
-        self._begins(begin_ns)
+        self._routers.begin(begin_ns)
         try:
             self.running = running = Running(self._asked, hosts)
             with _before_others():
@@ -204,7 +177,7 @@ class LiveHosts:
             complete = go_on()
         finally:
             if not complete:
-                self._core.stop()
+                self._routers.packets.stop()
             if running is not None:
                 running.end()
             _end(thread)
@@ -220,13 +193,13 @@ class LiveHosts:
         except PermissionError:
             self._real_time = False
         try:
-            self._core.run(begin_ns)
+            self._routers.packets.run(begin_ns)
         except BaseException as error:  # noqa: BLE001 - raised again in the main thread
             self._failure = error
 
     def _ends(self) -> list[Ends]:
         return [
-            tuple(self._ends_of_flows.endpoints(flow)) if real else ()
+            tuple(self._routers.flows.endpoints(flow)) if real else ()
             for flow, real in enumerate(self._real.tolist())
         ]
 
@@ -244,7 +217,7 @@ class LiveHosts:
                 host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
                 host.flows.append((kernel, sends))
         for number, flow in self._carriers.items():
-            ((source, destination),) = self._ends_of_flows.endpoints(number)
+            ((source, destination),) = self._routers.flows.endpoints(number)
             wanted.setdefault(flow.origin, _Wanted()).addresses[source[0]] = None
             wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
         trains = {node: self._trains.get(node, 1) if self._trains else None for node in wanted}

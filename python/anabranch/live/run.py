@@ -19,6 +19,7 @@ from anabranch.live.flows import check_transports, kernel_of
 from anabranch.live.machine import check_machine
 from anabranch.live.network import LiveHosts, Measured
 from anabranch.live.programs import Asked, host_nodes, with_carriers
+from anabranch.live.routers import Between, OwnRouters
 from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
 from anabranch.own.failure import failed
@@ -35,19 +36,30 @@ _LONGEST_PS = 30 * 86_400 * 10**12
 """The longest run that the engine takes."""
 
 
-class Live(runner.Simulated):
+class Live:
     """A run on the wall clock."""
 
     def __init__(
         self,
         asked: Asked | None = None,
+        between: Between | None = None,
         *,
         latest_us: float = LATEST_US,
         against_simulation: bool = False,
         kernel_receivers: bool = False,
         simulated_receivers: bool = False,
     ) -> None:
-        """With programs in its hosts, if any are asked for; arguments as of :func:`run`."""
+        """With programs in its hosts, if any are asked for; other arguments are as of :func:`run`.
+
+        Args:
+            asked: what is to run in hosts besides.
+            between: what is between hosts; the engine's routers, if left out.
+            latest_us: as of :func:`run`, and so are the others.
+            against_simulation: see there.
+            kernel_receivers: see there.
+            simulated_receivers: see there.
+        """
+        self._between = between or OwnRouters()
         self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
         self._latest_us = latest_us
@@ -60,9 +72,10 @@ class Live(runner.Simulated):
         """Looks whether scenario and machine can do it, before anything is made.
 
         Raises:
-            ScenarioError: if the kernel must not be asked for what the scenario wants.
+            ScenarioError: if the kernel must not be asked for what the scenario wants, or switches cannot.
             LiveError: if the machine cannot do it.
         """
+        self._between.check(scenario, setup)
         check_transports(scenario, setup)
         used = sorted(set(setup.flows.transport.tolist()))
         spoken = [kernel_of(setup.transports[number], receives=self._receives) for number in used]
@@ -78,12 +91,13 @@ class Live(runner.Simulated):
         # The engine does not see when a real flow is done.
         self._goes_on = setup.until == "done"
         setup = setup.replace(until="duration")
-        self._own = setup
-        if not nodes:
-            return setup
-        config = json.loads(_core.resolve_transport(_core.transport_preset("linux-cubic")))
-        carrying = with_carriers(setup, nodes, TransportSetup("program", config))
-        return carrying.replace(duration=_LONGEST_PS) if self._asked.is_open else carrying
+        self._own = carrying = setup
+        if nodes:
+            config = json.loads(_core.resolve_transport(_core.transport_preset("linux-cubic")))
+            carrying = with_carriers(setup, nodes, TransportSetup("program", config))
+            if self._asked.is_open:
+                carrying = carrying.replace(duration=_LONGEST_PS)
+        return carrying
 
     def measured(
         self,
@@ -102,7 +116,10 @@ class Live(runner.Simulated):
         begin = time.perf_counter()
         load = os.getloadavg()
         try:
-            self._network = self.network(own, setup, planned)
+            routers = self._between.routers(scenario, own, setup, planned)
+            self._network = LiveHosts(
+                own, setup, routers, self._asked, receives=self._receives, only_sends=self._only_sends
+            )
             with guarded(setup.agreement):
                 found = self._network.run(scenario, heard, progress)
         except _core.OwnCodeError as error:
@@ -112,7 +129,7 @@ class Live(runner.Simulated):
         def known(result: Result) -> dict[str, pl.DataFrame]:
             tables = with_kernel(result, found.records, found.samples, ended_s)
             tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own.flows))
-            return self.known(tables)
+            return routers.tables(tables)
 
         wall_s = time.perf_counter() - begin
         result = runner.measured(scenario, own, planned, found.outcome, wall_s, known)
@@ -123,7 +140,7 @@ class Live(runner.Simulated):
         live = self._told(found, load, realised_loss(tables["links"]))
         if self._against and heard.number is None:
             alone = own.replace(captures=[])
-            simulated = super().measured(scenario, alone, planned, heard, None)
+            simulated = runner.Simulated().measured(scenario, alone, planned, heard, None)
             tables["against"] = compared(tables["flows"], simulated)
             tables |= simulated_series(simulated)
             live["against"] = verdict(tables["against"], live["not_valid"])
@@ -141,16 +158,6 @@ class Live(runner.Simulated):
             "warnings": [*self._notes(live, found), *result.summary["warnings"]],
         }
         return Result(tables, summary)
-
-    def network(self, own: Setup, carrying: Setup, planned: Planned) -> LiveHosts:
-        """The network of the run: hosts, and what is between them; see :class:`LiveHosts`."""
-        return LiveHosts(
-            own, carrying, planned, self._asked, receives=self._receives, only_sends=self._only_sends
-        )
-
-    def known(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-        """The tables with what only this way of running knows, and without what it does not."""
-        return tables
 
     def _told(self, found: Measured, load: tuple[float, float, float], loss: float | None) -> dict[str, Any]:
         """What the summary says of the machine, and of how well the clock was kept."""
@@ -234,11 +241,11 @@ def run(
         ScenarioError: if the scenario cannot be run, or not live.
         ResultError: as for a simulated run.
     """
-    way = Live
+    between: Between = OwnRouters()
     if switches is not None:
-        from anabranch.live.switches.run import switched  # noqa: PLC0415 - only such runs have it
+        from anabranch.live.switches.run import between_of  # noqa: PLC0415 - only such runs have it
 
-        way = switched(switches)
+        between = between_of(switches)
     return runner.run(
         scenario,
         out=out,
@@ -247,8 +254,9 @@ def run(
         replace=replace,
         progress=progress,
         plan_progress=plan_progress,
-        way=way(
+        kind=Live(
             asked,
+            between,
             latest_us=latest_us,
             against_simulation=against_simulation,
             kernel_receivers=kernel_receivers,

@@ -90,10 +90,10 @@ def run_live(scenario: Scenario, setup: Setup, planned: Planned) -> LiveRun:
 
     why = ""
     for tries in range(1, MOST_TRIES + 1):
-        way = Live()
-        prepared = way.prepared(scenario, setup)
+        live_run = Live()
+        prepared = live_run.prepared(scenario, setup)
         with deferred(_core.inside_own_code) as heard:
-            result = way.measured(scenario, prepared, planned, heard, None)
+            result = live_run.measured(scenario, prepared, planned, heard, None)
         live = result.summary["live"]
         if live["valid"]:
             return LiveRun(result, tries)

@@ -6,6 +6,7 @@
 
 pub mod applications;
 pub mod channel;
+mod start;
 pub mod table;
 #[cfg(test)]
 mod tests_table;
@@ -19,6 +20,7 @@ use anabranch_transport::CycleParameters;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use applications::ApplicationSetup;
 use channel::{Channel, Channels};
+pub use start::StartedController;
 use table::{FlowTableSetup, Removal, Rule};
 
 anabranch_units::leaf! {
@@ -76,6 +78,13 @@ pub fn tuple(flows: usize, flow: FlowId, subflow: u8) -> FlowId {
     }
 }
 
+/// A window field that says at most `bytes`, rounded up to what a scale can say (RFC 7323 section 2.2).
+#[must_use]
+pub fn clamped_window(window: u16, bytes: u64, scale: u8) -> u16 {
+    let most = bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16;
+    window.min(most)
+}
+
 /// What a switch or the controller reads in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
@@ -117,10 +126,10 @@ pub struct LinkCounters {
     pub sent_bytes: u64,
     /// Packets sent.
     pub sent: u64,
-    /// Packets that the queue did not take.
-    pub dropped: u64,
-    /// Packets waiting.
-    pub queue_packets: u64,
+    /// Packets that the queue did not take; `None` where the switch does not know the queue of the link.
+    pub dropped: Option<u64>,
+    /// Packets waiting; `None` as above.
+    pub queue_packets: Option<u64>,
 }
 
 /// A switch's answer to a question for statistics.
@@ -137,7 +146,8 @@ pub struct Statistics {
 }
 
 /// What a probe has seen of a link between two switches, whose clocks agree. Counts leave out probes, and divide
-/// the link's packets into those before this probe and those behind it: a link keeps its packets in order.
+/// the link's packets into those before this probe and those behind it: a link keeps its packets in order. Where
+/// counters of real switches give the counts, probes count, too, and either count may be a packet or two off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkProbe {
     /// The link.

@@ -12,21 +12,18 @@ use super::flow::Flow;
 use crate::control::applications::Applications;
 use crate::control::channel::Channels;
 use crate::control::table::FlowTable;
-use crate::control::{Application, ControllerSetup, KINDS, LinkCounters, Message, Order, View};
+use crate::control::{
+    Application, ControllerSetup, KINDS, LinkCounters, Message, Order, StartedController, View,
+};
 use crate::packet::{Direction, PacketId, Steering};
-use crate::random::Streams;
 use crate::setup::Setup;
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
-use anabranch_transport::TransportConfig;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Flow number of packets that belong to no flow.
 pub(super) const NO_FLOW: FlowId = FlowId(u32::MAX);
-
-/// Bytes of a paced data packet where no transport says otherwise.
-const DEFAULT_SEGMENT: u16 = 1000;
 
 /// Packets for a switch that the controller spaces out.
 struct Kept {
@@ -94,18 +91,11 @@ impl ControlPlane {
     /// That of a setup, if it has one.
     pub(super) fn new(setup: &Setup, network: &Network) -> Option<Self> {
         let controller = setup.controller.clone()?;
-        let channels = Channels::new(network, controller.node, &controller.switches, controller.channel);
+        let StartedController { application, channels, mask } =
+            StartedController::new(setup, network, setup.data_mask(network))?;
         let table = |node| channels.is_switch(node).then(|| FlowTable::new(node, controller.table));
-        let segment = setup.transports.iter().filter_map(|transport| match &transport.config {
-            TransportConfig::SdnPaced(config) => Some(config.segment),
-            _ => None,
-        });
-        let segment = segment.max().unwrap_or(DEFAULT_SEGMENT);
-        let mask = setup.data_mask(network);
-        let view = View { now: Instant::ZERO, network, mask: &mask, channels: &channels };
-        let seed = Streams::new(setup.seed, setup.replication).stream("controller", "application").next_u64();
         Some(Self {
-            application: Applications::new(&controller, u32::from(segment), &view, seed),
+            application,
             tables: network.node_ids().map(table).collect(),
             channels,
             mask,

@@ -19,7 +19,7 @@ const ON_TIMER: &str = "on_timer";
 const FORWARD: &str = "forward";
 const BACKWARD: &str = "backward";
 
-fn direction_named(name: &str) -> PyResult<Direction> {
+pub(crate) fn direction_named(name: &str) -> PyResult<Direction> {
     match name {
         FORWARD => Ok(Direction::Forward),
         BACKWARD => Ok(Direction::Backward),
@@ -122,10 +122,10 @@ pub struct LinkCounters {
     sent_bytes: u64,
     /// Packets sent.
     sent_packets: u64,
-    /// Packets that the queue did not take.
-    dropped_packets: u64,
-    /// Packets that wait.
-    queue_packets: u64,
+    /// Packets that the queue did not take; None where the switch does not know it.
+    dropped_packets: Option<u64>,
+    /// Packets that wait; None as above.
+    queue_packets: Option<u64>,
 }
 
 /// What a switch has counted.
@@ -202,7 +202,7 @@ impl LinkProbe {
 
 /// An entry of a flow table: what it matches, and what it does.
 #[pyclass(frozen, module = "anabranch._core")]
-pub struct FlowEntry(Rule);
+pub struct FlowEntry(pub(crate) Rule);
 
 #[pymethods]
 impl FlowEntry {
@@ -254,10 +254,53 @@ impl FlowEntry {
             action,
         }))
     }
+
+    #[getter]
+    const fn flow(&self) -> u32 {
+        self.0.flow.0
+    }
+
+    #[getter]
+    const fn direction(&self) -> &'static str {
+        name_of(self.0.direction)
+    }
+
+    #[getter]
+    fn link(&self) -> Option<u32> {
+        self.out().map(|link| link.0)
+    }
+
+    #[getter]
+    fn syn_or_fin(&self) -> bool {
+        self.0.segments == Segments::SynOrFin
+    }
+
+    #[getter(from_host)]
+    fn comes_from_host(&self) -> Option<bool> {
+        self.0.ingress.map(|ingress| ingress == Ingress::Host)
+    }
+
+    #[getter]
+    const fn priority(&self) -> u16 {
+        self.0.priority
+    }
+
+    #[getter]
+    const fn tell(&self) -> bool {
+        matches!(self.0.action, Action::OutputAndTell(_))
+    }
+
+    #[getter]
+    const fn window_bytes(&self) -> Option<u64> {
+        match self.0.action {
+            Action::OutputClamped(_, bytes) => Some(bytes),
+            _ => None,
+        }
+    }
 }
 
 impl FlowEntry {
-    const fn link(&self) -> Option<LinkId> {
+    const fn out(&self) -> Option<LinkId> {
         match self.0.action {
             Action::Output(link) | Action::OutputAndTell(link) | Action::OutputClamped(link, _) => Some(link),
             Action::Controller => None,
@@ -307,7 +350,7 @@ impl Orders {
     /// New entries for a switch.
     fn add_entries(&mut self, switch: u32, entries: Vec<PyRef<'_, FlowEntry>>) -> PyResult<()> {
         let switch = self.switch(switch)?;
-        for link in entries.iter().filter_map(|entry| entry.link()) {
+        for link in entries.iter().filter_map(|entry| entry.out()) {
             if self.ends(link)?.0 != switch {
                 let problem = format!("link {} does not leave switch {}", link.0, switch.0);
                 return Err(PyValueError::new_err(problem));

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 pub(crate) use controller::{
     ControlledLinks, FlowEntry, LinkCounters, LinkProbe, Orders, PacketIn, RemovedEntry, SwitchStatistics,
+    direction_named,
 };
 pub(crate) use scheduler::{Subflow, WaitingData};
 pub(crate) use views::{Ack, EcnFeedback, LossEpisode, LostSegment, Report};

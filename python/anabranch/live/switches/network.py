@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -10,13 +11,16 @@ from dataclasses import asdict
 from dataclasses import replace as changed
 from typing import Any
 
+import polars as pl
+
 from anabranch import _core
-from anabranch.errors import LiveError
+from anabranch.errors import LiveError, OwnCodeError
+from anabranch.foreign import plain
 from anabranch.live.hosts import Host
-from anabranch.live.network import LiveHosts
-from anabranch.live.programs import Asked, carrier_flows
+from anabranch.live.programs import carrier_flows
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.process import ControllerProcess
+from anabranch.live.switches.tables import controller_tables
 from anabranch.live.switches.vswitch import VSwitch
 from anabranch.plans.switch_rules import TCP, OwnFlow
 from anabranch.routing import Planned
@@ -28,6 +32,11 @@ from anabranch.setup.model import RoutingSetup, TransportSetup
 
 _PS_PER_S = 1e12
 
+_SEEN = (
+    *("packets_received", "reordered_packets", "reordering_ratio", "reordering_extent_mean"),
+    *("reordering_extent_max", "packets_in_flight", "segments_sent"),
+)
+"""What only a network knows that follows each packet of a flow."""
 _OF_FLOWS = ("flows", "flow_series", "connections", "subflows", "subflow_series")
 """Tables that do not say what links have seen."""
 
@@ -46,7 +55,11 @@ def links_alone(
     Returns:
         The setup, and its plan as the core reads it.
     """
-    pairs = sorted({(min(edge.ends), max(edge.ends)) for edge in layout.edges})
+    used = layout.used_links()
+    # Nothing is laid over other links, and a flow over one would be simulated.
+    pairs = sorted(
+        {(min(edge.ends), max(edge.ends)) for edge in layout.edges if used.intersection(edge.links)}
+    )
     links = [link for link in setup.links if max(link.origin, link.to) < nodes]
     direct: dict[tuple[int, int], int] = {}
     for number, link in enumerate(links):
@@ -75,87 +88,88 @@ def links_alone(
     return alone, json.dumps({"routes": routes, "tables": []})
 
 
-class SwitchedHosts(LiveHosts):
-    """Hosts, switches between them, and the engine's links between those."""
+class SwitchedRouters:
+    """Switches between hosts under a controller, and the engine's links between those."""
+
+    one_by_one = True
+    """Switches get frames one by one."""
 
     def __init__(
         self,
         setup: Setup,
         carrying: Setup,
         planned: Planned,
-        asked: Asked,
-        *,
         layout: SwitchLayout,
-        configuration: dict[str, Any],
+        configuration: Mapping[str, Any],
     ) -> None:
         """Over the routes of a plan, or under a controller that finds its own.
 
-        The controller has this configuration, and besides the layout and the addresses of hosts.
+        Args:
+            setup: that of the scenario.
+            carrying: the same, with flows behind its own that carry what programs say.
+            planned: routes of all flows.
+            layout: switches and ports.
+            configuration: of the controller, besides the layout, and the addresses of hosts and flows.
         """
-        super().__init__(setup, carrying, planned, asked, receives=False)
-        self._layout = layout
-        self._configuration = configuration
+        self._setup, self._layout, self._configuration = setup, layout, configuration
+        self.flows = _core.LiveNetwork(carrying.core(), planned.plan)
         # What knows the flows keeps their table; packets go through another one.
         nodes = len(layout.names)
-        transport = carrying.transports[0]
-        self._alone, plan = links_alone(carrying, layout, nodes, transport)
-        self._core = _core.LiveNetwork(self._alone.core(), _core.Plan(plan))
+        self._alone, plan = links_alone(carrying, layout, nodes, carrying.transports[0])
+        self.packets = _core.LiveNetwork(self._alone.core(), _core.Plan(plan))
         self._switch: VSwitch | None = None
         self._controller: ControllerProcess | None = None
         self._gone: str | None = None
         self._failed: str | None = None
-        self._drops = 0
-        self._own = [(number, flow) for number, flow in enumerate(setup.flows) if flow.routing]
-        """Flows with routes of their own."""
+        self._told: dict[str, Any] | None = None
         self._begin_ns = 0
         self._lights = _lights(setup, layout)
-        self.ends = {ends[0]: flow for flow, ends in enumerate(self._ends()) if ends}
-        """Flows by source and destination of their data."""
-
-    def _processing(self) -> list[str]:
-        """Whether the scenario has real hosts, switches or a controller take time."""
-        controller = self._setup.controller
-        if not self._setup.routers and (controller is None or controller.processing_delay is None):
-            return super()._processing()
-        devices = "real switches and their controller take the time that they need, not that of the scenario"
-        return [*super()._processing(), f"processing_delay: {devices}"]
+        self._darkened: set[str] = set()
+        """Ports that have had no light for a while: what switches sent there then is no loss of a queue."""
 
     @contextmanager
-    def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
-        with closing(VSwitch(self._layout, train_segments=max(self._trains.values(), default=1))) as switch:
-            self._join(switch, hosts)
+    def joined(self, hosts: Mapping[int, Host], framing: _core.Framing) -> Iterator[None]:
+        """Hosts are at their switches, and the controller has reached all of these."""
+        trains = max((host.offload for host in self._setup.hosts), default=1)
+        with closing(VSwitch(self._layout, train_segments=trains)) as switch:
+            self._join(switch, hosts, framing)
             self._switch = switch
-            addresses = {node: list(host.plan.addresses) for node, host in hosts.items()}
-            endpoints = self._ends_of_flows.endpoints
-            measuring = self._configuration["application"].get("measuring", [])
-            metrics = self._configuration.get("controller", {}).get("flow_metrics", [])
-            configuration = {
-                **self._configuration,
-                "layout": self._layout.data(),
-                "addresses": addresses,
-                "flow_metrics": [(endpoints(flow)[0], metric) for flow, metric in metrics],
-                "own": [
-                    asdict(OwnFlow(flow.routing, (flow.origin, flow.to), TCP, *ends))
-                    for number, flow in self._own
-                    for ends in endpoints(number)
-                ],
-                "measuring": [endpoints(flow)[0] for flow in measuring],
-            }
+            configuration = self._controlled(hosts)
             with closing(ControllerProcess(switch.namespace, configuration)) as controller:
                 self._controller = controller
                 switch.start()
                 controller.wait()
                 yield
-                self._drops = switch.dropped_packets()
+                self._told = controller.tables()
+                if self._setup.own:
+                    # What own code writes goes where that of a simulation goes.
+                    sys.stderr.write(plain(controller.said()))
 
-    def _join(self, switch: VSwitch, hosts: Mapping[int, Host]) -> None:
+    def _controlled(self, hosts: Mapping[int, Host]) -> dict[str, Any]:
+        """The configuration of the controller, with addresses and ports."""
+        endpoints = self.flows.endpoints
+        real = [endpoints(number) for number in range(len(self._setup.flows))]
+        return {
+            **self._configuration,
+            "layout": self._layout.data(),
+            "addresses": {node: list(host.plan.addresses) for node, host in hosts.items()},
+            "endpoints": real,
+            "own": [
+                asdict(OwnFlow(flow.routing, (flow.origin, flow.to), TCP, *ends))
+                for number, flow in enumerate(self._setup.flows)
+                if flow.routing
+                for ends in real[number]
+            ],
+        }
+
+    def _join(self, switch: VSwitch, hosts: Mapping[int, Host], framing: _core.Framing) -> None:
         """Lays the links between ports, and hosts to theirs."""
-        core = self._core
+        core = self.packets
         flows = {(flow.origin, flow.to): number for number, flow in enumerate(self._alone.flows)}
         ports = {
             port: core.attach_port(switch.devices[port.device], True, "single") for port in self._layout.ports
         }
-        own = {node: core.attach_port(host.device, False, self._framing) for node, host in hosts.items()}
+        own = {node: core.attach_port(host.device, False, framing) for node, host in hosts.items()}
         starts = {port.link_out: number for port, number in ports.items() if port.link_out is not None}
         ends = {port.link_in: number for port, number in ports.items() if port.link_in is not None}
         for node, edge in self._layout.gateways.items():
@@ -172,17 +186,14 @@ class SwitchedHosts(LiveHosts):
         if (cable := self._layout.cable()) is not None:
             core.join(*(ports[port] for port in cable))
 
-    @property
-    def _joins(self) -> bool:
-        """Switches get frames one by one."""
-        return False
-
-    def _begins(self, begin_ns: int) -> None:
+    def begin(self, begin_ns: int) -> None:
+        """The run begins at this time of the monotonic clock."""
         self._begin_ns = begin_ns
         if self._controller is not None:
             self._controller.begin(begin_ns)
 
-    def _is_sound(self) -> bool:
+    def are_sound(self) -> bool:
+        """Whether the switches are there; the controller's end is noted. Gives ports their light."""
         switch, controller = self._switch, self._controller
         if switch is None or controller is None:
             return False
@@ -190,44 +201,59 @@ class SwitchedHosts(LiveHosts):
         while self._lights and self._lights[0][0] <= now_s:
             _, device, up = self._lights.pop(0)
             switch.set_carrier(device, up=up)
+            self._darkened.add(device)
         if self._failed is None and (why := switch.ended()) is not None:
             self._failed = why
         if self._gone is None and (why := controller.ended()) is not None:
             self._gone = f"{why}; from {now_s:.3g} s on switches forward by the entries that they have"
-        return self._failed is None
+        return self._failed is None and not any(event["kind"] == "failed" for event in controller.events)
 
-    def _dropped_between(self) -> int:
-        return self._drops
+    def dropped_packets(self) -> int:
+        """Packets that devices of switches have lost because their queues were full."""
+        return 0 if self._switch is None else self._switch.dropped_packets(but=self._darkened)
 
-    def _noted(self) -> list[str]:
+    def warnings(self) -> list[str]:
+        """What the controller has told of, and what the scenario wants that devices do not do.
+
+        Raises:
+            OwnCodeError: if an application of the user's own has failed.
+            LiveError: if the switches have ended, or an order cannot be carried.
+        """
+        events = self._controller.events if self._controller is not None else []
+        for event in events:
+            if event["kind"] == "failed":
+                raise (OwnCodeError if event["own"] else LiveError)(event["text"])
         if self._failed is not None:
             raise LiveError(f"{self._failed}; the run ends with it")
-        events = self._controller.events if self._controller is not None else []
         troubles = list(dict.fromkeys(event["text"] for event in events if event["kind"] == "trouble"))
-        return [*([self._gone] if self._gone else []), *(f"controller: {text}" for text in troubles)]
+        gone = self._gone
+        if gone is None and self._told is None:
+            gone = "the controller does not answer"
+        if gone is not None and self._setup.controller is not None:
+            gone += "; its tables are lost"
+        controller = self._setup.controller
+        takes = self._setup.routers or (controller is not None and controller.processing_delay is not None)
+        devices = "real switches and their controller take the time that they need, not that of the scenario"
+        return [
+            *([f"processing_delay: {devices}"] if takes else []),
+            *([gone] if gone is not None else []),
+            *(f"controller: {text}" for text in troubles),
+        ]
 
-    def _finished(self) -> _core.LiveOutcome:
+    def finish(self) -> _core.LiveOutcome:
         """The tables of links from where packets went, those of flows from where they are known."""
-        outcome = self._core.finish()
-        flows = self._ends_of_flows.finish()
+        outcome = self.packets.finish()
+        flows = self.flows.finish()
         of_flows = {name: table for name, table in flows["tables"].items() if name in _OF_FLOWS}
         return {**outcome, "tables": {**outcome["tables"], **of_flows}}
 
-    @property
-    def told(self) -> list[dict[str, Any]]:
-        """What the controller has told, with seconds of the run in place of its clock."""
-        events = self._controller.events if self._controller is not None else []
-        return [
-            {
-                **event,
-                "time_s": self._seconds(event["at_ns"]),
-                "window_s": [self._seconds(at_ns) for at_ns in event.get("window_ns") or ()],
-            }
-            for event in events
-        ]
-
-    def _seconds(self, at_ns: int) -> float:
-        return (at_ns - self._begin_ns) / 1e9
+    def tables(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+        """Switches do not say what became of each packet of a flow: links do. The controller has its own."""
+        flows = tables["flows"]
+        unknown = [name for name in flows.columns if name in _SEEN or name.startswith("drops_")]
+        nothing = [pl.lit(None, dtype=flows.schema[name]).alias(name) for name in unknown]
+        tables = {**tables, "flows": flows.with_columns(nothing)}
+        return tables | controller_tables(self._told or {}, len(self._setup.flows))
 
 
 def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]:

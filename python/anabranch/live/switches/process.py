@@ -15,6 +15,7 @@ from anabranch.live.namespace import first_in_line, tied
 from anabranch.python_process import python_command
 
 _READY_S = 40.0
+_TABLES_S = 10.0
 # Below the switches, which are below the links.
 _PRIORITY = 2
 _START = "from anabranch.live.switches.controller.__main__ import main; main()"
@@ -45,10 +46,14 @@ class TiedProcess:
         status = self._process.poll()
         return None if status is None else f"{self._name} has ended with status {status}: {self.last_words()}"
 
+    def said(self) -> str:
+        """All that it has said to nobody."""
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace")
+
     def last_words(self) -> str:
         """The last line of what it said to nobody."""
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
+        lines = self.said().split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
 
     def close(self) -> None:
@@ -71,7 +76,7 @@ class ControllerProcess(TiedProcess):
         super().__init__("the controller", namespace, command)
         self.events: list[dict[str, Any]] = []
         """What it has told so far."""
-        self._ready = threading.Event()
+        self._ready, self._tables = threading.Event(), threading.Event()
         self._reader = threading.Thread(target=self._read, name="controller", daemon=True)
         self._reader.start()
         self._tell(configuration)
@@ -89,8 +94,11 @@ class ControllerProcess(TiedProcess):
             self.events.append(event)
             if event["kind"] == "ready":
                 self._ready.set()
+            elif event["kind"] == "tables":
+                self._tables.set()
         # Nobody waits for one that has ended.
         self._ready.set()
+        self._tables.set()
 
     def wait(self) -> None:
         """Waits until all switches have their first entries.
@@ -106,6 +114,12 @@ class ControllerProcess(TiedProcess):
     def begin(self, begin_ns: int) -> None:
         """The run begins at this time of the monotonic clock."""
         self._tell({"begin_ns": begin_ns})
+
+    def tables(self) -> dict[str, Any] | None:
+        """The run has ended: what the controller has to say; None where it has ended before."""
+        self._tell({"ended": True})
+        self._tables.wait(_TABLES_S)
+        return next((event for event in self.events if event["kind"] == "tables"), None)
 
     def close(self) -> None:
         """Ends it."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import polars as pl
 
 from anabranch.errors import LiveError, Problem, ScenarioError
 from anabranch.live.flows import kernel_of
-from anabranch.live.network import LiveHosts
-from anabranch.live.run import Live
+from anabranch.live.switches.controller.planned import routes_of
 from anabranch.live.switches.layout import SwitchLayout
-from anabranch.live.switches.network import SwitchedHosts
-from anabranch.live.switches.tables import controller_tables
+from anabranch.live.switches.network import SwitchedRouters
 from anabranch.live.switches.vswitch import missing_tools, schema
 from anabranch.routing import Planned
 from anabranch.scenario.algorithms.load_balancing import SubflowRoundRobinLoadBalancing
@@ -22,38 +19,32 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.tables import Controller
 from anabranch.setup import Setup
 
-APPLICATIONS = ("forwarding", "tcpbp", "subflow-round-robin")
-"""Those of ``[controller]`` that run on real switches."""
 _BY_FLOW = ("flow", "hash", "weighted-hash", "resilient-hash")
 """Load balancing that a select group does: it hashes addresses and ports."""
 _STATEFUL = "subflow-round-robin"
 """Load balancing that the controller does: the first packet of each subflow comes up."""
 _PER_PACKET = ("packet", "packet-round-robin", "flowlet")
-_SEEN = (
-    *("packets_received", "reordered_packets", "reordering_ratio", "reordering_extent_mean"),
-    *("reordering_extent_max", "packets_in_flight", "segments_sent"),
-)
-"""What only a network knows that follows each packet of a flow."""
+_LINGER_PS = 10**12
+"""From the FIN of a subflow that has its path in turn until its entries are removed."""
+_LONGEST_S = 65535
+"""The longest time-out of an entry (OpenFlow 1.3 section A.3.4.1)."""
 
 
-def switched(kind: str) -> type[Live]:
-    """The way to run over real switches of a kind.
+def between_of(kind: str) -> OpenVSwitch:
+    """Real switches of a kind.
 
     Raises:
         LiveError: if there is no such kind.
     """
     if kind != "ovs":
         raise LiveError(f'--switches: "{kind}" is not known; there is "ovs", Open vSwitch')
-    return Switched
+    return OpenVSwitch()
 
 
-class Switched(Live):
-    """A run on the wall clock whose routers are bridges of Open vSwitch."""
+class OpenVSwitch:
+    """Routers that are bridges of Open vSwitch, under a controller of OpenFlow."""
 
-    _layout: SwitchLayout
-    _configuration: dict[str, Any]
-
-    def prepared(self, scenario: Scenario, setup: Setup) -> Setup:
+    def check(self, scenario: Scenario, setup: Setup) -> None:
         """Looks whether scenario and machine can do it, before anything is made.
 
         Raises:
@@ -61,56 +52,80 @@ class Switched(Live):
             LiveError: if the machine cannot do it.
         """
         _check_scenario(scenario, setup)
-        carrying = super().prepared(scenario, setup)
         check_switches()
-        nodes = len(setup.nodes) if setup.controller is None else setup.controller.node
-        links = [link for link in setup.links if max(link.origin, link.to) < nodes]
-        ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
-        names = [node.name for node in setup.nodes[:nodes]]
-        measures = scenario.controller is not None and scenario.controller.application_name == "tcpbp"
-        switches = _switches(setup, nodes)
-        self._layout = SwitchLayout.of(names, links, switches, ends, cable=measures)
-        self._configuration = {"application": {"algorithm": "plan"}}
-        balancing = setup.routing.load_balancing
-        if isinstance(balancing, SubflowRoundRobinLoadBalancing):
-            table = {"idle_timeout": core_value(balancing.idle_timeout), "hard_timeout": None}
-            self._configuration = {
-                "application": {"algorithm": _STATEFUL},
-                "controller": {"metric": "hops", "table": table},
-            }
-        if setup.controller is not None:
-            self._configuration = {
-                "application": setup.controller.application.core(),
-                "controller": setup.controller.core(),
-            }
-        return carrying
 
-    def network(self, own: Setup, carrying: Setup, planned: Planned) -> LiveHosts:
+    def routers(self, scenario: Scenario, own: Setup, carrying: Setup, planned: Planned) -> SwitchedRouters:
         """The switches between the hosts."""
-        nodes = len(self._layout.names)
+        controller = own.controller
+        nodes = len(carrying.nodes) if controller is None else controller.node
         links = [link for link in carrying.links if max(link.origin, link.to) < nodes]
-        data = carrying.replace(nodes=carrying.nodes[:nodes], links=links, controller=None).data()
-        planners = [routes.planner for routes in carrying.own_routes]
-        configuration = {
-            **self._configuration,
-            "setup": data,
-            "plan": planned.plan.data(),
-            "others": [other.data() for other in planned.plan.others()],
-            "recomputes": [own is None for own in (carrying.planner, *planners)],
-        }
-        return SwitchedHosts(
-            own, carrying, planned, self._asked, layout=self._layout, configuration=configuration
-        )
+        names = [node.name for node in carrying.nodes[:nodes]]
+        ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
+        switches = _switches(own, nodes)
+        data = own.replace(hosts=[], datagrams=[], events=[], captures=[]).data()
+        balancing = own.routing.load_balancing
+        configuration: dict[str, Any]
+        if controller is not None:
+            configuration = {"setup": data, "scenario": _own_code(scenario, own)}
+        elif isinstance(balancing, SubflowRoundRobinLoadBalancing):
+            paths = routes_of(planned.plan.data(), links, names)
+            configuration = {
+                "setup": {**data, **_turns(data, balancing, sorted(switches))},
+                "paths": [(pair, [path.links for path in found]) for pair, found in paths.items()],
+            }
+        else:
+            planners = [routes.planner for routes in carrying.own_routes]
+            configuration = {
+                "setup": carrying.replace(hosts=[], events=[], captures=[]).data(),
+                "plan": planned.plan.data(),
+                "others": [other.data() for other in planned.plan.others()],
+                "recomputes": [planner is None for planner in (carrying.planner, *planners)],
+            }
+        application = (configuration["setup"]["controller"] or {}).get("application", {})
+        cable = application.get("algorithm") == "tcpbp" or bool(application.get("probes_links"))
+        layout = SwitchLayout.of(names, links, switches, ends, cable=cable)
+        return SwitchedRouters(own, carrying, planned, layout, configuration)
 
-    def known(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-        """Switches do not say what became of each packet of a flow: links do."""
-        flows = tables["flows"]
-        unknown = [name for name in flows.columns if name in _SEEN or name.startswith("drops_")]
-        nothing = [pl.lit(None, dtype=flows.schema[name]).alias(name) for name in unknown]
-        tables = {**tables, "flows": flows.with_columns(nothing)}
-        if isinstance(self._network, SwitchedHosts):
-            tables |= controller_tables(self._network.told, self._network.ends)
-        return tables
+
+def _own_code(scenario: Scenario, setup: Setup) -> dict[str, Any] | None:
+    """What the controller's process needs to load code of the user's own that may run; None without any."""
+    if setup.agreement is None:
+        return None
+    return {
+        "data": scenario.data(),
+        "origin": scenario.origin,
+        "base": None if scenario.base is None else str(scenario.base.absolute()),
+        "everything": setup.agreement.everything,
+        "digests": sorted(setup.agreement.digests),
+    }
+
+
+def _turns(
+    setup: Mapping[str, Any], balancing: SubflowRoundRobinLoadBalancing, switches: Sequence[int]
+) -> dict[str, Any]:
+    """Nodes and controller of a setup whose subflows get their paths in turn. Nothing is simulated of it."""
+    taken = {node["name"] for node in setup["nodes"]}
+    name = "controller"
+    while name in taken:
+        name += "-"
+    controller = {
+        "node": len(setup["nodes"]),
+        "switches": switches,
+        "channel": "in-band",
+        "application": {"algorithm": _STATEFUL, "k": None},
+        "metric": "hops",
+        "table": {
+            "size": None,
+            "when_full": "refuse",
+            "idle_timeout": core_value(balancing.idle_timeout),
+            "hard_timeout": None,
+        },
+        "linger": _LINGER_PS,
+        "processing_delay": None,
+        "statistics_interval": None,
+        "flow_metrics": [],
+    }
+    return {"nodes": [*setup["nodes"], {"name": name, "place": None}], "controller": controller}
 
 
 def check_switches() -> None:
@@ -180,12 +195,13 @@ def _spread(setup: Setup) -> list[Problem]:
 def _control(table: Controller | None) -> list[Problem]:
     if table is None:
         return []
+    timeouts = [(name, getattr(table.table, name)) for name in ("idle_timeout", "hard_timeout")]
     unwanted = (
         (
-            table.application_name not in APPLICATIONS,
+            table.application_name == "sdn-paced",
             "application",
-            f"{table.application_name} needs senders or headers that are not the kernel's; real switches "
-            f"have {', '.join(APPLICATIONS)}",
+            "sdn-paced tells senders when to send how much, and the kernel's TCP takes no such message; take "
+            "another application, such as window-clamp, or simulate it with anabranch run",
         ),
         (
             table.channel == "in-band",
@@ -198,11 +214,13 @@ def _control(table: Controller | None) -> list[Problem]:
             "a flow without room for its entries would send each of its packets up to the controller; leave "
             "size out, or simulate it with anabranch run",
         ),
-        (
-            "linger" in table.model_fields_set,
-            "linger",
-            "matches of OpenFlow 1.3 do not tell a FIN from other packets; leave linger out, and let "
-            "controller.table.idle_timeout remove the entries of flows that have ended",
+        *(
+            (
+                timeout is not None and timeout.seconds > _LONGEST_S,
+                f"table.{name}",
+                f"entries of OpenFlow have {_LONGEST_S} s at most; take no more, or leave it out for never",
+            )
+            for name, timeout in timeouts
         ),
     )
     return [Problem(f"controller.{field}", why) for is_there, field, why in unwanted if is_there]

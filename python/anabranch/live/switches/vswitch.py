@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -151,9 +152,10 @@ class Daemon:
         """Why it is not there any more; None while it is."""
         return None if self._process is None else self._process.ended()
 
-    def dropped_packets(self) -> int:
-        """Packets that devices have lost because their queues were full."""
-        return inside(self._namespace, lambda: devices.dropped_packets(self.devices))
+    def dropped_packets(self, but: Collection[str]) -> int:
+        """Packets that devices have lost because their queues were full, but for some devices."""
+        counted = [name for name in self.devices if name not in but]
+        return inside(self._namespace, lambda: devices.dropped_packets(counted))
 
     def close(self) -> None:
         """Ends it and removes everything."""
@@ -220,9 +222,9 @@ class VSwitch:
         """Tells a switch whether a port has light, as when a link fails."""
         devices.set_carrier(self.devices[device], up=up)
 
-    def dropped_packets(self) -> int:
-        """Packets that devices have lost because their queues were full."""
-        return sum(daemon.dropped_packets() for daemon in self._daemons)
+    def dropped_packets(self, *, but: Collection[str]) -> int:
+        """Packets that devices have lost because their queues were full, but for some devices."""
+        return sum(daemon.dropped_packets(but) for daemon in self._daemons)
 
     def close(self) -> None:
         """Ends the daemons and removes everything."""

@@ -20,7 +20,7 @@ pub use forwarding::ForwardingParameters;
 use paced::Paced;
 pub use paced::{PacedParameters, PacedSchedule};
 use subflow_round_robin::SubflowRoundRobinApplication;
-pub use subflow_round_robin::SubflowRoundRobinApplicationParameters;
+pub use subflow_round_robin::{GivenPaths, SubflowRoundRobinApplicationParameters};
 use tcpbp::Tcpbp;
 pub use tcpbp::{DelaySource, TcpbpSetup};
 use window_clamp::WindowClamp;
@@ -147,6 +147,19 @@ applications! {
     "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobinApplication),
     // What the caller brings along has no line here, but a name (`external.rs`).
     ; "python"
+}
+
+impl Applications {
+    /// Gives subflows these paths in turn; whether the application has turns.
+    pub fn keep_to(&mut self, paths: GivenPaths) -> bool {
+        match self {
+            Self::SubflowRoundRobin(application) => {
+                application.keep_to(paths);
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Application for Applications {

@@ -37,11 +37,22 @@ pub struct SubflowRoundRobinApplication {
 /// Ends of paths, the lower node first: both directions have the same paths.
 type Pair = (NodeId, NodeId);
 
+/// Paths by their ends, the best first.
+pub type GivenPaths = BTreeMap<(NodeId, NodeId), Vec<Vec<LinkId>>>;
+
+/// Where the paths come from.
+#[derive(Debug)]
+enum Source {
+    /// At most so many paths of the scheme `semper`, short in a metric.
+    Semper(Option<u32>, AdditiveMetric),
+    /// A plan that was made elsewhere. The way back has the place of the way there.
+    Given(GivenPaths),
+}
+
 /// The paths of pairs, and who takes which.
 #[derive(Debug)]
 struct Turns {
-    k: Option<u32>,
-    metric: AdditiveMetric,
+    source: Source,
     seed: u64,
     /// By pair, all paths that there have been, from the lower node to the higher one.
     known: BTreeMap<Pair, Vec<Vec<LinkId>>>,
@@ -64,7 +75,8 @@ impl ConfiguredApplication for SubflowRoundRobinApplication {
             unreachable!("check_controller has refused any other")
         };
         let (known, next, seats) = Default::default();
-        let turns = Turns { k: parameters.k, metric, seed: 0, known, next, seats };
+        let source = Source::Semper(parameters.k, metric);
+        let turns = Turns { source, seed: 0, known, next, seats };
         Self { inner: ForwardingApplication { router: Router::with_finder(setup, turns) } }
     }
 
@@ -74,9 +86,23 @@ impl ConfiguredApplication for SubflowRoundRobinApplication {
     }
 }
 
+impl SubflowRoundRobinApplication {
+    /// Gives subflows these paths in turn, and no others.
+    pub fn keep_to(&mut self, paths: GivenPaths) {
+        self.inner.router.finder_mut().source = Source::Given(paths);
+    }
+}
+
 impl Turns {
     /// Adds the paths that there are now to those that are known.
     fn learn(&mut self, view: &View<'_>, pair: Pair) {
+        let (k, metric) = match &self.source {
+            &Source::Semper(k, metric) => (k, metric),
+            Source::Given(paths) => {
+                self.known.insert(pair, paths.get(&pair).cloned().unwrap_or_default());
+                return;
+            }
+        };
         let mut mask = view.mask_between(pair.0, pair.1);
         // Paths lead both ways, and the other end sends over its one link, too.
         if !view.is_switch(pair.1) {
@@ -85,8 +111,7 @@ impl Turns {
                 mask.set_link(link, false);
             }
         }
-        let scheme =
-            Scheme::Semper(SemperScheme { k: self.k, metric: self.metric, shares: PathShares::Equal });
+        let scheme = Scheme::Semper(SemperScheme { k, metric, shares: PathShares::Equal });
         let plan = scheme.plan(view.network, &mask, &[pair]);
         let known = self.known.entry(pair).or_default();
         for path in plan.route(pair.0, pair.1).into_iter().flat_map(|route| &route.paths) {
@@ -127,9 +152,14 @@ impl PathFinder for Turns {
 
     fn own_path(&self, view: &View<'_>, flow: FlowId, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let (pair, seat) = (ordered(from, to), *self.seats.get(&flow)?);
+        let usable = |links: &[LinkId]| links.iter().all(|&link| view.mask.usable(view.network, link));
+        if let Source::Given(paths) = &self.source {
+            let own = paths.get(&(from, to))?;
+            let (before, behind) = own.split_at(seat.min(own.len()));
+            return behind.iter().chain(before).find(|path| usable(path)).cloned();
+        }
         let (before, behind) = self.known.get(&pair)?.split_at(seat);
         let mirror = Mirror::new(view.network);
-        let usable = |links: &[LinkId]| links.iter().all(|&link| view.mask.usable(view.network, link));
         behind.iter().chain(before).find_map(|there| {
             let back = mirror.path(there).filter(|back| usable(there) && usable(back))?;
             Some(if from == pair.0 { there.clone() } else { back })

@@ -2,7 +2,9 @@
 
 use super::{ControlPlane, back_to_flow};
 use crate::control::table::{Action, FlowTable, Removal, Rule};
-use crate::control::{Application, Header, Ingress, LinkCounters, Message, PacketIn, Statistics, tuple};
+use crate::control::{
+    Application, Header, Ingress, LinkCounters, Message, PacketIn, Statistics, clamped_window, tuple,
+};
 use crate::packet::{Direction, Packet, PacketId, Steering};
 use crate::simulation::data_plane::DataPlane;
 use crate::simulation::flow::Flow;
@@ -160,8 +162,8 @@ impl ControlPlane {
                 link,
                 sent_bytes: stats.sent_bytes,
                 sent: stats.sent,
-                dropped: stats.drops.by_queues(),
-                queue_packets: leaving.backlog().0,
+                dropped: Some(stats.drops.by_queues()),
+                queue_packets: Some(leaving.backlog().0),
             });
         }
         for &link in network.links_into(switch) {
@@ -176,14 +178,8 @@ impl ControlPlane {
 fn clamp(table: &FlowTable, header: &Header, segment: &mut Segment, bytes: u64) {
     let scale = if header.syn { Some(0) } else { table.window_scale(header) };
     if let Some(scale) = scale {
-        segment.window = clamped(segment.window, bytes, scale);
+        segment.window = clamped_window(segment.window, bytes, scale);
     }
-}
-
-/// A window field that says at most `bytes`, rounded up to what the scale can say.
-fn clamped(window: u16, bytes: u64, scale: u8) -> u16 {
-    let most = bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16;
-    window.min(most)
 }
 
 /// Reads the window scale off a SYN-ACK.

@@ -72,8 +72,8 @@ impl ControlPlane {
             polled.integers("link", rows.iter().map(|row| u64::from(row.1.link.0)));
             polled.numbers("throughput_mbps", rows.iter().map(|row| row.2));
             polled.integers("packets", rows.iter().map(|row| row.1.sent));
-            polled.integers("drops_queue", rows.iter().map(|row| row.1.dropped));
-            polled.integers("queue_packets", rows.iter().map(|row| row.1.queue_packets));
+            polled.integers("drops_queue", rows.iter().filter_map(|row| row.1.dropped));
+            polled.integers("queue_packets", rows.iter().filter_map(|row| row.1.queue_packets));
             all.push(polled);
         }
         all.extend(self.application.tables());

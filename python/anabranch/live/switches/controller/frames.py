@@ -1,4 +1,4 @@
-"""The frames that a controller sends and reads: of LLDP, of its own probes, and of IPv4."""
+"""The frames that a controller sends and reads: of LLDP, of its own probes, of IPv4 and TCP."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Self
 
+from anabranch import _core
 from anabranch.plans.switch_rules import IPV4, TCP, UDP, five_tuple
 
 LLDP = 0x88CC
@@ -18,6 +19,8 @@ _SOURCE = bytes.fromhex("020000000002")
 _HEADER = 14
 _SMALLEST = 60
 _PORTED = (TCP, UDP)
+_LARGEST_SCALE = 14
+"""What a larger window scale is taken for (RFC 7323 section 2.3)."""
 
 
 def ether_type(frame: bytes) -> int:
@@ -63,6 +66,65 @@ def read_probe(frame: bytes) -> tuple[int, int]:
     """Link and number of a probe."""
     link, number = struct.unpack_from("!iI", frame, _HEADER)
     return link, number
+
+
+@dataclass(frozen=True, slots=True)
+class TcpFields:
+    """What the controller reads in the header of a TCP segment (RFC 9293 section 3.1)."""
+
+    syn: bool
+    fin: bool
+    ack: bool
+    mss: int = 0
+    """MSS option in bytes; 0 for none."""
+    scale: int = 0
+    """Window scale option (RFC 7323 section 2.2); 0 for none."""
+
+    @classmethod
+    def of(cls, frame: bytes) -> Self | None:
+        """Those of a frame; None where it has no header of TCP."""
+        at = _tcp_at(frame)
+        if at is None:
+            return None
+        flags, options = frame[at + 13], frame[at + 20 : at + (frame[at + 12] >> 4) * 4]
+        mss = scale = place = 0
+        while place + 1 < len(options) and options[place] != 0:
+            kind, length = options[place], options[place + 1]
+            if kind == 1:
+                place += 1
+                continue
+            value = options[place + 2 : place + length]
+            if kind == 2:
+                mss = int.from_bytes(value)
+            elif kind == 3:
+                scale = min(int.from_bytes(value), _LARGEST_SCALE)
+            place += max(length, 2)
+        return cls(bool(flags & 2), bool(flags & 1), bool(flags & 16), mss, scale)
+
+
+def with_window(frame: bytes, most_bytes: int, scale: int) -> bytes:
+    """The frame of a TCP segment with an advertised window of at most so many bytes at this scale."""
+    at = _tcp_at(frame)
+    if at is None:
+        return frame
+    before, checksum = struct.unpack_from("!HH", frame, at + 14)
+    window = _core.clamped_window(before, most_bytes, scale)
+    # Equation 3 of RFC 1624.
+    total = (~checksum & 0xFFFF) + (~before & 0xFFFF) + window
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    changed = bytearray(frame)
+    struct.pack_into("!HH", changed, at + 14, window, ~total & 0xFFFF)
+    return bytes(changed)
+
+
+def _tcp_at(frame: bytes) -> int | None:
+    """Where the header of TCP begins in a frame; None where there is none, as in a later fragment."""
+    if ether_type(frame) != IPV4 or len(frame) < _HEADER + 40 or frame[_HEADER + 9] != TCP:
+        return None
+    at = _HEADER + (frame[_HEADER] & 0xF) * 4
+    is_first = struct.unpack_from("!H", frame, _HEADER + 6)[0] & 0x1FFF == 0
+    return at if is_first and len(frame) >= at + 20 else None
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import heapq
-import os
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, ClassVar, Protocol
+from os import _exit as end_process
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from os_ken.base.app_manager import OSKenApp, lookup_service_brick
 from os_ken.controller import ofp_event
@@ -29,6 +30,44 @@ from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.plans.switch_rules import Action, Entry, SelectGroup
 
+FLOW_TABLE = 1
+"""The second table of a switch: where there are two, the application's."""
+_ALL_BITS = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PacketUp:
+    """A frame that a switch sends up."""
+
+    switch: int
+    port: int
+    frame: bytes
+    at_ns: int
+    """When it came to this machine, on the monotonic clock."""
+    table: int = 0
+    cookie: int = 0
+    """Of the table and the entry that sent it up."""
+    missed: bool = False
+    """Whether that is the entry for what no other one matches."""
+
+
+class GoneEntry(NamedTuple):
+    """An entry that a switch has removed by itself."""
+
+    switch: int
+    cookie: int
+    is_idle: bool
+    """Whether its idle time-out was over, and not its hard one."""
+
+
+class PortCounters(NamedTuple):
+    """What a port has counted since it is there."""
+
+    port: int
+    received_packets: int
+    sent_packets: int
+    sent_bytes: int
+
 
 class SwitchApplication(Protocol):
     """What a controller does. Calls come one at a time; nodes are those of the scenario."""
@@ -36,11 +75,17 @@ class SwitchApplication(Protocol):
     def on_switches(self) -> None:
         """All switches are there: what they are to have before the run begins."""
 
-    def on_begin(self) -> None:
-        """The run begins."""
+    def on_begin(self, begin_ns: int) -> None:
+        """The run begins, or has begun, at this time of the monotonic clock."""
 
-    def on_packet(self, switch: int, port: int, frame: bytes, at_ns: int) -> None:
+    def on_packet(self, up: PacketUp) -> None:
         """A switch sends up a frame."""
+
+    def on_removed(self, gone: GoneEntry) -> None:
+        """A switch has removed an entry by itself."""
+
+    def tables(self) -> dict[str, Any]:
+        """The run has ended: what there is to say."""
 
     def on_port(self, switch: int, port: int, *, up: bool) -> None:
         """A port of a switch has light, or none."""
@@ -63,7 +108,7 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         self._paths: dict[int, Any] = {}
         self._node = dict(enumerate(self.layout.switches, 1))
         self._barriers: dict[tuple[int, int], Callable[[], None]] = {}
-        self._asked: dict[tuple[int, int], tuple[Callable[[tuple[int, int], int], None], int]] = {}
+        self._asked: dict[tuple[int, int], tuple[Callable[[list[PortCounters], int], None], int]] = {}
         self._application = type(self).make(self)
         threading.Thread(target=self._keep_time, name="timers", daemon=True).start()
 
@@ -79,21 +124,53 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
 
     # What applications call.
 
-    def entry(self, entry: Entry, *, idle_s: int = 0, hard_s: int = 0, cookie: int = 0) -> None:
-        """Makes an entry, or changes the one with this match and priority."""
+    def now_ns(self) -> int:
+        """The time, on the monotonic clock."""
+        return time.monotonic_ns()
+
+    def entry(
+        self,
+        entry: Entry,
+        *,
+        table: int = 0,
+        idle_s: int = 0,
+        hard_s: int = 0,
+        cookie: int = 0,
+        tells: bool = False,
+        goes_on: int | None = None,
+    ) -> None:
+        """Makes an entry, or changes the one with this match and priority.
+
+        Args:
+            entry: what it matches and does.
+            table: of the switch.
+            idle_s: its idle time-out; 0 for never.
+            hard_s: its hard time-out; 0 for never.
+            cookie: its number.
+            tells: whether :meth:`SwitchApplication.on_removed` hears of its end.
+            goes_on: the metadata with which packets go on to the second table; None: they do not.
+        """
         path = self._paths[entry.switch]
-        parser = path.ofproto_parser
+        of, parser = path.ofproto, path.ofproto_parser
         actions = [_action(path, action) for action in entry.actions]
+        instructions = []
+        if actions or goes_on is None:
+            instructions.append(parser.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, actions))
+        if goes_on is not None:
+            instructions.append(parser.OFPInstructionWriteMetadata(goes_on, _ALL_BITS))
+            instructions.append(parser.OFPInstructionGotoTable(FLOW_TABLE))
         self._send(
             path,
             parser.OFPFlowMod(
                 path,
                 cookie=cookie,
+                table_id=table,
                 priority=entry.priority,
                 match=parser.OFPMatch(**entry.match),
                 idle_timeout=idle_s,
                 hard_timeout=hard_s,
-                instructions=[parser.OFPInstructionActions(path.ofproto.OFPIT_APPLY_ACTIONS, actions)],
+                flags=of.OFPFF_SEND_FLOW_REM if tells else 0,
+                instructions=instructions,
             ),
         )
 
@@ -106,7 +183,7 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             parser.OFPFlowMod(
                 path,
                 cookie=cookie,
-                cookie_mask=2**64 - 1,
+                cookie_mask=_ALL_BITS,
                 table_id=of.OFPTT_ALL,
                 command=of.OFPFC_DELETE,
                 out_port=of.OFPP_ANY,
@@ -176,6 +253,18 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
 
         The answer comes with the time of the reading: half way between question and answer.
         """
+
+        def answered(counters: list[PortCounters], at_ns: int) -> None:
+            for of in counters:
+                then((of.received_packets, of.sent_packets), at_ns)
+
+        self._ask_counters(switch, port, answered)
+
+    def counters(self, switch: int, then: Callable[[list[PortCounters], int], None]) -> None:
+        """Asks a switch for the counters of all its ports; the answer comes as that of :meth:`counter`."""
+        self._ask_counters(switch, self._paths[switch].ofproto.OFPP_ANY, then)
+
+    def _ask_counters(self, switch: int, port: int, then: Callable[[list[PortCounters], int], None]) -> None:
         path = self._paths[switch]
         request = path.ofproto_parser.OFPPortStatsRequest(path, 0, port)
         path.set_xid(request)
@@ -190,10 +279,15 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
 
     # What comes from outside.
 
-    def begin(self) -> None:
+    def begin(self, begin_ns: int) -> None:
         """The run begins."""
         with self._lock:
-            self._application.on_begin()
+            self._safely(lambda: self._application.on_begin(begin_ns))
+
+    def tables(self) -> dict[str, Any]:
+        """The run has ended: what the application has to say."""
+        with self._lock:
+            return self._application.tables()
 
     def _send(self, path: Any, message: Any) -> None:
         if not path.send_msg(message):
@@ -229,7 +323,7 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         except BaseException:  # noqa: BLE001 - said, and the end
             traceback.print_exc()
             sys.stderr.flush()
-            os._exit(1)
+            end_process(1)
 
     @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
     def _on_features(self, event: Any) -> None:
@@ -247,9 +341,25 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         message = event.msg
         at_ns = message.datapath.socket.came_ns
         with self._lock:
-            node, port = self._node[message.datapath.id], message.match["in_port"]
-            data = bytes(message.data)
-            self._safely(lambda: self._application.on_packet(node, port, data, at_ns))
+            up = PacketUp(
+                self._node[message.datapath.id],
+                message.match["in_port"],
+                bytes(message.data),
+                at_ns,
+                message.table_id,
+                message.cookie,
+                message.reason == message.datapath.ofproto.OFPR_NO_MATCH,
+            )
+            self._safely(lambda: self._application.on_packet(up))
+
+    @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_removed(self, event: Any) -> None:
+        message, of = event.msg, event.msg.datapath.ofproto
+        if message.reason in (of.OFPRR_IDLE_TIMEOUT, of.OFPRR_HARD_TIMEOUT):
+            is_idle = message.reason == of.OFPRR_IDLE_TIMEOUT
+            with self._lock:
+                gone = GoneEntry(self._node[message.datapath.id], message.cookie, is_idle)
+                self._safely(lambda: self._application.on_removed(gone))
 
     @set_ev_cls(ofp_event.EventOFPPortStatus, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _on_port(self, event: Any) -> None:
@@ -273,9 +383,11 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             asked = self._asked.pop((self._node[event.msg.datapath.id], event.msg.xid), None)
             if asked is not None and event.msg.body:
                 then, sent_ns = asked
-                (port,) = event.msg.body
-                counts = (port.rx_packets, port.tx_packets)
-                self._safely(lambda: then(counts, (sent_ns + at_ns) // 2))
+                counters = [
+                    PortCounters(port.port_no, port.rx_packets, port.tx_packets, port.tx_bytes)
+                    for port in event.msg.body
+                ]
+                self._safely(lambda: then(counters, (sent_ns + at_ns) // 2))
 
     @set_ev_cls(ofp_event.EventOFPErrorMsg, (CONFIG_DISPATCHER, MAIN_DISPATCHER))  # type: ignore[untyped-decorator]
     def _on_error(self, event: Any) -> None:
