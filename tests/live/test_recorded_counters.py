@@ -25,8 +25,8 @@ from anabranch.live.switches.controller.frames import PROBE, FiveTuple, ether_ty
 from anabranch.live.switches.controller.governed import GovernedSwitches
 from anabranch.live.switches.controller.switchboard import FLOW_TABLE, PacketUp, PortCounters
 from anabranch.live.switches.layout import Port, SwitchLayout
-from anabranch.setup import Setup, resolve
 from anabranch.plans.switch_rules import Entry
+from anabranch.setup import Setup, resolve
 
 RECORDER = """
 import json
