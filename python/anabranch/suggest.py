@@ -36,5 +36,11 @@ def nearest_remedy(name: str, candidates: Iterable[str], otherwise: str | None =
     return ""
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names for a sentence: ``a, b or c``."""
+    *earlier, last = names
+    return f"{', '.join(earlier)} or {last}" if earlier else last
+
+
 def _plain(name: str) -> str:
     return name.strip().casefold()

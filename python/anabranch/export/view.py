@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.export import Exported
+from anabranch.export.write import Exported
 from anabranch.media.pieces import DataTable, Piece, Text, columns
 
 
