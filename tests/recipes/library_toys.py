@@ -69,7 +69,8 @@ assert flows["goodput_mbps"].min() > 0.9, flows
         },
         tests=(("anabranch-engine", "loss"),),
         run="""
-fields = {"network.links.loss": "every-second", "traffic[0].application": '{ kind = "udp", rate = "1 Mbps" }'}
+udp = '{ kind = "udp", rate = "1 Mbps", packet = "1 kB" }'
+fields = {"network.links.loss": "every-second", "traffic[0].application": udp}
 flows = scenario(fields).run().tables["datagram_flows"]
 assert 0.8 < flows["loss_ratio"].min() and flows["loss_ratio"].max() < 0.95, flows
 """,

@@ -17,8 +17,8 @@ from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.stored import is_count
+from anabranch.study.description import Metric
 from anabranch.study.metrics import completions, rows_chosen
-from anabranch.study.model import Metric
 from anabranch.study.up_time import Tables
 from anabranch.units import plain
 

@@ -29,8 +29,8 @@ from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
 from anabranch.stored import check_censored, metric_value, read_json
 from anabranch.study.counts import check_counts
+from anabranch.study.description import Metric
 from anabranch.study.design import Design
-from anabranch.study.model import Metric
 from anabranch.study.work import Outcome
 
 NAME = "journal.jsonl"

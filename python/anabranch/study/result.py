@@ -13,6 +13,7 @@ import polars as pl
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo, pandas_frame
 from anabranch.study.counts import warnings_of
+from anabranch.study.store import load
 from anabranch.study.student import LEAST_VALUES, half_width
 
 if TYPE_CHECKING:
@@ -82,15 +83,13 @@ class StudyResult:
         return cls(title, confidence, replications, *found, live=live)
 
     @classmethod
-    def load(cls, folder: Path | str) -> StudyResult:
+    def load(cls, folder: Path | str) -> Self:
         """The result in the folder of a study whose runs are all done.
 
         Raises:
             StudyError: if there is none.
         """
-        from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
-
-        return load(Path(folder))
+        return load(Path(folder), cls)
 
     @property
     def interval_note(self) -> str:

@@ -11,7 +11,7 @@ from anabranch.scenario.plain import plain_data
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
-from anabranch.study.model import Study
+from anabranch.study.description import Study
 
 
 class ScenarioSource(NamedTuple):
