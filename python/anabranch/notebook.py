@@ -1,4 +1,4 @@
-"""What a notebook shows of scenarios, routes, results and studies: tables as on a terminal, and a figure."""
+"""Scenarios, routes, results and studies in a notebook: tables as on a terminal, and a figure."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _NOTES = '<p style="font-size: 0.85em">{notes}</p>'
 
 
 def scenario_html(scenario: Scenario) -> str:
-    """What the scenario sets, as TOML; defaults are left out."""
+    """The settings of the scenario, as TOML; defaults are left out."""
     settings = scenario.data(given_only=True)
     return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
 
 
 def design_html(study: Study) -> str:
-    """What the study sets, as TOML; defaults are left out."""
+    """The settings of the study, as TOML; defaults are left out."""
     settings = study.data(given_only=True)
     return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
 

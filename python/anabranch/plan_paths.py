@@ -1,4 +1,4 @@
-"""What a plan makes of a pair's packets: the paths that they take, and their share on each node and link.
+"""The paths of a pair's packets by a plan, and their share on each node and link.
 
 A pair has paths with shares, or goes hop by hop. Then a table has for each node the links that packets leave
 it by, each with a weight, and the node splits all that comes through it in the proportion of the weights:
@@ -49,7 +49,7 @@ class PlanPaths:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> PlanPaths:
-        """Those of a plan as ``_core.Plan.data`` has it."""
+        """The paths of a plan as ``_core.Plan.data`` has it."""
         paths = {
             (route["from"], route["to"]): tuple(
                 WeightedPath(tuple(path["links"]), path["weight"]) for path in route["paths"]

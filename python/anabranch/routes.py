@@ -72,7 +72,7 @@ class PathRow:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Where one node may send packets to a destination, each with the same share."""
+    """The next hops of one node to a destination, each with the same share."""
 
     node: str
     next_nodes: tuple[str, ...]
@@ -157,7 +157,7 @@ class Routes:
 
     @property
     def caption(self) -> str:
-        """What routes these are, for a heading."""
+        """The heading, which says what routes these are."""
         by = f"{self.scheme} by {self.metric}"
         return f"{by}, for {', '.join(self.traffic)}" if self.traffic else by
 
@@ -439,7 +439,7 @@ class _Namer:
 
 
 def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
-    """What will run and yet cannot be meant: a largest FastRTO that ends before the first ACK can be back.
+    """Warnings of what will run and yet cannot be meant: a largest FastRTO before the first ACK can be back.
 
     A line for each transport whose ``fastrto_max`` is below the round trip of one of its flows, with both
     numbers; the round trip is that of the slowest paths there and back, without queues. The transport then

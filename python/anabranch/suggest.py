@@ -1,4 +1,4 @@
-"""Which name a misspelt one was probably meant to be."""
+"""The name that a misspelt one was probably meant to be."""
 
 import difflib
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What an export has written, as pieces."""
+"""The pieces that show what an export has written."""
 
 from __future__ import annotations
 

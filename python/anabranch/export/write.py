@@ -26,7 +26,7 @@ MOST_BUCKETS = 1024
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and what it costs."""
+    """The files that were written, and what rounding costs."""
 
     format: str
     files: tuple[str, ...]

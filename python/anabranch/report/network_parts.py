@@ -129,6 +129,6 @@ def link_widths(capacities_mbps: Sequence[float], widest: float) -> list[float]:
 
 
 def capacity_words(capacities_mbps: Sequence[float]) -> str:
-    """What the width of links stands for."""
+    """The meaning of the width of links."""
     least, most = (with_unit(value, "Mbps") for value in (min(capacities_mbps), max(capacities_mbps)))
     return f"each link {most}" if least == most else f"width: capacity, {least} to {most}"

@@ -342,7 +342,7 @@ def _absent_everywhere(built: Design, folder: Path, absent: Collection[int]) -> 
 
 
 def level_place(factor: Factor, number: int, index: int) -> str:
-    """Where a level stands in the study."""
+    """The place of a level in the study."""
     if factor.level is not None:
         return f"factor[{number}].level[{index}]"
     return f"factor[{number}].range" if factor.range is not None else f"factor[{number}].levels[{index}]"

@@ -1,4 +1,4 @@
-"""What a user writes: a study as types, in a file or in Python."""
+"""A study that a user writes, as types, in a file or in Python."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _BEGINNING = b'{"run": '
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What is kept of a run that is done."""
+    """The line of the journal for a run that is done."""
 
     reason: str | None
     """Why it failed; None if it did not."""

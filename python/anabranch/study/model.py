@@ -26,7 +26,7 @@ class Study(description.Study):
         against_simulation: bool = False,
         trust: bool = False,
     ) -> StudyResult:
-        """Runs it; with ``out``, every run is kept in that folder, and a second call goes on there.
+        """Runs the study; with ``out``, every run is kept in that folder, and a second call goes on there.
 
         Args:
             jobs: processes on this machine; every core that this process may use, where it is left out.

@@ -215,7 +215,7 @@ class SwitchedHosts(LiveHosts):
 
     @property
     def told(self) -> list[dict[str, Any]]:
-        """What the controller has told, with seconds of the run in place of its clock."""
+        """The messages of the controller, with seconds of the run in place of its clock."""
         events = self._controller.events if self._controller is not None else []
         return [
             {

@@ -1,4 +1,4 @@
-"""What a controller has told, as the tables that a simulated one leaves (docs/results.md)."""
+"""The messages of a controller, as the tables that a simulated one leaves (docs/results.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader of a file format is."""
+"""The parts of a reader of a file format."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -111,7 +111,7 @@ class ForwardingController:
     # What the switchboard calls.
 
     def on_switches(self) -> None:
-        """What is for the controller comes up, and so does what no entry matches."""
+        """Lets what is for the controller come up, and what no entry matches."""
         for switch in self.board.layout.switches:
             up = (("output", "controller"),)
             for kind in self.control_types():

@@ -1,4 +1,4 @@
-"""What the controller knows of the network, and paths in it by the searches of the core."""
+"""The controller's knowledge of the network, and paths in it by the searches of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real switches show of a link: its loss by the counters of its ends, its delay by probes."""
+"""The state of a link from real switches: its loss by the counters of its ends, its delay by probes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LinkMeter:
         self._waits_for_up = False
 
     def on_counters(self, sent: Reading, received: Reading, delay_ns: int) -> None:
-        """Both ends have been read once more.
+        """Takes the counters of both ends, which have been read once more.
 
         Args:
             sent: what went into the link, by the switch at its beginning.
