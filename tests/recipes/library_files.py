@@ -34,7 +34,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
-from .reader import Reader
+from .file_format import FileFormat
 from .text import decode_text
 
 
@@ -49,7 +49,7 @@ def read_toy(data: bytes, where: str) -> Draft:
     return Draft(nodes, [TopologyLink(a, b) for a, b in ends], notes=notes)
 
 
-READER: Final = Reader("Toy", read_toy, lambda text: text.startswith("TOY\\n"))
+READER: Final = FileFormat("Toy", read_toy, lambda text: text.startswith("TOY\\n"))
 '''
 
 GENERATOR = '''"""A star: hosts around one router."""

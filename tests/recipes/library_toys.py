@@ -72,7 +72,8 @@ assert flows["goodput_mbps"].min() > 0.9, flows
 udp = '{ kind = "udp", rate = "1 Mbps", packet = "1 kB" }'
 fields = {"network.links.loss": "every-second", "traffic[0].application": udp}
 flows = scenario(fields).run().tables["datagram_flows"]
-assert 0.8 < flows["loss_ratio"].min() and flows["loss_ratio"].max() < 0.95, flows
+# Three links on the way.
+assert abs(flows["received"].sum() / flows["sent"].sum() - 1 / 8) < 0.02, flows
 """,
     ),
     "a throughput model": Toy(
@@ -108,14 +109,15 @@ assert abs(MODELS["toy"].predict(path).mbps - 0.1) < 1e-9
         },
         run="""
 import pathlib, tempfile
+from anabranch.topology import TopologyError, load
 with tempfile.TemporaryDirectory() as folder:
     pathlib.Path(folder, "net").write_text("TOY\\nleft1 hub\\nhub right1\\nleft2 hub\\nhub right2\\n")
     flows = scenario({"network.topology": f"file:{folder}/net", "network.parameters": "{}"}).run().flows
     assert flows["goodput_mbps"].min() > 0.9, flows
     pathlib.Path(folder, "other").write_text("ABC")
     try:
-        anabranch.topology.load(f"file:{folder}/other")
-    except anabranch.topology.TopologyError as error:
+        load(f"file:{folder}/other")
+    except TopologyError as error:
         assert "or Toy file" in str(error), error
     else:
         raise AssertionError("a file of no format is read")
@@ -136,7 +138,8 @@ with tempfile.TemporaryDirectory() as folder:
             ],
         },
         run="""
-star = anabranch.topology.load("toy-star", leaves=5)
+from anabranch.topology import load
+star = load("toy-star", leaves=5)
 assert (len(star.nodes), len(star.links)) == (6, 5), star
 """,
     ),

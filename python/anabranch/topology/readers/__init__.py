@@ -5,7 +5,7 @@ from typing import Final
 from anabranch.suggest import listed
 
 from . import gml, graphml, sndlib_native, sndlib_xml
-from .reader import Reader
+from .file_format import FileFormat
 
 _ALL: Final = (
     graphml.READER,
@@ -20,4 +20,4 @@ READERS: Final = {reader.name: reader for reader in _ALL}
 FORMATS: Final = listed(dict.fromkeys(name.split()[0] for name in READERS))
 """The families of formats for messages and documents: ``A, B or C``."""
 
-__all__ = ["FORMATS", "READERS", "Reader"]
+__all__ = ["FORMATS", "READERS", "FileFormat"]

@@ -15,7 +15,7 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .attributes import NodeIds, SpeedCount, draft_link, draft_node
-from .reader import Reader
+from .file_format import FileFormat
 from .text import decode_text, without_comments
 
 MAX_DEPTH: Final = 32
@@ -84,7 +84,7 @@ def _recognises(text: str) -> bool:
     return re.match(r"[A-Za-z_]", plain) is not None and re.search(r"(?m)(^|\s)graph\s*\[", plain) is not None
 
 
-READER: Final = Reader("GML", read_gml, _recognises)
+READER: Final = FileFormat("GML", read_gml, _recognises)
 
 
 def _parse(text: str, where: str) -> _List:

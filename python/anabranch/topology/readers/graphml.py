@@ -14,7 +14,7 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .attributes import NodeIds, SpeedCount, draft_link, draft_node
-from .reader import Reader
+from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
 
 MAX_KEYS: Final = 1000
@@ -50,7 +50,7 @@ def read_graphml(data: bytes, where: str) -> Draft:
     return Draft(nodes, links, notes=notes)
 
 
-READER: Final = Reader(
+READER: Final = FileFormat(
     "GraphML",
     read_graphml,
     lambda text: text.startswith("<") and re.search(r"<(\w+:)?graphml\b", text) is not None,

@@ -15,7 +15,7 @@ from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
-from .reader import Reader
+from .file_format import FileFormat
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .text import decode_text, without_comments
 
@@ -96,7 +96,7 @@ def _recognises(text: str) -> bool:
     return text.startswith("?SNDlib") or re.match(r"(META|NODES)\s*\(", without_comments(text)) is not None
 
 
-READER: Final = Reader("SNDlib native", read_sndlib_native, _recognises)
+READER: Final = FileFormat("SNDlib native", read_sndlib_native, _recognises)
 
 
 def _sections(text: str, where: str) -> tuple[dict[str, _Tokens], str | None]:

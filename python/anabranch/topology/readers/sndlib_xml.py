@@ -7,7 +7,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
-from .reader import Reader
+from .file_format import FileFormat
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .xml_tree import Element, parse_xml
 
@@ -41,7 +41,7 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
     return Draft(nodes, links, demands or None, notes)
 
 
-READER: Final = Reader(
+READER: Final = FileFormat(
     "SNDlib XML",
     read_sndlib_xml,
     lambda text: text.startswith("<") and re.search(r"<(\w+:)?network\b", text) is not None,

@@ -7,7 +7,7 @@ from anabranch.topology.draft import Draft
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FileFormat:
     """A file format with its reader."""
 
     name: str
