@@ -208,8 +208,17 @@ _NAMED = (
     _Named(("traffic", None, "matrix", "from"), "matrix.csv", MATRIX, {**GIVEN_ROUTES, "traffic": [_MATRIX]}),
     _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
 )  # fmt: skip
-_ENDINGS = {"GraphML": "graphml", "GML": "gml", "SNDlib XML": "xml"}
-"""Endings of files of topologies; the content says what they are."""
+
+
+def _by_format(files: Iterable[Path]) -> dict[str, list[bytes]]:
+    """The contents of files of topologies, by the name of their format."""
+    from anabranch.topology.sources.files import sniff  # noqa: PLC0415 - see above
+
+    contents: dict[str, list[bytes]] = {}
+    for file in files:
+        content = file.read_bytes()
+        contents.setdefault(sniff(content, file.name), []).append(content)
+    return contents
 
 
 def _check_covered(topologies: Iterable[str]) -> None:
@@ -231,7 +240,7 @@ def _check_covered(topologies: Iterable[str]) -> None:
 
 
 def _form(draw: random.Random) -> str:
-    from anabranch.export import FORMATS  # noqa: PLC0415 - see above
+    from anabranch.export.formats import FORMATS  # noqa: PLC0415 - see above
 
     return draw.choice(sorted(FORMATS))
 
@@ -250,14 +259,7 @@ class Mutants:
         self._known = mutation.by_key(self._scenarios)
         self._seeds = scratch.parent / SEEDS
         data = ROOT / "tests" / "topology" / "data"
-        self._topologies = {
-            "GraphML": [
-                file.read_bytes() for file in (data / "ring.graphml", ROOT / "examples/ring.graphml")
-            ],
-            "GML": [(data / "ring.gml").read_bytes()],
-            "SNDlib native": [(data / "triangle.txt").read_bytes()],
-            "SNDlib XML": [(data / "triangle.xml").read_bytes()],
-        }
+        self._topologies = _by_format([*sorted(data.iterdir()), ROOT / "examples" / "ring.graphml"])
         _check_covered(self._topologies)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
         self._captures += [_as_pcap(capture) for capture in self._captures]
@@ -312,15 +314,14 @@ class Mutants:
 
     def _topology(self, draw: random.Random, folder: Path) -> list[str]:
         form = draw.choice(sorted(self._topologies))
-        ending = _ENDINGS.get(form, "txt")
         own = draw.choice(self._topologies[form])
         other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
         change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
-        (folder / f"x.{ending}").write_bytes(change(draw, own, other))
+        (folder / "x.net").write_bytes(change(draw, own, other))
         if draw.random() < 0.6:
-            return ["topology", "show", f"file:x.{ending}", *["--json"] * (draw.random() < 0.4)]
+            return ["topology", "show", "file:x.net", *["--json"] * (draw.random() < 0.4)]
         scenario = {
-            "network": {"topology": f"file:x.{ending}", "links": {"capacity": "10 Mbps"}},
+            "network": {"topology": "file:x.net", "links": {"capacity": "10 Mbps"}},
             "traffic": [{"from": "*", "to": "*", "size": "3 kB"}],
             "run": {"duration": "20 ms"},
         }

@@ -71,7 +71,8 @@ _VALUES = (
 
 def write_seeds(folder: Path) -> None:
     """The files that ``anabranch new`` writes, for each kind, with shorter runs."""
-    from anabranch.own.new import KINDS, new  # noqa: PLC0415 - the worker limits its memory after it is imported
+    from anabranch.own.kinds import KINDS  # noqa: PLC0415 - the worker limits its memory after it is imported
+    from anabranch.own.new import new  # noqa: PLC0415
 
     for kind in KINDS:
         new(kind, "mine", folder / kind)

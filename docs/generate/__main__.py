@@ -6,12 +6,15 @@ from pathlib import Path
 import columns
 import commands
 import reference
+import registries
 
 PAGES = {
     "reference.md": reference.page,
     "commands.md": commands.page,
     "results.md": columns.results,
     "capture.md": columns.captures,
+    "export.md": registries.exports,
+    "topologies.md": registries.topologies,
 }
 
 

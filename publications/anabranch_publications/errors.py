@@ -1,4 +1,4 @@
-"""What can go wrong with a reproduction or a comparison through no fault of Anabranch."""
+"""Errors of a reproduction or a comparison through no fault of Anabranch."""
 
 from anabranch.errors import ProblemsError
 

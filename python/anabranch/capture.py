@@ -18,7 +18,7 @@ _LONGEST_PS = 30 * 86_400 * 10**12
 
 
 class CaptureResult(Result):
-    """What captures show.
+    """The tables and notes of captures.
 
     ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series``,
     ``capture_series`` and ``rtt_distribution``; ``summary`` T1, T2, the window, totals and warnings. Times
@@ -118,7 +118,7 @@ def analyze(
 
 
 def capture_name(file: Path | str) -> str:
-    """What a capture is called."""
+    """The name of a capture for people."""
     return "standard input" if os.fspath(file) == STANDARD_INPUT else Path(file).name
 
 

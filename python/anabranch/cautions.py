@@ -37,7 +37,7 @@ _NEARLY = 1.1
 
 
 def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
-    """What will run and yet can hardly be meant, a line for each."""
+    """Sentences on what will run and yet can hardly be meant, a line for each."""
     return [
         *(f"network.topology: {note}" for note in setup.provenance if note.startswith(UNREAD)),
         *_unused_transports(scenario, setup),

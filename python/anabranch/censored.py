@@ -46,11 +46,11 @@ class Estimate:
     """What it is more than, or equal to, where unfinished flows leave that open."""
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit."""
+        """The estimate in another unit."""
         return Estimate(*(None if each is None else each * factor for each in (self.value, self.more_than)))
 
     def text(self, write: Callable[[float], str], nothing: str) -> str:
-        """It for people, such as ``3.2 s`` or ``> 3.2 s``."""
+        """The estimate for people, such as ``3.2 s`` or ``> 3.2 s``."""
         if self.more_than is not None:
             return f"> {write(self.more_than)}"
         return nothing if self.value is None else write(self.value)
@@ -66,7 +66,7 @@ class Times:
 
     @classmethod
     def of(cls, flows: pl.DataFrame) -> Times:
-        """Those of a table ``flows``.
+        """The completion times of a table ``flows``.
 
         A table of an earlier version does not say which flows can complete: where some have, all others count
         as unfinished since whenever.
@@ -79,7 +79,7 @@ class Times:
 
     @classmethod
     def of_columns(cls, times: NDArray[np.float64], more_than: NDArray[np.float64]) -> Times:
-        """Those of the two columns, in which NaN stands for null."""
+        """The completion times of the two columns, in which NaN stands for null."""
         done = ~np.isnan(times)
         least = np.where(done, times, more_than)
         known = ~np.isnan(least)
@@ -152,7 +152,7 @@ STATISTICS = (*_STATISTICS, "count")
 
 
 def completion_summary(flows: pl.DataFrame) -> dict[str, Any]:
-    """What a summary says of the completion of flows: how many of how many, and statistics over all of them.
+    """The completion of flows for a summary: how many of how many, and statistics over all of them.
 
     A statistic has ``value``, or null and ``more_than``, so that no program takes the bound for the number.
     """
@@ -198,7 +198,7 @@ def without_note(metric: str, left: int, flows: int) -> str | None:
 
 
 def late_note(late: int, asked: int, end: str = "the end") -> str:
-    """What is said of flows that begin when a run is over; ``end`` says when that is."""
+    """A note on flows that begin when a run is over; ``end`` says when that is."""
     return (
         f"{late:,} of {asked:,} flows {'begins' if late == 1 else 'begin'} after {end}, and nothing of them "
         "is in the results; give a longer run.duration, or an earlier start"

@@ -41,7 +41,10 @@ from anabranch.console import (
 )
 from anabranch.errors import LiveError, ResultError
 from anabranch.export_command import export
+from anabranch.own.kinds import KINDS
+from anabranch.report.looks import FORMATS as FIGURE_FORMS
 from anabranch.signals import deferred, ending, exit_status
+from anabranch.suggest import listed
 from anabranch.topology_command import topology_app
 
 if TYPE_CHECKING:
@@ -66,7 +69,8 @@ NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables 
 FiguresOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="FORM", help="Write every figure as well: pdf, svg or png, into figures/; may be repeated."
+        metavar="FORM",
+        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
     ),
 ]
 
@@ -512,9 +516,7 @@ def capture(
 def new(
     kind: Annotated[
         str,
-        typer.Argument(
-            metavar="KIND", help="congestion-control, routing-scheme, load-balancer, scheduler or controller."
-        ),
+        typer.Argument(metavar="KIND", help=f"{listed(KINDS)}."),
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
     out: Annotated[

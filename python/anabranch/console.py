@@ -1,4 +1,4 @@
-"""What all commands share: exit statuses, messages and JSON documents.
+"""Exit statuses, messages and JSON documents, which all commands share.
 
 Commands of other distributions (see :mod:`anabranch.command_group`) use it, too.
 """

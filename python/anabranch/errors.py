@@ -1,4 +1,4 @@
-"""What can go wrong through no fault of Anabranch, each with a place and a remedy."""
+"""Errors through no fault of Anabranch, each with a place and a remedy."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class ResultError(AnabranchError):
 
 
 class ExportError(AnabranchError):
-    """What a format of ``anabranch export`` cannot express, or an unknown format."""
+    """A format of ``anabranch export`` cannot express something, or there is no such format."""
 
 
 class LiveError(AnabranchError):
@@ -186,7 +186,7 @@ def writing(file: Path) -> Iterator[None]:
 
 @contextmanager
 def written_for(place: Path, hidden: Path) -> Iterator[None]:
-    """What is written in this block goes into a hidden folder, which takes the place of another one.
+    """Messages of this block name another folder, whose place the hidden one that is written to takes.
 
     Raises:
         ResultError: if something of it cannot be written, with its name in the place.

@@ -9,6 +9,8 @@ import typer
 
 from anabranch.command_options import ScenarioArgument, SetOption, TrustOption, load_scenario
 from anabranch.console import JsonOption, ReplaceOption, console, print_json
+from anabranch.export.formats import FORMATS
+from anabranch.suggest import listed
 
 
 def export(
@@ -17,7 +19,7 @@ def export(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="openflow, iproute2, frr, mininet, containerlab, graphml, networkx or csv.",
+            help=f"{listed(FORMATS)}.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")],
@@ -33,7 +35,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write the network and the routes of a scenario for switches, routers and other programs."""
-    from anabranch.export import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.export.write import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
 
     loaded = load_scenario(scenario, set_, None, routes_only=True, trust=trust)
     found = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)

@@ -28,7 +28,7 @@ StudyReport = Callable[[int, int, int], None]
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What a run tells of its progress, first of its routes and then of simulated time; nothing in a pipe."""
+    """The progress of a run, first of its routes and then of simulated time; nothing in a pipe."""
 
     plan: PlanReport | None = None
     run: Report | None = None

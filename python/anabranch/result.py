@@ -1,4 +1,4 @@
-"""What a run measured: tables, a summary, and the folder that keeps both."""
+"""The measurements of a run: tables, a summary, and the folder that keeps both."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ class MetricInfo:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Its columns in the table of runs.
+        """The columns of the metric in the table of runs.
 
         The value; where it is censored, also what it is more than if it is null, how many flows are done, and
         of how many.

@@ -306,7 +306,7 @@ def measured(
     wall_s: float,
     known: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
 ) -> Result:
-    """What the core has measured, with everything else that a result tells.
+    """The core's measurements, with everything else that a result tells.
 
     ``known`` gives the tables with what others than the core know of the run.
     """

@@ -242,7 +242,7 @@ class StoredMetric:
 
 @dataclass(frozen=True, slots=True)
 class StoredStudy:
-    """What study.json has for a reader of results."""
+    """The content of study.json for a reader of results."""
 
     title: str
     confidence: float
@@ -255,7 +255,7 @@ class StoredStudy:
 
     @classmethod
     def of_data(cls, data: Any) -> StoredStudy:
-        """What is in a study.json; further keys do not count.
+        """The content of a study.json; further keys do not count.
 
         Raises:
             ValueError: with the first value that cannot be, and its place.

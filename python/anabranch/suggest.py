@@ -1,4 +1,4 @@
-"""Which name a misspelt one was probably meant to be."""
+"""The name that a misspelt one was probably meant to be."""
 
 import difflib
 from collections.abc import Iterable
@@ -34,6 +34,12 @@ def nearest_remedy(name: str, candidates: Iterable[str], otherwise: str | None =
     if 0 < len(choices) <= 12:
         return "known: " + ", ".join(f'"{choice}"' for choice in choices)
     return ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a sentence: ``a, b or c``."""
+    *earlier, last = names
+    return f"{', '.join(earlier)} or {last}" if earlier else last
 
 
 def _plain(name: str) -> str:

@@ -17,7 +17,7 @@ topology_app = typer.Typer(
 def topology_list(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="SOURCE", help="zoo, topohub, sndlib or generator; all if left out."),
+        typer.Argument(metavar="SOURCE", help="Where they come from, such as zoo; all if left out."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -28,7 +28,7 @@ _AS_WRITTEN = {"mbps": "Mbps", "kb": "kB", "mb": "MB"}
 
 
 def suited(most: float, unit: str) -> tuple[float, str]:
-    """What values are multiplied by so that the largest reads well, and the unit that they are then in.
+    """The factor by which the largest of the values reads well, and the unit that they are then in.
 
     Args:
         most: the largest magnitude.
@@ -45,7 +45,7 @@ def suited(most: float, unit: str) -> tuple[float, str]:
 
 
 def suited_label(label: str, most: float) -> tuple[float, str]:
-    """The same for a label that ends with a unit, such as ``goodput (Mbps)``: factor and label."""
+    """The factor and label that suit a label that ends with a unit, such as ``goodput (Mbps)``."""
     if (found := _LABEL.match(label)) is None:
         return 1.0, label
     own = _AS_WRITTEN.get(found[2], found[2])
@@ -168,7 +168,7 @@ def quantity(value: float | None, unit: str = "") -> str:
 
 
 def measure(value: float | None, unit: str) -> str:
-    """The same in the unit that suits the value; a dash for none."""
+    """A measure in the unit that suits the value; a dash for none."""
     if value is None or not math.isfinite(value):
         return NOTHING
     factor, shown = suited(abs(value), unit)

@@ -12,7 +12,7 @@ import pytest
 
 from anabranch import Scenario, Study, StudyError
 from anabranch.errors import ResultError
-from anabranch.export import FORMATS
+from anabranch.export.formats import FORMATS
 
 from .conftest import SMALL
 

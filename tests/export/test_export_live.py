@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from export_scenarios import CROSSED, EDGES, SPLIT, diamond, given, inside, namespaces, needs, sh
 
-from anabranch.export import export
+from anabranch.export.write import export
 
 FLOWS = 6000
 SHARE_OFF = 0.03

@@ -253,3 +253,91 @@ def test_parts_that_come_or_go_are_found(architecture: str) -> None:
 def test_a_circle_is_found() -> None:
     text = "```crates\na -> b\nb -> c\nc -> b\nd -> (e)\ne -> d\nf -> (b)\ng ->\n```\n"
     assert circle(allowed_edges("crates", text)) == ["a", "b", "c", "d", "e", "f"]
+
+
+LEFT = [
+    # A live run on switches is a live run, which begins the one on switches.
+    {"anabranch.live.run", "anabranch.live.switches.run"},
+    # A table has algorithms among its fields, and an algorithm of the user's own is a table.
+    {f"anabranch.scenario.{name}" for name in ("algorithm", "choice", "forms", "plain", "table", "typed")},
+]
+"""Circles that are left: a new one is not allowed, and one that has gone goes from here."""
+
+
+def executed(source: str) -> ast.Module:
+    """The code of a file without what only type checkers read."""
+
+    class _Executed(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+            self.generic_visit(node)
+            match node.test:
+                case ast.Name(id="TYPE_CHECKING"):
+                    return node.orelse or ast.Pass()
+            return node
+
+    tree = ast.parse(source)
+    _Executed().visit(tree)
+    return tree
+
+
+def file_edges(files: Mapping[str, tuple[str, list[str]]]) -> dict[str, set[str]]:
+    """Which modules each module imports, imports in functions counted.
+
+    Args:
+        files: by the dotted name of a module its text, and the packages that it is in.
+    """
+    edges: dict[str, set[str]] = {}
+    for module, (source, package) in files.items():
+        edges[module] = set()
+        for name, _ in imports(executed(source), package):
+            used = name if name in files else name.rpartition(".")[0]
+            if used in files and used != module:
+                edges[module].add(used)
+    return edges
+
+
+def circles(edges: Mapping[str, set[str]]) -> list[set[str]]:
+    """The modules that reach each other, by group, the largest groups that there are."""
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = [start]
+        while waiting:
+            for used in edges[waiting.pop()] - seen:
+                seen.add(used)
+                waiting.append(used)
+        return seen
+
+    by_start = {module: reached(module) for module in edges}
+    groups = {
+        frozenset(other for other in by_start[module] if module in by_start[other])
+        for module in edges
+        if module in by_start[module]
+    }
+    return [set(group) for group in sorted(groups, key=sorted)]
+
+
+def test_no_files_of_a_part_import_each_other_in_a_circle() -> None:
+    """Parts have no circle (above); nor have the files of a part, imports in functions counted."""
+    found = []
+    for sources in python_parts().values():
+        files = {}
+        for file in sources:
+            package = package_of(file)
+            module = ".".join(package if file.name == "__init__.py" else [*package, file.stem])
+            files[module] = (file.read_text(encoding="utf-8"), package)
+        if len(files) > 1:
+            found += circles(file_edges(files))
+    assert found == LEFT
+
+
+def test_a_circle_of_files_is_found() -> None:
+    files = {
+        "p": ("from p.a import x", ["p"]),
+        "p.a": ("def f():\n    from p.b import y", ["p"]),
+        "p.b": ("from .c import z", ["p"]),
+        "p.c": ("from . import a", ["p"]),
+        "p.d": ("if TYPE_CHECKING:\n    from p.e import z", ["p"]),
+        "p.e": ("from p.d import z", ["p"]),
+    }
+    assert circles(file_edges(files)) == [{"p.a", "p.b", "p.c"}]

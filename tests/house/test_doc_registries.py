@@ -10,6 +10,7 @@ from documents import ROOT
 
 from anabranch import Scenario, _core
 from anabranch.censored import STATISTICS
+from anabranch.export.formats import FORMATS
 from anabranch.models import MODELS
 from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithm import declarations, parameters_of
@@ -84,6 +85,7 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
         3,
     ),
     "loss model": (declarations()["loss"], "links.md", 3),
+    "export format": (FORMATS, "export.md", 8),
     "generator": (GENERATORS, "topologies.md", 7),
     "throughput model": (MODELS, "models.md", 4),
     "distribution": (DISTRIBUTIONS, "scenario.md", 7),

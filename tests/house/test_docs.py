@@ -1,6 +1,8 @@
 """The documents against the program: every column, parameter and example is explained."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,37 @@ def test_the_ratios_to_ns3_are_those_of_the_validation() -> None:
         found = ratios(rows)
         assert len(found) >= 3
         assert f"{min(found):.{places}f} to {max(found):.{places}f} {name}" in trust
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the pages and tables that follow from the program."""
+    folder = tmp_path_factory.mktemp("docs")
+    command = [sys.executable, str(ROOT / "docs" / "generate"), str(folder)]
+    subprocess.run(command, check=True, timeout=120)  # noqa: S603
+    return folder
+
+
+def test_generated_pages_are_those_of_the_program(generated: Path) -> None:
+    pages = sorted(generated.glob("*.md"))
+    assert len(pages) >= 6
+    stale = [page.name for page in pages if page.read_bytes() != (ROOT / "docs" / page.name).read_bytes()]
+    assert stale == [], "make reference writes them anew"
+
+
+def cut_tables(markdown: str) -> list[str]:
+    """The rows behind a blank line that begin no table of their own: GitHub shows them as text."""
+    text = re.sub(r"^```.*?^```", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"^\|.*\|\n\n+(\|.*)\n(?!\|[ :|-]+\|$)", text, re.MULTILINE)
+
+
+def test_no_table_is_cut_by_a_blank_line() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    assert len(pages) > 50
+    cut = {page.name: rows for page in pages if (rows := cut_tables(page.read_text(encoding="utf-8")))}
+    assert cut == {}
+
+
+def test_a_cut_table_is_found() -> None:
+    assert cut_tables("| a |\n|---|\n| 1 |\n\n| 2 |\n\ntext\n") == ["| 2 |"]
+    assert cut_tables("| a |\n|---|\n| 1 |\n\n| b |\n|---|\n| 2 |\n") == []

@@ -162,7 +162,13 @@ def test_long_functions_are_found() -> None:
 PUBLIC_RUST_TYPE = re.compile(r"^\s*pub (?:struct|enum|trait|type|union) (\w+)", re.MULTILINE)
 # What Python and pages see of the engine has the engine's names, the library's face repeats those of its
 # parts, and the tables of a scenario have the names that their users know.
-FACES = ("crates/python/src", "crates/wasm/src/page", "crates/scenario/src", "python/anabranch/api")
+FACES = (
+    "crates/python/src",
+    "crates/wasm/src/page",
+    "crates/scenario/src",
+    "python/anabranch/api",
+    "python/anabranch/study/model.py",
+)
 
 
 def types_of_one_name(sources: dict[str, str]) -> list[str]:

@@ -12,7 +12,7 @@ from documents import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "recipes"))
 
-from follow import followed
+from follow import Effort, followed, table
 from toys import TOYS
 
 SOURCES = (".rs", ".py", ".js", ".css", ".j2", ".toml")
@@ -101,15 +101,45 @@ def test_the_makefile_of_a_recipe_has_its_targets() -> None:
     assert called - targets == set()
 
 
+def follow(name: str, folder: Path) -> Effort:
+    """Puts a toy into a copy of the files that it changes, and says what it took."""
+    toy = TOYS[name]
+    for file in toy.insertions:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / file, folder / file)
+    for file in toy.files:
+        assert not (ROOT / file).exists()
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    return followed(toy, folder)
+
+
 @pytest.mark.parametrize("name", TOYS)
 def test_a_toy_finds_its_places(name: str, tmp_path: Path) -> None:
     """What `make recipes` compiles for minutes must at least find the lines that it goes behind."""
-    toy = TOYS[name]
-    for file in toy.insertions:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / file, tmp_path / file)
-    for file in toy.files:
-        assert not (ROOT / file).exists()
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-    effort = followed(toy, tmp_path)
-    assert 0 < effort.files <= toy.most_files
+    effort = follow(name, tmp_path)
+    assert effort.sources
+    assert effort.lines > 0
+
+
+def test_architecture_says_what_an_addition_takes(tmp_path: Path) -> None:
+    efforts = {name: follow(name, tmp_path / str(number)) for number, name in enumerate(TOYS)}
+    assert table(efforts) in (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("an export format", 2),
+        ("a file format of topologies", 2),
+        ("a table on the page of loads, in its workbook and its CSV files", 1),
+    ],
+)
+def test_what_has_one_place_takes_one_line_there(name: str, files: int, tmp_path: Path) -> None:
+    """A file of its own and a line in its registry; help, manual and attack take the name from there."""
+    effort = follow(name, tmp_path)
+    assert (len(effort.sources), effort.pages) == (files, ())
+
+
+def test_a_column_is_declared_in_one_file(tmp_path: Path) -> None:
+    effort = follow("a result column", tmp_path)
+    assert (effort.count(".py"), effort.pages) == (1, ())

@@ -13,7 +13,7 @@ from other_user import anabranch, as_user, users_folder
 
 from anabranch import AnabranchError, Scenario
 from anabranch.errors import ConsentError
-from anabranch.export import export
+from anabranch.export.write import export
 
 RUN = ("run", "s.toml", "--no-page", "--out", "r")
 

@@ -10,7 +10,8 @@ import pytest
 
 from anabranch import Scenario, Study
 from anabranch.errors import AnabranchError
-from anabranch.own.new import KINDS, new
+from anabranch.own.kinds import KINDS
+from anabranch.own.new import new
 from anabranch.study.check import design
 
 PAGE = Path(__file__).parents[2] / "docs" / "own.md"

@@ -21,7 +21,7 @@ from typing import Any
 
 import anabranch
 from anabranch import AnabranchError, Scenario, Study
-from anabranch.export import export
+from anabranch.export.write import export
 from anabranch.own.kept_answers import answers_file
 from anabranch.study.check import design
 

@@ -1,18 +1,21 @@
 """``make recipes``: follows recipes of CONTRIBUTING.md with toys, in a copy of the sources, and runs it.
 
-Each toy is a list of new files, and of lines that are put behind a line that is there. The program prints how
-many files and lines each recipe takes. It fails if one takes more files than it may, or if the copy does not
-compile, does not pass its tests or does not run the toys.
+Each toy is a list of new files, and of lines that are put behind a line that is there. The copy is compiled,
+writes its generated files and pages, runs the toys and passes the tests of tests/house, which hold the
+documents against every registry. The program prints how many files and lines each recipe takes. It fails if
+one of these steps does, or if the table in ARCHITECTURE.md says otherwise; ``--write`` renews that table.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +25,7 @@ ROOT = Path(__file__).parents[2]
 PRELUDE = '''
 import anabranch
 
-def scenario(fields):
-    return anabranch.Scenario.loads("""
+TEXT = """
 [network]
 topology = "dumbbell"
 parameters = { hosts = 2, bottleneck_capacity = "10 Mbps", bottleneck_delay = "5 ms" }
@@ -35,23 +37,38 @@ pairs = "in-order"
 application = { kind = "constant-rate", message = "1400 B", rate = "1 Mbps" }
 [run]
 duration = "2 s"
-""", fields)
+"""
+
+def scenario(fields):
+    return anabranch.Scenario.loads(TEXT, fields)
 '''
 """What the program of each toy begins with."""
+HEAD = (
+    "| to add | files of Rust by hand | of Python or TOML | of the manual | lines |\n|---|---|---|---|---|\n"
+)
+"""Of the table in ARCHITECTURE.md."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a recipe took."""
+    """What a recipe took by hand."""
 
-    files: int
+    sources: tuple[str, ...]
+    """Files of the program."""
+    pages: tuple[str, ...]
+    """Pages of the manual."""
     lines: int
+    """New lines in all of them."""
+
+    def count(self, *endings: str) -> int:
+        """Files of the program with one of these endings."""
+        return sum(name.endswith(endings) for name in self.sources)
 
 
 def copied(folder: Path) -> None:
-    """Every tracked file, into a folder."""
+    """Copies every file that git does not ignore into a folder."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z"],  # noqa: S607
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],  # noqa: S607
         cwd=ROOT,
         capture_output=True,
         check=True,
@@ -86,7 +103,9 @@ def followed(toy: Toy, folder: Path) -> Effort:
             text = text.replace(behind, behind + new)
             lines += max(1, new.count("\n"))
         path.write_text(text, encoding="utf-8")
-    return Effort(len(toy.files) + len(toy.insertions), lines)
+    names = (*toy.files, *toy.insertions)
+    pages = tuple(name for name in names if name.startswith("docs/"))
+    return Effort(tuple(name for name in names if name not in pages), pages, lines)
 
 
 def checked(folder: Path, target: Path) -> None:
@@ -107,37 +126,57 @@ def checked(folder: Path, target: Path) -> None:
 
 
 def run(folder: Path, target: Path) -> None:
-    """Makes the package of the copy, and runs the programs of the toys with it.
+    """Makes the package of the copy and what it generates, runs the programs of the toys and the house tests.
 
     Raises:
         subprocess.CalledProcessError: if that fails.
     """
     build = ["cargo", "build", "--quiet", "--target-dir", str(target), "-p", "anabranch-python"]
     subprocess.run(build, cwd=folder, check=True)  # noqa: S603
-    (library,) = (found for found in (target / "debug").glob("*_core.*") if found.suffix in (".so", ".dylib"))
+    (library,) = (file for file in (target / "debug").glob("*_core.*") if file.suffix in (".so", ".dylib"))
     shutil.copyfile(library, folder / "python" / "anabranch" / "_core.abi3.so")
-    programs = [["docs/generate/algorithms.py"], *(["-c", PRELUDE + toy.run] for toy in TOYS.values())]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "python")}
+    programs = [
+        ["docs/generate/algorithms.py"],
+        ["docs/generate", "docs"],
+        *(["-c", PRELUDE + toy.run] for toy in TOYS.values()),
+        ["-m", "pytest", "--quiet", "tests/house", "--deselect", "tests/house/test_recipes.py"],
+    ]
+    paths = os.pathsep.join(str(folder / name) for name in ("python", "publications"))
+    environment = {**os.environ, "PYTHONPATH": paths}
     for program in programs:
         subprocess.run([sys.executable, *program], cwd=folder, check=True, env=environment)  # noqa: S603
 
 
+def table(efforts: Mapping[str, Effort]) -> str:
+    """What recipes take, as ARCHITECTURE.md has it."""
+    rows = (
+        f"| {name} | {effort.count('.rs')} | {effort.count('.py', '.toml')} | {len(effort.pages)} "
+        f"| {effort.lines} |\n"
+        for name, effort in efforts.items()
+    )
+    return "".join([HEAD, *rows])
+
+
 def main() -> int:
-    """Follows every recipe, prints what it took, and says whether it may."""
+    """Follows every recipe, prints what it took, and says whether ARCHITECTURE.md has the same."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", type=Path, default=ROOT / "target" / "recipes", help="where cargo builds")
-    target = parser.parse_args().target.absolute()
+    parser.add_argument("--write", action="store_true", help="renew the table in ARCHITECTURE.md")
+    arguments = parser.parse_args()
+    target = arguments.target.absolute()
     with tempfile.TemporaryDirectory(prefix="anabranch-recipes-") as scratch:
         folder = Path(scratch)
         copied(folder)
         efforts = {name: followed(toy, folder) for name, toy in TOYS.items()}
         checked(folder, target)
         run(folder, target)
-    too_many = [name for name, effort in efforts.items() if effort.files > TOYS[name].most_files]
-    print("| to add | files by hand | allowed | lines |\n|---|---|---|---|")  # noqa: T201
-    for name, effort in efforts.items():
-        print(f"| {name} | {effort.files} | {TOYS[name].most_files} | {effort.lines} |")  # noqa: T201
-    return 1 if too_many else 0
+    print(table(efforts))  # noqa: T201
+    page = ROOT / "ARCHITECTURE.md"
+    text = page.read_text(encoding="utf-8")
+    written = re.sub(rf"{re.escape(HEAD)}(\|.*\n)*", lambda _: table(efforts), text)
+    if arguments.write:
+        page.write_text(written, encoding="utf-8")
+    return 0 if table(efforts) in written and (arguments.write or written == text) else 1
 
 
 if __name__ == "__main__":

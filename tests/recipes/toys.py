@@ -1,10 +1,9 @@
-"""Toys: the least that each recipe asks for."""
+"""Toys: the least that each recipe asks for; those of the core are here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
+from library_toys import LIBRARY
+from toy import Toy
 from toy_files import (
     CONGESTION_CONTROL,
     ESTIMATOR,
@@ -17,25 +16,6 @@ from toy_files import (
     SCHEME,
 )
 
-Insertions = Mapping[str, list[tuple[str, str]]]
-
-
-@dataclass(frozen=True)
-class Toy:
-    """Something small that follows a recipe."""
-
-    most_files: int
-    """Files that the recipe may take, the toy's own included; generated ones do not count."""
-    files: Mapping[str, str] = field(default_factory=dict)
-    """New files, by path."""
-    insertions: Insertions = field(default_factory=dict)
-    """For each file lines, each behind which text that is there."""
-    tests: tuple[tuple[str, str], ...] = ()
-    """Tests that then hold the toy, too: a package and a filter."""
-    run: str = ""
-    """A program that runs the toy in Python. It has ``scenario``, a function of the fields that it sets."""
-
-
 TRANSPORT = "crates/transport/src"
 ROUTING = "crates/routing/src"
 ENGINE = "crates/engine/src"
@@ -43,7 +23,6 @@ SCENARIO = "crates/scenario/src"
 COLUMNS = "python/anabranch/columns"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
-        most_files=3,
         files={f"{TRANSPORT}/congestion/toy.rs": CONGESTION_CONTROL},
         insertions={
             f"{TRANSPORT}/congestion/mod.rs": [
@@ -55,7 +34,6 @@ TOYS: dict[str, Toy] = {
         tests=(("anabranch-transport", "congestion"),),
     ),
     "a loss detection with a parameter": Toy(
-        most_files=3,
         files={f"{TRANSPORT}/tcp/detection/toy.rs": LOSS_DETECTION},
         insertions={
             f"{TRANSPORT}/tcp/detection/mod.rs": [
@@ -66,7 +44,6 @@ TOYS: dict[str, Toy] = {
         },
     ),
     "a scheduler": Toy(
-        most_files=3,
         files={f"{TRANSPORT}/mptcp/scheduler/toy.rs": SCHEDULER},
         insertions={
             f"{TRANSPORT}/mptcp/scheduler/mod.rs": [
@@ -78,7 +55,6 @@ TOYS: dict[str, Toy] = {
         tests=(("anabranch-transport", "mptcp::tests::a_clean_transfer"),),
     ),
     "a load balancer": Toy(
-        most_files=3,
         files={f"{ENGINE}/balancer/toy.rs": LOAD_BALANCER},
         insertions={
             f"{ENGINE}/balancer/mod.rs": [
@@ -88,23 +64,40 @@ TOYS: dict[str, Toy] = {
                     '    "subflow-round-robin" => SubflowRoundRobin(Box<SubflowRoundRobin>),\n',
                     '    "toy" => Toy(toy::Toy),\n',
                 ),
-            ]
+            ],
+            "docs/routing.md": [
+                (
+                    "| `load_balancing` | what keeps to one path | state | source |\n|---|---|---|---|\n",
+                    "| `toy` | all | none | ours |\n",
+                )
+            ],
+            "docs/semper_balancers.md": [
+                (
+                    "| `load_balancing` | a subflow's path | weights | a path fails or returns | state |\n"
+                    "|---|---|---|---|---|\n",
+                    "| `toy` | the heaviest | yes | all move | none |\n",
+                ),
+            ],
         },
         tests=(("anabranch-engine", "balancer"),),
     ),
     "a routing scheme": Toy(
-        most_files=3,
         files={f"{ROUTING}/scheme/toy.rs": SCHEME},
         insertions={
             f"{ROUTING}/scheme/mod.rs": [
                 ("mod tcpbp;\n", "mod toy;\n"),
                 ("pub use shortest::ShortestScheme;\n", "pub use toy::ToyScheme;\n"),
                 ('    "semper" => Semper(SemperScheme),\n', '    "toy" => Toy(ToyScheme),\n'),
-            ]
+            ],
+            "docs/routing.md": [
+                (
+                    "| `scheme` | routes | source | parameters |\n|---|---|---|---|\n",
+                    "| `toy` | one | ours | `metric` |\n",
+                )
+            ],
         },
     ),
     "a routing scheme over a solver, with two parameters": Toy(
-        most_files=3,
         files={
             f"{ROUTING}/scheme/planned/toy.rs": PLANNED_SCHEME,
             "python/anabranch/routing/toy.py": PLANNER,
@@ -117,7 +110,13 @@ TOYS: dict[str, Toy] = {
                     '    "robust-single" => RobustSingle(RobustSingleScheme),\n',
                     '    "toy-planned" => ToyPlanned(ToyPlannedScheme),\n',
                 ),
-            ]
+            ],
+            "docs/routing.md": [
+                (
+                    "| `shortest` | one shortest path | Dijkstra 1959 | `metric`: any |\n",
+                    "| `toy-planned` | one | ours | `k`, `first`, `metric` |\n",
+                )
+            ],
         },
         tests=(("anabranch-routing", "scheme::planned"),),
         run="""
@@ -134,26 +133,33 @@ for parameters, said in refused.items():
 """,
     ),
     "an estimator": Toy(
-        most_files=3,
         files={f"{ROUTING}/estimate/toy.rs": ESTIMATOR},
         insertions={
             f"{ROUTING}/estimate/mod.rs": [
                 ("mod sma;\n", "mod toy;\n"),
                 ("pub use sma::{MovingAverage, MovingAverageParameters};\n", "use toy::Toy;\n"),
                 ('    "hte" => Hte(HypothesisTest),\n', '    "toy" => Toy(Toy),\n'),
-            ]
+            ],
+            "docs/sdn.md": [
+                ("- **Estimators** smooth the samples of both. ", "`toy` is the last of them. "),
+            ],
         },
         tests=(("anabranch-routing", "estimate"),),
     ),
     "a queue discipline with a cause of its own": Toy(
-        most_files=3,
         files={f"{ENGINE}/queues/toy.rs": QUEUE_DISCIPLINE},
         insertions={
             f"{ENGINE}/queues/mod.rs": [
                 ("pub mod threshold;\n", "pub mod toy;\n"),
                 ('    Red: "red", "RED";\n', '    /// The toy chose it.\n    Toy: "toy", "toy";\n'),
                 ('    "red" => Red(red::Red),\n', '    "toy" => Toy(toy::Toy),\n'),
-            ]
+            ],
+            "docs/links.md": [
+                (
+                    "| `algorithm` | discipline | parameters | source |\n|---|---|---|---|\n",
+                    "| `toy` | drops at the head | `at_once` | ours |\n",
+                )
+            ],
         },
         tests=(("anabranch-engine", "queues"),),
         run="""
@@ -164,7 +170,6 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
 """,
     ),
     "a property of a link": Toy(
-        most_files=5,
         insertions={
             f"{SCENARIO}/network/links.rs": [
                 (
@@ -209,6 +214,12 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
                     " + u64::from(self.overhead) * self.stats().sent",
                 ),
             ],
+            "docs/links.md": [
+                (
+                    "| field | propagation delay |\n|---|---|\n",
+                    '| `overhead = "20 B"` | none: bytes that are added to each packet |\n',
+                )
+            ],
         },
         run="""
 plain = scenario({}).run().links["utilization"].max()
@@ -223,7 +234,6 @@ else:
 """,
     ),
     "a result column": Toy(
-        most_files=4,
         insertions={
             f"{ENGINE}/link.rs": [
                 (
@@ -244,12 +254,6 @@ else:
                     '        count("unhindered", |stats| stats.unhindered);\n',
                 ),
             ],
-            f"{COLUMNS}/declared.py": [
-                (
-                    '    Column("undone_recoveries", format=_COUNT),\n',
-                    '    Column("unhindered", format=_COUNT, better="more"),\n',
-                ),
-            ],
             f"{COLUMNS}/tables.py": [
                 (
                     '        "queue_mean_packets": "their mean over time",\n',
@@ -266,7 +270,6 @@ assert column("unhindered").label == "unhindered" and "unhindered" in RUN["links
 """,
     ),
     "a traffic pattern": Toy(
-        most_files=2,
         insertions={
             f"{SCENARIO}/traffic/mod.rs": [
                 (
@@ -285,11 +288,13 @@ assert column("unhindered").label == "unhindered" and "unhindered" in RUN["links
                     "        }",
                 ),
             ],
+            "docs/scenario.md": [('left out: each to each; or "permutation", "neighbours", ', '"crossed", ')],
         },
         run="""
 flows = scenario({"traffic[0].pairs": "crossed"}).run().flows
 assert flows["to"].to_list() == ["right2", "right1"], flows
 """,
     ),
+    **LIBRARY,
 }
 """The recipes that are followed, by what they add."""

@@ -14,7 +14,7 @@ import pytest
 from anabranch import Scenario, ScenarioError
 from anabranch.capture import analyze
 from anabranch.errors import ExportError
-from anabranch.export import export
+from anabranch.export.write import export
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.plans.routes import plan, routes
 from anabranch.plans.saved import save_plan

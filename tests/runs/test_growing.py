@@ -8,7 +8,7 @@ import pytest
 from lines import SIZED
 
 from anabranch import Result, ResultError, Scenario, Study, StudyError
-from anabranch.export import export
+from anabranch.export.write import export
 from anabranch.folders import adding
 
 STUDY = """

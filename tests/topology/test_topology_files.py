@@ -190,7 +190,7 @@ OTHER_CASES = {
     "blank": (b"  \n\t ", "file:net", "empty"),
     "binary": (b"\x00\x01\x02" * 100, "file:net", "binary"),
     "words": (b"once upon a time", "file:net", 'no known format: it starts with "once upon a time"'),
-    "html": (b"<html><body>404</body></html>", "file:net", "neither GraphML nor SNDlib"),
+    "html": (b"<html><body>404</body></html>", "file:net", "XML or HTML of no known format"),
     "gzip": (gzip.compress(b"<graphml/>"), "file:net", "gzip archive; unpack it"),
     "gml cut": (b'graph [\n node [ id 1\n label "x"', "line 3", "ends inside a list"),
     "gml open string": (b'graph [\n label "x\n', "line 2", "cannot read"),

@@ -1,4 +1,4 @@
-"""What the failure of a link costs: from the total goodput over time to three numbers."""
+"""The cost of the failure of a link: from the total goodput over time to three numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ not it."""
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a failure costs."""
+    """The cost of a failure."""
 
     lost_percent: float
     """Goodput from the failure to the end, under the level before, in percent of that level."""

@@ -1,4 +1,4 @@
-"""What is measured: each number with its unit and definition, and how it comes from the tables of a run."""
+"""The measures: each number with its unit and definition, and how it comes from the tables of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a controller stands, and how far each switch is from it."""
+"""The place of a controller, and how far each switch is from it."""
 
 from __future__ import annotations
 

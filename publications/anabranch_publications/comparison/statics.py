@@ -1,4 +1,4 @@
-"""What needs no simulation: worst-case loads of a system's routes, and what its routers must know.
+"""Numbers without simulation: worst-case loads of a system's routes, and what its routers must know.
 
 Both are about all pairs of routers that may have traffic, since a network must be ready for all of them.
 """

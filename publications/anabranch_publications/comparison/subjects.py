@@ -1,4 +1,4 @@
-"""What systems are compared on: a network with the standard workload, or a scenario of the user's."""
+"""The subjects of a comparison: a network with the standard workload, or a scenario of the user's."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Subject:
 
 
 def subjects(arguments: list[str], *, quick: bool) -> tuple[Subject, ...]:
-    """What the arguments of a comparison name; the four networks if there are none.
+    """The subjects that the arguments of a comparison name; the four networks if there are none.
 
     Raises:
         ComparisonError: if two have one name.

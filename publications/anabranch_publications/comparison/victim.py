@@ -1,4 +1,4 @@
-"""Which edge fails: the one that most flows cross by fewest hops, the same for every system."""
+"""The edge that fails: the one that most flows cross by fewest hops, the same for every system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Edge:
 
     @property
     def name(self) -> str:
-        """Both ends."""
+        """The names of the two ends."""
         return " - ".join(self.ends)
 
 

@@ -1,4 +1,4 @@
-"""What a reproduction finds: a published number or statement beside ours, a verdict, a prediction."""
+"""The findings of a reproduction: a published number or statement beside ours, a verdict, a prediction."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Prediction:
 
     @property
     def interval(self) -> str:
-        """What is predicted, as printed."""
+        """The predicted interval, as printed."""
         low, high = (plain(self.value + sign * self.width, 4) for sign in (-1, 1))
         return low if low == high else f"{low} to {high}"
 
@@ -219,7 +219,7 @@ def verdict_text(finding: Finding) -> str:
 
 
 def explained(finding: Finding) -> str:
-    """What was predicted, by what; then the remark."""
+    """The prediction with its source; then the remark."""
     parts = []
     if finding.prediction is not None:
         made = finding.prediction

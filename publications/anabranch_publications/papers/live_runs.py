@@ -90,6 +90,6 @@ class LiveRuns:
 
 
 def switch_version() -> str:
-    """What Open vSwitch calls itself."""
+    """The version that Open vSwitch states."""
     said = subprocess.run(["ovs-vsctl", "--version"], capture_output=True, text=True, check=True)  # noqa: S607 - our own
     return "Open vSwitch " + said.stdout.split("\n", 1)[0].split()[-1]

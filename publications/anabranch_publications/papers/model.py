@@ -1,4 +1,4 @@
-"""What a reproduction is made of: papers and their figures, which have findings, tables and drawings."""
+"""The parts of a reproduction: papers and their figures, which have findings, tables and drawings."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class FigureResult:
 
     @property
     def heading(self) -> str:
-        """Its title, with the number that it has in the paper."""
+        """The title of the figure, with the number that it has in the paper."""
         numbered = self.key[:1].isdigit() or "." in self.key
         return f"Figure {self.key}: {self.title}" if numbered else self.title
 
 
 class Context:
-    """Where a reproduction works: its folder, how much it does, and studies that several figures share."""
+    """The place of a reproduction: its folder, how much it does, and studies that several figures share."""
 
     def __init__(
         self,

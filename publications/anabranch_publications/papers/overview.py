@@ -61,7 +61,7 @@ _FARTHEST = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What came out of several papers, each of which may be of another day, and in full or quick."""
+    """The outcome of several papers, each of which may be of another day, and in full or quick."""
 
     papers: tuple[Paper, ...]
     outcomes: tuple[Reproduction | None, ...]
@@ -69,7 +69,7 @@ class Overview:
 
     @classmethod
     def read(cls, papers: Iterable[Paper], folder: Path) -> Overview:
-        """What the papers' own folders hold, below this one.
+        """The content of the papers' own folders, below this one.
 
         A ``summary.json`` that cannot be read becomes a paper that failed, with the reason.
         """

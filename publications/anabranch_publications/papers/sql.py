@@ -36,5 +36,5 @@ def query(result: StudyResult, sql: str) -> pl.DataFrame:
 
 
 def with_metrics(result: StudyResult, metrics: Mapping[MetricInfo, str]) -> StudyResult:
-    """The same result with further metrics, each from a query that gives run and value."""
+    """The result with further metrics, each from a query that gives run and value."""
     return result.with_metrics({metric: query(result, sql) for metric, sql in metrics.items()})

@@ -1,4 +1,4 @@
-"""What the package's public names are: scenarios and results with what is done with them.
+"""The package's public names: scenarios and results with what is done with them.
 
 The tables themselves know neither what runs them nor what draws them.
 """

@@ -86,7 +86,7 @@ class Scenario(file.Scenario):
         cores: int = 1,
         trust: bool = False,
     ) -> Result:
-        """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page too.
+        """Runs the scenario; with ``out``, the result is saved in that folder, with ``page`` its page too.
 
         With ``live``, it runs between real hosts of this machine, in real time (docs/live.md). With two
         ``cores``, its network is divided between them, where that pays (docs/parallel.md). With ``trust``,

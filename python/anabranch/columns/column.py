@@ -46,7 +46,7 @@ class Column:
 
     @property
     def file_factor(self) -> float:
-        """What a value is multiplied by, to be in the unit that ends the name: 1 for a ``_ratio``."""
+        """The factor by which a value gets the unit that ends the name: 1 for a ``_ratio``."""
         return self.factor if self.name.endswith(("_percent", "_points")) else 1.0
 
     @property

@@ -64,7 +64,6 @@ _TIMES = (
     Column("completion_more_than_s", "unfinished after", better="less"),
     Column("counted_from_s", "counted from"),
     Column("counted_to_s", "counted to"),
-    Column("established_s"),
     Column("fin_s", "FIN"),
     Column("first_s", "first packet"),
     Column("handshake_s", "established", better="less"),
@@ -77,7 +76,6 @@ _TIMES = (
     Column("simulated_completion_more_than_s", "unfinished simulated after", better="less"),
     Column("since_s", "since"),
     Column("stalled_s", "stalled", better="less"),
-    Column("stalled_since_s"),
     Column("start_s", "start"),
     Column("time_s", "time"),
 )  # fmt: skip
@@ -134,14 +132,11 @@ _BYTES = (
     Column("sequence_bytes", "sequence number"),
     Column("ssthresh_bytes", "slow-start threshold"),
     Column("window_acked_bytes", "acked in the window", better="more"),
-    Column("window_after_bytes"),
-    Column("window_before_bytes"),
     Column("window_data_acked_bytes", "data acked in the window", better="more"),
 )
 
 _COUNTS = (
     Column("backoff", format="d"),
-    Column("connections", format=_COUNT),
     Column("data_packets", "with data"),
     *(Column(name, heading, unit="packets", format=_COUNT, better="less") for name, heading in (
         *_core.drop_causes(), (_UNREACHABLE, "no route"), ("drops", "dropped"), ("drops_data", "lost data"),
@@ -153,8 +148,6 @@ _COUNTS = (
     Column("entries", format=_COUNT, better="less"),
     Column("entries_max", format=_COUNT, better="less"),
     Column("evicted", format=_COUNT, better="less"),
-    Column("expired_hard", format=_COUNT),
-    Column("expired_idle", format=_COUNT),
     Column("fast_recoveries", "recoveries", format=_COUNT, better="less"),
     Column("from_subflow", format="d"),
     Column("hits", format=_COUNT, better="more"),
@@ -166,7 +159,6 @@ _COUNTS = (
     Column("packets_in", format=_COUNT, better="less"),
     Column("packets_in_flight", "in flight", unit="packets", format=_COUNT),
     Column("packets_received", "received", unit="packets", format=_COUNT, better="more"),
-    Column("path_changes", format=_COUNT),
     Column("penalties", format=_COUNT, better="less"),
     Column("queue_max_packets", "queue max", format=_COUNT, better="less"),
     Column("queue_mean_packets", "queue mean", better="less"),
@@ -179,9 +171,7 @@ _COUNTS = (
            better="less"),
     Column("retransmissions", "retrans\u00admitted", format=_COUNT, priority=9, better="less"),
     Column("reverse_rtt_samples", "reverse RTT samples", format=_COUNT),
-    Column("route_changes", format=_COUNT),
     Column("rtt_samples", "RTT samples", format=_COUNT),
-    Column("samples", format=_COUNT),
     Column("segments_sent", "segments", format=_COUNT),
     Column("sent", unit="packets", format=_COUNT, priority=9),
     Column("simulated_retransmissions", "retrans\u00admitted, simulated", format=_COUNT, priority=9,
@@ -193,7 +183,6 @@ _COUNTS = (
     Column("tail_loss_probes", format=_COUNT, better="less"),
     Column("three_reordered_packets", "3-reordered", format=_COUNT, better="less"),
     Column("timeouts", format=_COUNT, priority=3, better="less"),
-    Column("undone_recoveries", format=_COUNT),
 )  # fmt: skip
 
 _SHARES = (
@@ -283,20 +272,8 @@ def _by_name(*groups: tuple[Column, ...]) -> dict[str, Column]:
     return by_name
 
 
-COLUMNS = _by_name(
+DECLARED = _by_name(
     _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _LABELS
 )
-"""Every column by its name; by ``TABLE.NAME`` one that is another one in this table."""
-
-
-def column(name: str, table: str = "") -> Column:
-    """The declaration of a column.
-
-    Args:
-        name: as in the table.
-        table: which table, where a column has another heading there.
-
-    Raises:
-        KeyError: if no such column is declared.
-    """
-    return COLUMNS.get(f"{table}.{name}") or COLUMNS[name]
+"""The columns of which more is to be said than their names do; by ``TABLE.NAME`` one that is another one in
+this table."""

@@ -1,4 +1,4 @@
-"""Which table has which columns, and what they mean there, in the order of the documents.
+"""The columns of each table, and what they mean there, in the order of the documents.
 
 A key is the names of columns that one sentence explains, parted by blanks.
 """

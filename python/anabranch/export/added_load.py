@@ -1,4 +1,4 @@
-"""What rounding of shares costs: the load of each link with the plan's shares, and with those written."""
+"""The cost of rounding shares: the load of each link with the plan's shares, and with those written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AddedLoad:
 
     @property
     def added(self) -> float:
-        """What rounding adds; below zero where it takes away."""
+        """The load that rounding adds; below zero where it takes away."""
         return self.after - self.before
 
 

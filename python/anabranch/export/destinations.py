@@ -15,7 +15,7 @@ from anabranch.routing.planned import Pair
 
 @dataclass
 class RoutesByDestination:
-    """What each node has: next hops by destination, or explicit paths to it."""
+    """The entries of each node: next hops by destination, or explicit paths to it."""
 
     next_hops: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
     """Links with whole weights, by node and destination."""
@@ -67,7 +67,7 @@ class RoutesByDestination:
         return lines
 
     def explained(self, job: ExportJob, how: str) -> str:
-        """Which pairs have explicit paths and why, for a README; ``how`` says by what means."""
+        """The pairs that have explicit paths and why, for a README; ``how`` says by what means."""
         if not self.explicit:
             return "All routes go by destination; no pair needs an explicit path."
         return (

@@ -1,4 +1,4 @@
-"""What emulators of networks take of a link, and what they cannot express."""
+"""The properties of a link that emulators of networks take, and those that they cannot express."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def mean_loss(link: LinkSetup) -> float:
 
 
 def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:
-    """What of a network an emulator of plain links leaves out, in plain sentences.
+    """The properties of a network that an emulator of plain links leaves out, in plain sentences.
 
     Args:
         job: with the network.
@@ -71,7 +71,7 @@ def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:
 
 
 def not_in_a_network_file(layout: DeviceLayout) -> list[str]:
-    """What of a network a file leaves out that has a capacity, a delay and a mean loss of each link."""
+    """Properties left out by files of capacity, delay and mean loss for each link."""
     return ["queues of links", *_told(_of_any_plain_link(layout))]
 
 

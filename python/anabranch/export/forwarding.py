@@ -1,4 +1,4 @@
-"""What a plan asks of devices: next hops by destination where they do, and explicit paths otherwise."""
+"""The entries that a plan asks of devices: next hops by destination where they do, else explicit paths."""
 
 from __future__ import annotations
 

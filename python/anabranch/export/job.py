@@ -1,4 +1,4 @@
-"""What a format gets, and what it answers."""
+"""The job that a format gets, and the export that it answers with."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ class ExportJob:
         return found
 
     def ways(self, pair: Pair) -> Weighted:
-        """The same with whole weights; what gets none is left out."""
+        """The paths of a pair with whole weights; what gets none is left out."""
         ways = self.exact_ways(pair)
         counts = self.weights({number: share for number, (_, share) in enumerate(ways)})
         return [(ways[number][0], count) for number, count in counts.items()]
 
     def balancing_notes(self, how: str) -> list[str]:
-        """What a format loses that chooses among several ways by a hash of each flow's addresses and ports.
+        """Notes for a format that chooses among several ways by a hash of each flow's addresses and ports.
 
         Args:
             how: what has the hash, such as ``a group``.
@@ -130,7 +130,7 @@ class Export:
     """What the format cannot express, in plain sentences."""
 
     def with_readme(self, layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> Export:
-        """The same with a README: what it cannot express, parts, and the tables of nodes and interfaces."""
+        """The export with a README: what it cannot express, parts, and the tables of nodes and interfaces."""
         notes = "\n".join(f"- {note}" for note in self.notes) or "Nothing of these routes is left out."
         cannot = f"## What it cannot express\n\n{notes}"
         tables = ["## Nodes", numbered_table(layout)]

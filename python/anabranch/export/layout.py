@@ -129,7 +129,7 @@ class DeviceLayout:
         return f"02:00:00:00:{(node + 1) >> 8:02x}:{(node + 1) & 255:02x}"
 
     def edges(self) -> list[tuple[Interface, Interface]]:
-        """Both interfaces of each edge, in order."""
+        """The two interfaces of each edge, in order."""
         ends: dict[int, list[Interface]] = defaultdict(list)
         for interface in chain.from_iterable(self.interfaces):
             ends[interface.edge].append(interface)

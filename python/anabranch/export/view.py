@@ -1,10 +1,10 @@
-"""What an export has written, as pieces."""
+"""The pieces that show what an export has written."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.export import Exported
+from anabranch.export.write import Exported
 from anabranch.media.pieces import DataTable, Piece, Text, columns
 
 

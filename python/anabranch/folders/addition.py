@@ -112,7 +112,7 @@ class Addition:
 
     @property
     def partial(self) -> Path:
-        """Where to write the files."""
+        """The folder to write the files to."""
         assert self._new is not None  # noqa: S101 - from open on
         return self._new.path
 

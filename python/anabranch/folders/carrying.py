@@ -1,4 +1,4 @@
-"""What is not ours in a folder that is replaced: it gets a second place, in the new one."""
+"""Foreign files in a folder that is replaced: each gets a second place, in the new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files of a folder hold: sizes and hashes."""
+"""The content of the files of a folder: sizes and hashes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHA256 = "[0-9a-f]{64}"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds."""
+    """The content of a file: its size and its hash."""
 
     size: int
     """In bytes."""
@@ -26,7 +26,7 @@ class Content:
 
     @classmethod
     def of(cls, directory: Directory, name: str, *, synced: bool = False) -> Self:
-        """That of a regular file; ``synced`` waits until it is on the disk.
+        """The content of a regular file; ``synced`` waits until it is on the disk.
 
         Raises:
             OSError: if it is something else, or cannot be read.
@@ -43,7 +43,7 @@ class Content:
 
     @classmethod
     def from_data(cls, data: object) -> Self | None:
-        """That of an entry in JSON; None if it is none."""
+        """The content that an entry in JSON states; None if it states none."""
         match data:
             case {"bytes": int(size), "sha256": str(sha256)} if (
                 size >= 0 and not isinstance(size, bool) and re.fullmatch(_SHA256, sha256)
@@ -81,7 +81,7 @@ def _files_below(directory: Directory, prefix: str) -> Iterator[str]:
 
 
 def contents_below(directory: Directory) -> dict[str, Content]:
-    """What all files in a folder and below hold, by name; each is on the disk then, and so are the folders.
+    """The contents of all files below a folder, by name; files and folders are on the disk then.
 
     Raises:
         OSError: if one is no regular file, or cannot be read.

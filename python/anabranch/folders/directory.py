@@ -65,7 +65,7 @@ class Directory:
         return self._descriptor
 
     def status(self) -> os.stat_result:
-        """What the system says of the folder."""
+        """The status of the folder that the system tells."""
         return os.stat(self.place if self._descriptor is None else self._descriptor)
 
     def mount(self) -> tuple[int, int | None]:
@@ -101,11 +101,11 @@ class Directory:
             self._descriptor = None
 
     def names(self) -> list[str]:
-        """What is in the folder, in order."""
+        """The names of the entries of the folder, in order."""
         return sorted(os.listdir(self.place if self._descriptor is None else self._descriptor))
 
     def entry(self, name: str) -> os.stat_result | None:
-        """What an entry is, a link as itself; None if there is none. ``name`` may lead through folders."""
+        """The status of an entry, a link as itself, or None. ``name`` may lead through folders."""
         with suppress(FileNotFoundError, NotADirectoryError), self._holding(name) as (folder, last):
             return os.stat(folder._at(last), dir_fd=folder._descriptor, follow_symlinks=False)
         return None

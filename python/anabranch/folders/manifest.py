@@ -1,4 +1,4 @@
-"""Which files of a folder are ours: ``manifest.json`` lists them with what they hold. All others are not.
+"""The files of a folder that are ours: ``manifest.json`` lists them with contents. All others are not.
 
 A name alone makes nothing ours. A file is, if the manifest has it and its content is the one that was written
 (SHA-256); one that the user has changed, or put there under a name of ours, is the user's. So is what has no
@@ -32,7 +32,7 @@ _MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a folder says of itself."""
+    """The statement of a folder about itself."""
 
     kind: str
     """Of result."""
@@ -46,7 +46,7 @@ class Manifest:
 
     @classmethod
     def from_data(cls, data: object) -> Self | None:
-        """That of a JSON document; None if it is none, or has anything that no manifest has."""
+        """The manifest in a JSON document; None if there is none, or anything that no manifest has."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             return None
         if data.get("format_version") != _FORMAT_VERSION:
@@ -103,7 +103,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 class Inventory:
-    """What is ours in an open folder. Contents are read once, and again if a file has changed since."""
+    """Our files in an open folder. Contents are read once, and again if a file has changed since."""
 
     def __init__(self, directory: Directory) -> None:
         """Takes a folder; it is read when something is asked."""
@@ -115,7 +115,7 @@ class Inventory:
         return any(self._holds(name, content) for content in contents if content is not None)
 
     def foreign(self, manifest: Manifest | None) -> list[str]:
-        """What is in a folder and not ours: files, and folders with nothing of ours in them (``name/``)."""
+        """The entries that are not ours: files, and folders with nothing of ours in them (``name/``)."""
         return list(self._foreign(self._directory, "", manifest or Manifest("")))
 
     def _holds(self, name: str, content: Content) -> bool:
@@ -150,7 +150,7 @@ class Inventory:
 
 
 def foreign(folder: Path) -> list[str]:
-    """What is in a folder and is not ours; see :meth:`Inventory.foreign`."""
+    """The entries of a folder that are not ours; see :meth:`Inventory.foreign`."""
     with opened(folder) as directory:
         return Inventory(directory).foreign(manifest_in(directory))
 

@@ -1,4 +1,4 @@
-"""What is said of a folder or file that cannot be written: always by the place that the user gave."""
+"""Messages on folders and files that cannot be written: always by the place that the user gave."""
 
 from __future__ import annotations
 

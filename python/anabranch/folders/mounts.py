@@ -17,7 +17,7 @@ _OCTAL = re.compile(rb"\\([0-7]{3})")
 
 
 def mounts_below(directory: Directory) -> list[str]:
-    """Where other file systems are mounted below a folder, relative to it.
+    """The places below a folder at which other file systems are mounted, relative to it.
 
     Linux lists them, those of files and of folders of the same file system included (proc(5),
     ``/proc/PID/mountinfo``). Elsewhere they are known by the number of their device.

@@ -45,7 +45,7 @@ _PAUSE_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What a staging folder is for."""
+    """The purpose of a staging folder."""
 
     place: str
     """Name of what is made, in the folder around."""
@@ -58,7 +58,7 @@ class Ticket:
 
     @classmethod
     def from_data(cls, data: object, token: str, inode: int) -> Self | None:
-        """That of a JSON document; None if it is none, or another folder's."""
+        """The ticket in a JSON document; None if there is none, or another folder's."""
         match data:
             case {"format": "anabranch-staging", "token": str(its_token), "inode": int(its_inode),
                   "place": str(place), "ready": bool(ready), "files": dict(files),

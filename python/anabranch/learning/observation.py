@@ -1,4 +1,4 @@
-"""What an agent sees of a flow, and the smallest policy over it; a study needs no gymnasium for these."""
+"""The observation of a flow, and the smallest policy over it; a study needs no gymnasium for these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """What the sender of a flow has seen in an interval."""
+    """The events at the sender of a flow in an interval."""
 
     interval_s: float
     """Its length."""

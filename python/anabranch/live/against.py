@@ -14,7 +14,7 @@ _COMPARED = ("delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN, "retransm
 
 
 def simulated_series(simulated: Result) -> dict[str, pl.DataFrame]:
-    """What the simulation samples of flows and subflows, as tables beside those of the live run."""
+    """The simulation's samples of flows and subflows, as tables beside those of the live run."""
     return {f"simulated_{name}": simulated.tables[name] for name in _SERIES if name in simulated.tables}
 
 
@@ -30,7 +30,7 @@ def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:
 
 
 def verdict(table: pl.DataFrame, not_valid: str | None) -> dict[str, Any]:
-    """What the summary says of it: the median of the differences without their signs, and the largest.
+    """The summary of a comparison: the median of the differences without their signs, and the largest.
 
     Args:
         table: the comparison.

@@ -1,4 +1,4 @@
-"""Which flows of a setup the kernel can speak, and what they are to do."""
+"""The flows of a setup that the kernel can speak, and what they are to do."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
 
 
 def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
-    """What a transport's table says that the kernel cannot be told."""
+    """The choices in a transport's table that the kernel cannot be told."""
     always = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
     notes = []
     for transport, kernel in zip(setup.transports, kernels, strict=True):
@@ -133,7 +133,7 @@ def flow_plans(
     kernels: Sequence[Kernel | None],
     ends: Sequence[tuple[tuple[tuple[str, int], tuple[str, int]], ...]],
 ) -> list[FlowPlan]:
-    """What each real flow is to do; ``ends`` are those of its subflows, by flow."""
+    """The plan of each real flow; ``ends`` are those of its subflows, by flow."""
     plans = []
     for flow, (planned, own) in enumerate(zip(setup.flows, ends, strict=True)):
         kernel = kernels[planned.transport]

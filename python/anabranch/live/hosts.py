@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """What a host is to be."""
+    """The properties that a host is to have."""
 
     node: int
     name: str

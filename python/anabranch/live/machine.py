@@ -1,4 +1,4 @@
-"""What a machine must have for live runs, looked at before anything is made."""
+"""The needs of live runs of a machine, looked at before anything is made."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def tied(namespace: int, command: Sequence[str], *, alone: bool) -> list[str]:
 
 
 def first_in_line(priority: int) -> list[str]:
-    """What a command begins with that must not wait for the processor, as far as that is permitted.
+    """The words before a command that must not wait for the processor, as far as that is permitted.
 
     Args:
         priority: among threads with a real-time policy.

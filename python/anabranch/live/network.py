@@ -46,7 +46,7 @@ Ends = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a live network leaves behind."""
+    """The measurements that a live network leaves behind."""
 
     outcome: _core.LiveOutcome
     records: list[FlowRecord]

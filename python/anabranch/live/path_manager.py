@@ -89,7 +89,7 @@ class PathManager:
         tuple(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=request | acknowledge))
 
     def close(self) -> None:
-        """Closes it; the host accepts no further subflows."""
+        """Closes the path manager; the host accepts no further subflows."""
         self._do(self._sockets.close)
         self._thread.shutdown()
 

@@ -81,7 +81,7 @@ class HostProgram:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user wants in hosts besides the flows of the scenario."""
+    """The user's wishes for hosts besides the flows of the scenario."""
 
     programs: tuple[HostProgram, ...] = ()
     shell: str | None = None
@@ -220,7 +220,7 @@ class Running:
         self._programs = []
 
     def failures(self) -> list[str]:
-        """Which programs ended with an error."""
+        """The programs that ended with an error."""
         return [
             f"--exec: {one['host']}: {one['command']}: ended with status {one['status']}; its output is in "
             f"{one['output']}"

@@ -47,7 +47,7 @@ class ReadingPlan:
 
 
 class Reader:
-    """Where a program that reads so has come to."""
+    """The progress of a program that reads at intervals."""
 
     def __init__(self, reading: ReadingPlan) -> None:
         self._reading = reading
@@ -75,7 +75,7 @@ class Reader:
         return self._left
 
     def on_read(self, length: int) -> None:
-        """It has read so many bytes."""
+        """Notes that so many bytes have been read."""
         if self._left is not None:
             self._left -= length
 

@@ -66,7 +66,7 @@ _PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp"}
 
 
 def conversations(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
-    """What programs said to each other: a row for each five-tuple and its reverse."""
+    """The traffic of programs with each other: a row for each five-tuple and its reverse."""
     rows = []
     for one in found:
         (source, source_port), (destination, destination_port) = one["source"], one["destination"]

@@ -45,7 +45,7 @@ _LOOK_AT_JOINS_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class FlowPlan:
-    """What a flow is to do."""
+    """The task of a flow."""
 
     flow: int
     name: str
@@ -70,7 +70,7 @@ class FlowPlan:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a sender was like at a time."""
+    """The state of a sender at a time."""
 
     time_s: float
     """The instant of the run's samples that it belongs to: those of simulated flows are of the same."""
@@ -86,7 +86,7 @@ class Sample:
 
 @dataclass(slots=True)
 class FlowRecord:
-    """What became of a flow."""
+    """The outcome of a flow."""
 
     plan: FlowPlan
     established_s: float | None = None

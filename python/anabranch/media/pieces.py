@@ -173,7 +173,7 @@ class DataTable:
         return len(self.values[0]) if self.values else 0
 
     def by_row(self) -> Iterable[tuple[Cell, ...]]:
-        """Its rows."""
+        """The rows of the table."""
         return zip(*self.values, strict=True)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with what a throughput model is asked."""
+"""Mistakes in what a throughput model is asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all throughput models share: their range, and the bounds that hold whatever the formula says."""
+"""The parts that all throughput models share: their range, and bounds that hold whatever the formula says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_LOSS = 1e-15
 
 @dataclass(frozen=True, slots=True)
 class ValidRange:
-    """Where a model holds."""
+    """The range in which a model holds."""
 
     least_loss: float
     most_loss: float

@@ -1,4 +1,4 @@
-"""What a throughput model is told, and what it answers."""
+"""The path that a throughput model is told, and its prediction."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PathConditions:
 
     @property
     def share_mbps(self) -> float:
-        """This flow's part of the capacity; infinite where that is not known."""
+        """The part of the capacity for this flow; infinite where that is not known."""
         return math.inf if self.capacity_mbps is None else self.capacity_mbps / self.flows
 
     @property
@@ -82,7 +82,7 @@ class PathConditions:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a model makes of a path."""
+    """The throughput of a flow on a path by a model."""
 
     mbps: float
     """Throughput of one flow in Mbps of payload; infinite where nothing that is known bounds it."""

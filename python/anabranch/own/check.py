@@ -1,4 +1,4 @@
-"""What a class of the user's own must be, and the parameters that a scenario gives to it."""
+"""The rules for a class of the user's own, and the parameters that a scenario gives to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Chosen:
         return self.cls(**dict(self.parameters))
 
     def abilities(self) -> dict[str, bool]:
-        """What the core must know of the class beside its code."""
+        """The properties of the class that the core must know beside its code."""
         return {}
 
 
@@ -100,7 +100,7 @@ class Maker(Chosen):
     """Makes the congestion control of each connection."""
 
     def abilities(self) -> dict[str, bool]:
-        """Which of the costly hooks it has."""
+        """The costly hooks that the class has."""
         cls: type[CongestionControl] = self.cls
         return {
             "measures_rate": cls.measures_rate,

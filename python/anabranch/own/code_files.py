@@ -71,7 +71,7 @@ def read_code(path: Path, name: str | None = None) -> tuple[bytes, CodeFile]:
 
 
 def local_module(name: str, folders: Iterable[Path]) -> list[Path]:
-    """What ``import name`` finds in these folders: a file, or all files of a package; empty if nothing.
+    """The files of ``import name`` in these folders: one, or all of a package; empty if there are none.
 
     Args:
         name: without a dot.
@@ -87,7 +87,7 @@ def local_module(name: str, folders: Iterable[Path]) -> list[Path]:
 
 
 def module_folders(base: Path | None) -> list[Path]:
-    """Where modules of a scenario are looked for first: in its folder, and in the current one."""
+    """The folders of a scenario's modules that come first: its own, and the current one."""
     return list(dict.fromkeys([(base or Path()).resolve(), Path.cwd()]))
 
 
@@ -114,7 +114,7 @@ def installed_files(name: str, folders: Iterable[Path]) -> list[Path]:
 
 
 def installed_path(folders: Iterable[Path]) -> list[str]:
-    """Where Python looks for modules, without these folders, by whatever names it has them."""
+    """The folders of Python's modules without these folders, by whatever names it has them."""
     places = {folder.resolve() for folder in folders}
     return [entry for entry in sys.path if Path(entry).resolve() not in places]
 

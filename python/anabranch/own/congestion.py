@@ -80,10 +80,10 @@ class CongestionControl:
         """A segment was judged lost; called only where a class defines it."""
 
     def on_ecn_feedback(self, feedback: EcnFeedback) -> None:
-        """What an ACK says of marks; called only where a class defines it. The transport then needs ECN."""
+        """Takes an ACK's marks; called only where a class defines it. The transport then needs ECN."""
 
     def forget_growth(self, cwnd_bytes: int) -> None:
-        """What is lost now was sent with this window, long ago; comes before ``on_loss``."""
+        """Undoes growth: a loss now was sent with this window, long ago; comes before ``on_loss``."""
         self.cwnd_bytes = min(self.cwnd_bytes, max(cwnd_bytes, self.mss_bytes))
 
     def penalise(self) -> None:

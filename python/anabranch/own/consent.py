@@ -26,7 +26,7 @@ _LARGEST_MANIFEST_BYTES = 50_000_000
 
 
 def agreement_of(provenance: Provenance, references: Sequence[CodeReference], base: Path | None) -> Agreement:
-    """What may run of the code that a scenario or a study names.
+    """The code of a scenario or a study that may run.
 
     What runs is noted in the user's list, so that the results of it need no question.
 

@@ -30,7 +30,7 @@ def _columns(links: ControlledLinks) -> dict[str, Any]:
 
 
 class ControllerApplication:
-    """What an SDN controller does: it hears of events, and gives orders. One object for each run.
+    """An SDN controller, which hears of events, and gives orders. One object for each run.
 
     Parameters are the fields of a dataclass; a scenario sets them. Orders travel to the switches as
     messages; those of one call are carried out in their order. Switches, links, nodes and flows are numbers.

@@ -1,4 +1,4 @@
-"""What went wrong in code of the user's own: its place, and the traceback of that code alone."""
+"""Failures in code of the user's own: the place, and the traceback of that code alone."""
 
 from __future__ import annotations
 

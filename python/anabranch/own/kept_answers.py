@@ -1,4 +1,4 @@
-"""Which code a user has agreed to: SHA-256 of files, in the user's own configuration.
+"""The code that a user has agreed to: SHA-256 of files, in the user's own configuration.
 
 The list is believed only where nobody else can have written it. A line has the digest of a file and its name;
 who deletes a line takes the answer back.
@@ -27,7 +27,7 @@ class AnswersError(Exception):
 
 
 def answers_file() -> Path:
-    """Where the list of the effective user is: below ``$XDG_CONFIG_HOME``, or else ``~/.config``.
+    """The list of the effective user: below ``$XDG_CONFIG_HOME``, or else ``~/.config``.
 
     A folder of another user, as ``sudo`` may leave it in the environment, is passed over.
     """

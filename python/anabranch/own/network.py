@@ -30,7 +30,7 @@ class NetworkArrays:
 
     @cached_property
     def graph(self) -> nx.MultiDiGraph:
-        """The same as a graph of networkx; edges have ``link`` and the values of the arrays."""
+        """The network as a graph of networkx; edges have ``link`` and the values of the arrays."""
         return self._graph(range(len(self.link_from)))
 
     def _graph(self, links: Sequence[int]) -> nx.MultiDiGraph:

@@ -7,23 +7,21 @@ from pathlib import Path
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.folders import write_folder
+from anabranch.own.kinds import KINDS, TEMPLATES
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.unknown import unknown_choice
 
-_TEMPLATES = Path(__file__).parent / "templates"
 _FILES = ("mine.py", "mine.toml", "mine_study.toml")
 """Named after the algorithm, as are their results: one algorithm's do not replace another's."""
 _STUDY = "_study"
 """End of the name of an algorithm's study, and of the folder of its results."""
-KINDS = ("congestion-control", "routing-scheme", "load-balancer", "scheduler", "controller")
-"""The kinds of algorithms that may be one's own."""
 
 
 def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
     """Writes the files into a new folder.
 
     Args:
-        kind: one of :data:`KINDS`.
+        kind: one of :data:`~anabranch.own.kinds.KINDS`.
         name: the module's name; a hyphen becomes an underscore.
         folder: where to; a folder of that name, if left out.
 
@@ -49,7 +47,7 @@ def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
     class_name = "".join(part.capitalize() for part in module.split("_"))
     files = {}
     for file in _FILES:
-        text = (_TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
+        text = (TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
         named = text.replace("Mine", class_name).replace("mine", module)
         files[file.replace("mine", module)] = named.encode()
     return write_folder(Path(module) if folder is None else folder, files)

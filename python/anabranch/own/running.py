@@ -1,4 +1,4 @@
-"""What holds while code of the user's own runs: its output, its imports, and that it ends no process."""
+"""Rules while code of the user's own runs: for its output, its imports, and that it ends no process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value of a parameter of a class of the user's own, whose types pydantic checks."""
+"""Messages on values of parameters of a class of the user's own, whose types pydantic checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MESSAGES = {
 
 
 def value_message(error: ValidationError) -> str:
-    """What is wrong with a value that a type of the user's own refuses; of several mistakes the first."""
+    """A message on a value that a type of the user's own refuses; of several mistakes the first."""
     detail = error.errors(include_url=False)[0]
     kind, read, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "literal_error":

@@ -39,7 +39,7 @@ class Astray:
 
 @dataclass(frozen=True, slots=True)
 class ForwardingCheck:
-    """What hop-by-hop forwarding makes of a metric, for all pairs of nodes."""
+    """The outcome of hop-by-hop forwarding by a metric, for all pairs of nodes."""
 
     metric: str
     search: str

@@ -1,4 +1,4 @@
-"""What a path is worth in each metric: a function of its numbers, and a column with the unit in its name.
+"""The value of a path in each metric: a function of its numbers, and a column with the unit in its name.
 
 Smaller is better in all but ``capacity`` and ``b-over-dl``. The routes themselves are found by the core; this
 is for people who read them.
@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 
 class PathNumbers(Protocol):
-    """What the metrics of a path are made of."""
+    """The numbers that the metrics of a path are made of."""
 
     @property
     def hops(self) -> int:

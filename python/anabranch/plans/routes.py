@@ -110,7 +110,7 @@ class Routes:
 
     @property
     def caption(self) -> str:
-        """What routes these are, for a heading."""
+        """The heading, which says what routes these are."""
         by = f"{self.scheme} by {self.metric}"
         return f"{by}, for {', '.join(self.traffic)}" if self.traffic else by
 
@@ -329,7 +329,7 @@ def _path_table(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFram
 
 
 def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
-    """What will run and yet cannot be meant: a largest FastRTO that ends before the first ACK can be back.
+    """Warnings of what will run and yet cannot be meant: a largest FastRTO before the first ACK can be back.
 
     A line for each transport whose ``fastrto_max`` is below the round trip of one of its flows, with both
     numbers; the round trip is that of the slowest paths there and back, without queues. The transport then

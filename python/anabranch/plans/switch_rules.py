@@ -57,7 +57,7 @@ class SelectGroup:
 
 @dataclass(slots=True)
 class Rules:
-    """What the switches are told."""
+    """The entries and groups of the switches."""
 
     entries: list[Entry] = field(default_factory=list)
     groups: list[SelectGroup] = field(default_factory=list)
@@ -179,7 +179,7 @@ def own_traffic(flows: Iterable[OwnFlow], plans: int) -> list[OwnTraffic]:
 
 
 def five_tuple(protocol: int, source: End, destination: End) -> dict[str, Any]:
-    """What packets of a flow match one way; ports count where the protocol has some."""
+    """The match for packets of a flow one way; ports count where the protocol has some."""
     fields: dict[str, Any] = {
         "eth_type": IPV4,
         "ip_proto": protocol,

@@ -111,7 +111,7 @@ class WorstLoads:
 
     @property
     def proved_load(self) -> float:
-        """What that is proved not to exceed; it is the same but for what the evaluator leaves open."""
+        """The load that it is proved not to exceed; the same but for what the evaluator leaves open."""
         return self._worst.proved_load
 
     @property
@@ -128,7 +128,7 @@ class WorstLoads:
         return self._worst.matrix_mbps(self._arc(link), len(self.routers))
 
     def matrix(self, link: str) -> tuple[PairTraffic, ...]:
-        """The same as a list, what loads the link most first.
+        """The traffic as a list, what loads the link most first.
 
         Raises:
             KeyError: no link between routers has this name.
@@ -235,7 +235,7 @@ class LoadChanges:
 
 
 def compare_loads(after: WorstLoads, before: WorstLoads) -> LoadChanges:
-    """What a change of routing does to the worst cases.
+    """The effect of a change of routing on the worst cases.
 
     Raises:
         ScenarioError: if the two networks have other links.
@@ -264,7 +264,7 @@ def compare_loads(after: WorstLoads, before: WorstLoads) -> LoadChanges:
 def compare_scenarios(
     after: Scenario, loads: WorstLoads, before: Scenario, *, failures: bool
 ) -> tuple[LoadChanges, list[str]]:
-    """What a change of routing does, and what else differs between the scenarios, so that loads change by it.
+    """The effect of a change of routing, and what else differs between the scenarios.
 
     Args:
         after: the scenario.

@@ -1,1 +1,1 @@
-"""What is made of results for people: figures and spreadsheets."""
+"""Results for people: figures and spreadsheets."""

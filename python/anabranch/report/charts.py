@@ -32,7 +32,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ChartPlace:
-    """Where in a sheet a block's numbers are, and where its chart goes."""
+    """The place of a block's numbers in a sheet, and that of its chart."""
 
     sheet: str
     top: int

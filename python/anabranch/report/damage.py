@@ -20,7 +20,7 @@ _SIGNS = (
 
 @contextmanager
 def damage_told(folder: Path) -> Iterator[None]:
-    """What is read and drawn in this block comes from a folder; what cannot be worked with is told as damage.
+    """Tells as damage of a folder what this block reads from it and cannot work with.
 
     Raises:
         ResultError: in place of whatever a library makes of such data, with its words.

@@ -1,4 +1,4 @@
-"""Where the names of points go on a map, so that they hide each other and the lines as little as can be."""
+"""The places of names on a map, at which they hide each other and the lines as little as can be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the nodes of a network are drawn: by their coordinates, or else by the shape of the network."""
+"""The places of nodes on a map: by their coordinates, or else by the shape of the network."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _LOAD, _BEFORE = "#0072B2", "#999999"
 _MOST_BARS = 25
+_PLACED = ("links", "failures", "matrix", "change_of_links", "change_of_failures")
+"""Tables that have a place among the words; any other one has a section of its own behind them."""
 
 
 def save_load_page(
@@ -63,6 +65,7 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
         worst,
         *([_failures(loads, tables)] if loads.failures else []),
         Section("matrix", f"Traffic behind {link}", [behind], [tables["matrix"]]),
+        *(Section(name, table.caption, [], [table]) for name, table in tables.items() if name not in _PLACED),
         _method(loads, changes),
     ]
     title = f"{loads.title or 'Worst-case loads'}: worst-case loads"

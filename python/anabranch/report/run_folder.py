@@ -1,4 +1,4 @@
-"""What is made of a run for people, in its folder: the page, plots of watched flows, figures if asked for."""
+"""The output of a run for people, in its folder: the page, plots of watched flows, figures if asked for."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def save_sequences(frame: pl.DataFrame, names: Mapping[int, str], folder: Path) 
 
 
 def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
-    """What a flow sent and which ACKs it received, as two lists side by side.
+    """The segments that a flow sent and the ACKs that it received, as two lists side by side.
 
     Args:
         frame: the table ``sequence`` of a run.

@@ -1,4 +1,4 @@
-"""What solvers have answered in this process, kept so that the same question is asked once.
+"""The answers of solvers in this process, kept so that the same question is asked once.
 
 The answer does not hang on who sends, so that flows that differ from replication to replication need no
 other. A solver that ends by its time limit takes long: it is asked once for all runs of a study.
@@ -26,7 +26,7 @@ def answer_to(question: str, solve: Callable[[], Any]) -> Any:
 
 
 def solved() -> tuple[Solved, ...]:
-    """What this process has solved last, for :func:`recall` in another one."""
+    """The last solution of this process, for :func:`recall` in another one."""
     return tuple(_kept.items())
 
 

@@ -111,7 +111,7 @@ class Assigner:
         return tuple(chosen)
 
     def assigned(self, chosen: Iterable[int]) -> Assignment:
-        """What comes of a choice, whoever made it."""
+        """The outcome of a choice, whoever made it."""
         chosen = tuple(chosen)
         rates = self._rates(chosen)
         logs = np.log(np.maximum(rates, _LEAST_MBPS))
@@ -150,7 +150,7 @@ class Assigner:
         return self.evaluations >= MOST_EVALUATIONS
 
     def value(self, assignment: Assignment) -> float:
-        """What the objective makes of an assignment: the sum of rates in Mbps, or of their logarithms."""
+        """The objective's value of an assignment: the sum of rates in Mbps, or of their logarithms."""
         return self._value(assignment.chosen)
 
     def mean_mbps(self, value: float) -> float:

@@ -1,4 +1,4 @@
-"""What the throughput models say about a flow that keeps to one path.
+"""Predictions of the throughput models for a flow that keeps to one path.
 
 The round trip is that of an idle network: propagation and transmission of a full data packet on the way
 there, and of a bare acknowledgment on the way back. Queues, jitter and delayed acknowledgments are not in it.
@@ -37,7 +37,7 @@ _TIMESTAMP_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class PathPrediction:
-    """What one flow gets that keeps to one path, or that distributes its packets over all of them."""
+    """The throughput of one flow that keeps to one path, or distributes its packets over all of them."""
 
     nodes: tuple[str, ...]
     """Of the path; empty for a flow whose packets take several."""
@@ -81,7 +81,7 @@ def path_prediction(
     back: tuple[int, ...],
     flows: float,
 ) -> PathPrediction:
-    """What one flow gets by a model that need not be its transport's own, over one path and another one back.
+    """The throughput of one flow by a model, maybe not its transport's own, over one path and another back.
 
     Args:
         setup: the scenario, resolved.

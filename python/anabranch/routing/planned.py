@@ -1,4 +1,4 @@
-"""What a planner answers: routes for every pair of a setup, and what is to be said about them."""
+"""The answer of a planner: routes for every pair of a setup, and what is to be said about them."""
 
 from __future__ import annotations
 

@@ -63,6 +63,6 @@ def fewest_weights(shares: Sequence[float], most: int) -> list[int]:
 
 
 def reduced(weights: Sequence[int]) -> list[int]:
-    """The same weights without their common divisor."""
+    """The weights without their common divisor."""
     divisor = math.gcd(*weights) or 1
     return [weight // divisor for weight in weights]

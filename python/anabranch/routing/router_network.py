@@ -124,6 +124,6 @@ class RouterNetwork:
 
 
 def as_scenario_error(error: RobustRoutingError, origin: str | None = None) -> ScenarioError:
-    """What robust routing refuses, as an error of the scenario."""
+    """The refusal of robust routing, as an error of the scenario."""
     place = next((where for kind, where in _PLACES if isinstance(error, kind)), "routing")
     return ScenarioError([Problem(place, str(error))], origin)

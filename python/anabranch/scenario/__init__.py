@@ -1,4 +1,4 @@
-"""What a user writes: the typed scenario, its checks and its messages."""
+"""The typed scenario that a user writes, its checks and its messages."""
 
 from anabranch.scenario.algorithms.loss import GilbertElliott
 from anabranch.scenario.algorithms.queue import Codel, Fifo, FqCodel, Pie, Red, Threshold

@@ -29,7 +29,7 @@ class Own(Table):
 
     @property
     def algorithm(self) -> str:
-        """What the core calls it."""
+        """The name by which the core calls it."""
         return PYTHON
 
     @property

@@ -112,7 +112,7 @@ class Algorithm(Record):
         return frozenset(self.given)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """The same with other values of some parameters, as a table of a scenario has it.
+        """The algorithm with other values of some parameters, as a table of a scenario has it.
 
         Args:
             update: the parameters with their new values.
@@ -125,7 +125,7 @@ class Algorithm(Record):
         return self.replace(**(update or {}))
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values of some parameters.
+        """The algorithm with other values of some parameters.
 
         Args:
             **changes: the parameters with their new values.

@@ -1,4 +1,4 @@
-"""What can be asked of the table of an SDN controller."""
+"""Questions to the table of an SDN controller."""
 
 from __future__ import annotations
 

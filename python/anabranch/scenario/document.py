@@ -1,4 +1,4 @@
-"""What a scenario and a study have in common: each is a file of its own, or stands for one."""
+"""The parts that a scenario and a study have in common: each is a file of its own, or stands for one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Document(Table):
         return self._provenance
 
     def trusted(self) -> Self:
-        """The same, with code in Python that runs without a question; see docs/security.md."""
+        """The document with code in Python that runs without a question; see docs/security.md."""
         same = self.model_copy()
         same._provenance = self._provenance.with_trust()
         return same

@@ -1,4 +1,4 @@
-"""What the core says of the tables of a scenario: their fields, and what values these take."""
+"""The tables of a scenario as the core declares them: their fields, and what values these take."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _QUANTITIES = {"span": "Span", "bytes": "ByteCount", "rate": "Rate", "packets": 
 
 
 def declared_form(parameter: Mapping[str, Any]) -> Form:
-    """What values a parameter of an algorithm takes."""
+    """The form of the values that a parameter of an algorithm takes."""
     kind = parameter["kind"]
     if kind == "choice":
         return {"kind": "choice", "names": [choice["name"] for choice in parameter["choices"]]}

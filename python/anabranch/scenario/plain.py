@@ -22,7 +22,7 @@ _FREE: Form = {"kind": "free"}
 
 
 class Noted:
-    """What no file can hold, and is noted while data are made plain."""
+    """Values that no file can hold, noted while data are made plain."""
 
     def __init__(self, start: str) -> None:
         """``start`` is what places begin with."""
@@ -34,7 +34,7 @@ class Noted:
         self._problems.setdefault(place(steps), message)
 
     def joined(self, found: Iterable[tuple[str, str]]) -> list[Problem]:
-        """These problems and those that the core has found, but at the same places."""
+        """The noted problems and those that the core has found, but at the same places."""
         rest = [(at, message) for at, message in found if at not in self._problems]
         told = dict.fromkeys([*self._problems.items(), *rest])
         return [Problem(joined(self._start, at), message) for at, message in told]

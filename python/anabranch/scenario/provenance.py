@@ -1,4 +1,4 @@
-"""Where a scenario or a study comes from, which decides whether code that it names runs unasked."""
+"""The origin of a scenario or a study, which decides whether code that it names runs unasked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Which code of the user's own may run."""
+    """The code of the user's own that may run."""
 
     everything: bool = False
     """Whatever the scenario names, and what that imports."""
@@ -46,11 +46,11 @@ class Provenance:
         return cls((file.absolute(),))
 
     def with_trust(self) -> Provenance:
-        """The same, trusted by the caller."""
+        """The provenance with the caller's trust."""
         return replace(self, trust=True)
 
     def with_agreement(self, agreement: Agreement) -> Provenance:
-        """The same, with what has been agreed to."""
+        """The provenance with what has been agreed to."""
         return replace(self, agreement=agreement)
 
     def joined(self, other: Provenance) -> Provenance:

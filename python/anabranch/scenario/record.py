@@ -99,7 +99,7 @@ class Record:
         return {name: core_value(value) for name, value in self.items()}
 
     def replace(self, **changes: Any) -> Self:
-        """The same with other values in some fields.
+        """The record with other values in some fields.
 
         Args:
             **changes: the fields to change, with their new values.

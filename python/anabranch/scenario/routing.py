@@ -1,4 +1,4 @@
-"""What can be asked of a choice of routes."""
+"""Questions to a choice of routes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ChoiceOfRoutes(Table):
 
     @property
     def limits(self) -> dict[str, Any] | None:
-        """What a path may have at most, in base units, as the core reads it; None without limits."""
+        """The limits of a path, in base units, as the core reads them; None without limits."""
         if self.max_delay is None and self.max_loss is None:
             return None
         return {
@@ -93,7 +93,7 @@ class ChoiceOfRoutes(Table):
 
     @property
     def lacks_bounds(self) -> str:
-        """What is wrong where there are none."""
+        """The problem where there are no bounds."""
         return (
             f"is missing; scheme {quoted(self.scheme_name)} plans for bounds of the traffic, for example "
             'pair = "50 Mbps"'

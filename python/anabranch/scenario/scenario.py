@@ -261,7 +261,7 @@ class Scenario(Document):
         return read
 
     def replace(self, changes: Mapping[str, Any]) -> Self:
-        """The same scenario with other values in some fields; the old one stays as it is.
+        """A scenario with other values in some fields; the old one stays as it is.
 
         Args:
             changes: fields with their values as in a file, such as ``{"traffic[0].transport": "mprc",

@@ -1,4 +1,4 @@
-"""What all tables of a scenario have in common."""
+"""The parts that all tables of a scenario have in common."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ class Table:
 
     @classmethod
     def error_type(cls) -> type[ProblemsError]:
-        """What its mistakes are raised as."""
+        """The error that mistakes of the table are raised as."""
         return ScenarioError
 
     @classmethod
     def own_place(cls) -> str:
-        """What places of its mistakes begin with where it stands alone."""
+        """The beginning of the places of mistakes where the table stands alone."""
         return cls.__name__
 
     @classmethod
     def form(cls) -> TableForm:
-        """What the core says of it."""
+        """The core's declaration of the table."""
         return _form(cls.__mro__)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What can be asked of an entry of traffic."""
+"""Questions to an entry of traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to say about names that are not known: keys, choices, and the name that may be meant."""
+"""Messages on names that are not known: keys, choices, and the name that may be meant."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LISTED_KEYS = 40
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
-    """What to say about a key that a table does not have.
+    """A message on a key that a table does not have.
 
     Args:
         key: the key.
@@ -25,7 +25,7 @@ def unknown_key(key: str, known: Iterable[str]) -> str:
 
 
 def unknown_choice(read: object, choices: Sequence[str]) -> str:
-    """What to say about a value that is none of the choices."""
+    """A message on a value that is none of the choices."""
     hint = suggest(read, choices) if isinstance(read, str) else None
     every = ", ".join(quoted(choice) for choice in choices)
     if len(choices) == 1:

@@ -22,7 +22,7 @@ _AMOUNTS = ("value", "low", "high", "mean", "standard_deviation", "scale", "valu
 
 
 class Distribution(Table):
-    """What a random variate follows; one that stands alone may be of times, of sizes or of numbers."""
+    """A distribution of a random variate; one that stands alone may be of times, of sizes or of numbers."""
 
     distribution: str
     _of: str

@@ -87,7 +87,7 @@ def _planner(text: str | None, own: OwnCode) -> PlannerSetup | None:
 
 
 def agree(scenario: Scenario, needed: Needed) -> Agreement | None:
-    """What may run of the code that is needed; None where none is. Nothing of it runs here.
+    """The agreement to the code that is needed; None where none is. Nothing of it runs here.
 
     Raises:
         ConsentError: if nobody has agreed to it.

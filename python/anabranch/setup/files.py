@@ -12,7 +12,7 @@ _MOST_BYTES = 256 * 2**20
 
 
 def text_of(name: str, base: Path | None) -> str:
-    """What a file has.
+    """The text of a file.
 
     Args:
         name: of the file, as the scenario writes it.

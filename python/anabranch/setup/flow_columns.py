@@ -49,7 +49,7 @@ class FlowSetup:
 
 @dataclass(frozen=True, slots=True)
 class EntrySetup:
-    """What all flows of an entry have in common."""
+    """The choices that all flows of an entry have in common."""
 
     name: str
     """A flow has this name, a dot, and its number."""

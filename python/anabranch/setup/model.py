@@ -76,7 +76,7 @@ class LinkSetup:
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:
-    """What a host does besides its transports."""
+    """The behaviour of a host besides its transports."""
 
     node: int
     offload: int
@@ -87,7 +87,7 @@ class HostSetup:
 
 @dataclass(frozen=True, slots=True)
 class RouterSetup:
-    """What a node takes to pass a packet on."""
+    """The time that a node takes to pass a packet on."""
 
     node: int
     processing_delay: Variate
@@ -215,7 +215,7 @@ class DemandSetup:
 
 @dataclass(frozen=True, slots=True)
 class ProbeSetup:
-    """What is sampled over time."""
+    """The quantities that are sampled over time."""
 
     interval: int | None
     flows: bool
@@ -340,7 +340,7 @@ class Setup:
         return self.resolved.never_begun
 
     def replace(self, **changes: Any) -> Setup:
-        """The same with other parts.
+        """The setup with other parts.
 
         Args:
             changes: parts by name, all but ``agreement`` and ``provenance``.
@@ -379,20 +379,20 @@ class Setup:
         return self._network.core, json.dumps(parts) if parts else None, flows
 
     def of_routing(self, place: int) -> Setup:
-        """The same with the traffic alone whose routes have this place."""
+        """The setup with the traffic alone whose routes have this place."""
         if not self.own_routes:
             return self
         datagrams = [flow for flow in self.datagrams if flow.routing == place]
         return self.replace(flows=self.flows.where(self.flows.routing == place), datagrams=datagrams)
 
     def without_traffic(self) -> Setup:
-        """The same without traffic, what happens during it, and what looks at it."""
+        """The setup without traffic, what happens during it, and what looks at it."""
         probes = replace(self.probes, sequences=[], log=[])
         none = FlowColumns.joined([])
         return self.replace(flows=none, datagrams=[], events=[], captures=[], probes=probes)
 
     def changes_of(self, event: Mapping[str, Any], place: str, origin: str | None) -> list[str]:
-        """What changes with an event that is given while a run stands still, each as JSON for the core.
+        """The changes by an event that is given while a run stands still, each as JSON for the core.
 
         Args:
             event: plain data, as a scenario has it; its time does not matter.

@@ -21,7 +21,7 @@ _PS_PER_S = 1e12
 
 
 class Needed(Enum):
-    """Which classes of the user's own are loaded: those that what is done with the scenario calls."""
+    """The classes of the user's own that are loaded: those that the use of the scenario calls."""
 
     NOTHING = 0
     """None: names and numbers are looked at."""
@@ -31,7 +31,7 @@ class Needed(Enum):
     """It is to run."""
 
     def of(self, references: Sequence[CodeReference]) -> list[CodeReference]:
-        """Those of a scenario's classes that are loaded."""
+        """The classes of a scenario that are loaded."""
         if self is Needed.NOTHING:
             return []
         return [entry for entry in references if self is Needed.ALL or entry.makes_routes]
@@ -66,7 +66,7 @@ class OwnCode:
 
     @property
     def makers(self) -> tuple[Chosen | NotLoaded, ...]:
-        """What makes algorithms of connections, in the order of their places."""
+        """The makers of algorithms of connections, in the order of their places."""
         return tuple(self._makers)
 
     def scheme(self, place: int) -> OwnScheme:

@@ -14,7 +14,7 @@ _ENTRY = re.compile(r"(flow|datagram|link)s\[(\d+)\](?:\.(.+))?")
 
 
 class Problems:
-    """What is wrong with a scenario, in the order in which it was found."""
+    """The mistakes of a scenario, in the order in which they were found."""
 
     def __init__(self, origin: str | None) -> None:
         self._origin = origin
@@ -40,7 +40,7 @@ class Problems:
 
 
 def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> ScenarioError:
-    """What the core refused, as an error of the scenario, which knows flows and links by their names."""
+    """The refusal of the core, as an error of the scenario, which knows flows and links by their names."""
     place, message = error.args if len(error.args) == 2 else ("", str(error))
     if found := _ENTRY.fullmatch(str(place)):
         kind, number, field = found.groups()

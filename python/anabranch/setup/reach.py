@@ -1,4 +1,4 @@
-"""Which nodes can reach which."""
+"""Reachability of nodes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Reach:
         return self._reached[origin]
 
     def cut_off(self, origins: NDArray[np.intp], to: NDArray[np.intp]) -> list[int]:
-        """Which of these pairs no path connects, by their places."""
+        """The pairs among these that no path connects, by their places."""
         if not self._symmetric or len(origins) < _FEW:
             pairs = zip(origins.tolist(), to.tolist(), strict=True)
             return [place for place, pair in enumerate(pairs) if not self.connected(*pair)]

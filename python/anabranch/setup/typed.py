@@ -48,7 +48,7 @@ def typed(kind: type[T], text: str) -> T:
 
 @cache
 def reader_of(kind: Any) -> Reader:
-    """What makes a value of a type of the core's plain data."""
+    """The function that makes a value of a type of the core's plain data."""
     if isinstance(kind, type) and issubclass(kind, Algorithm):
         return _algorithm_reader(kind.kind)
     if isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, Record)):
@@ -82,7 +82,7 @@ def _table_reader(kind: Any) -> Reader:
 
 @cache
 def fields_of(kind: Any) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """What makes the fields of a dataclass or a record of plain data, each by its own type.
+    """The functions that make the fields of a dataclass or a record of plain data, each by its own type.
 
     Fields that are not there are left out.
     """

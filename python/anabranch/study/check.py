@@ -13,7 +13,7 @@ from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan
-from anabranch.result import ENDS_OF_CENSORED
+from anabranch.result import ENDS_OF_CENSORED, FactorInfo
 from anabranch.routing import solved
 from anabranch.scenario.place import place
 from anabranch.scenario.plain import plain_data
@@ -24,14 +24,13 @@ from anabranch.setup.chance import may_differ
 from anabranch.setup.model import NotLoaded
 from anabranch.setup.problems import refused
 from anabranch.study.counts import RUN_COUNTS
+from anabranch.study.description import Factor, Metric, Study
 from anabranch.study.design import HOSTS, Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.live_runs import check_live, simulated_hosts
 from anabranch.study.metrics import DEFAULTS, MetricError, unmatched, values
-from anabranch.study.model import Factor, Metric, Study
-from anabranch.study.result import FactorInfo
 from anabranch.study.sources import scenario_of, study_agreement
 from anabranch.study.up_time import Tables, with_measures
 
@@ -342,7 +341,7 @@ def _absent_everywhere(built: Design, folder: Path, absent: Collection[int]) -> 
 
 
 def level_place(factor: Factor, number: int, index: int) -> str:
-    """Where a level stands in the study."""
+    """The place of a level in the study."""
     if factor.level is not None:
         return f"factor[{number}].level[{index}]"
     return f"factor[{number}].range" if factor.range is not None else f"factor[{number}].levels[{index}]"

@@ -1,4 +1,4 @@
-"""What is counted in each run of a study beside its metrics, and the warnings that follow from it.
+"""Counts in each run of a study beside its metrics, and the warnings that follow from them.
 
 The columns stand before the metrics in the table of runs. Warnings come from the runs, whatever is measured:
 a study of goodput alone says as well that flows are unfinished.
@@ -17,8 +17,8 @@ from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.stored import is_count
+from anabranch.study.description import Metric
 from anabranch.study.metrics import completions, rows_chosen
-from anabranch.study.model import Metric
 from anabranch.study.up_time import Tables
 from anabranch.units import plain
 
@@ -113,7 +113,7 @@ def _listed(entry: Any) -> list[Any]:
 def warnings_of(
     runs: pl.DataFrame, cells: pl.DataFrame, factors: Sequence[FactorInfo], metrics: Sequence[MetricInfo]
 ) -> list[str]:
-    """What misleads whoever does not know it, a line for each kind, with the cells where it is so."""
+    """Warnings of what misleads, a line for each kind, with the cells where it is so."""
     return list(dict.fromkeys(_warnings(_sums(runs, cells), factors, metrics)))
 
 

@@ -13,16 +13,16 @@ from typing import Any
 from anabranch import _core
 from anabranch.columns import COLUMNS
 from anabranch.errors import Problem, ScenarioError
+from anabranch.result import FactorInfo, MetricInfo
 from anabranch.routing import Solved
 from anabranch.scenario.place import place
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.study.counts import count_columns
+from anabranch.study.description import Metric
 from anabranch.study.fields import Steps
 from anabranch.study.levels import as_text, number_text
-from anabranch.study.model import Metric
-from anabranch.study.result import FactorInfo, MetricInfo
 
 Setting = tuple[Steps, Any]
 """A field and the value that it gets."""

@@ -15,9 +15,9 @@ from anabranch import _core
 from anabranch.errors import Problem, StudyError
 from anabranch.study.check import design as check
 from anabranch.study.counts import check_chosen
+from anabranch.study.description import Progress, Study
 from anabranch.study.design import Design
 from anabranch.study.local import available_cores, run_locally
-from anabranch.study.model import Progress, Study
 from anabranch.study.result import StudyResult
 from anabranch.study.store import Store
 from anabranch.study.work import Outcome
@@ -65,24 +65,41 @@ def run_study(
         from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
 
-        def outputs(result: StudyResult, folder: Path) -> None:
-            write_outputs(result, folder, spreadsheet=spreadsheet, figures=study.output.figures)
-            save_study_report(result, folder)
-
         with Store(Path(out), design, replace=replace) as store:
             _work(store, design, way, progress)
-            return store.finish(outputs)
+            result = _result(design, store)
+
+            def write(folder: Path) -> None:
+                write_outputs(result, folder, spreadsheet=spreadsheet, figures=study.output.figures)
+                save_study_report(result, folder)
+
+            store.finish({"runs": result.runs, "cells": result.cells}, write)
+            return dataclasses.replace(result, repeated=store.repeated)
     with (
         tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder,
         Store(Path(folder), design) as store,
     ):
         _work(store, design, way, progress)
-        result = store.finish()
+        result = _result(design, store)
         tables = {
             name: pl.read_parquet(source / "*.parquet", glob=True) if isinstance(source, Path) else source
             for name, source in result.tables.items()
         }
-        return dataclasses.replace(result, tables=tables)
+        return dataclasses.replace(result, tables=tables, repeated=store.repeated)
+
+
+def _result(design: Design, store: Store) -> StudyResult:
+    """The result of a design whose runs are all done."""
+    return StudyResult.from_runs(
+        title=design.title,
+        confidence=design.confidence,
+        replications=design.replications,
+        factors=design.factor_infos,
+        metrics=design.metric_infos,
+        runs=store.runs(),
+        tables=store.tables(),
+        live=design.live,
+    )
 
 
 def _wants_spreadsheet(study: Study) -> bool:

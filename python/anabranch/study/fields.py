@@ -16,7 +16,7 @@ _SCENARIO: Form = {"kind": "table", "table": "Scenario"}
 
 
 def unknown_field(steps: Steps, data: Any) -> str | None:
-    """What is wrong with a path that no scenario has, with the nearest that one has; None if one has it.
+    """A message on a path that no scenario has, with the nearest that one has; None if one has it.
 
     Args:
         steps: the path.

@@ -25,7 +25,7 @@ class InputFiles:
         """Contents by path."""
 
     def adopt(self, value: object, steps: Sequence[str | int] = ()) -> Any:
-        """What a scenario in a study folder says there: other paths, where it names files.
+        """The scenario as a study folder has it: other paths, where it names files.
 
         Args:
             value: plain data of a scenario, or of a part of it.

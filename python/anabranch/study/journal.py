@@ -29,8 +29,8 @@ from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
 from anabranch.stored import check_censored, metric_value, read_json
 from anabranch.study.counts import check_counts
+from anabranch.study.description import Metric
 from anabranch.study.design import Design
-from anabranch.study.model import Metric
 from anabranch.study.work import Outcome
 
 NAME = "journal.jsonl"
@@ -41,7 +41,7 @@ _BEGINNING = b'{"run": '
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What is kept of a run that is done."""
+    """The line of the journal for a run that is done."""
 
     reason: str | None
     """Why it failed; None if it did not."""

@@ -35,7 +35,7 @@ class LiveRun:
         return {name: table for name, table in self.result.tables.items() if name not in _NOT_KEPT}
 
     def columns(self) -> dict[str, dict[str, Column]]:
-        """The same as columns, as metrics read them."""
+        """The measurements as columns, as metrics read them."""
         return {
             name: {each.name: _column(each) for each in table.iter_columns()}
             for name, table in self.tables().items()

@@ -13,7 +13,7 @@ from anabranch.censored import COMPLETION, MORE_THAN, Times, statistic
 from anabranch.errors import AnabranchError
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.unknown import unknown_choice
-from anabranch.study.model import Metric
+from anabranch.study.description import Metric
 from anabranch.study.up_time import MEASURES, Columns, Tables
 
 DEFAULTS = (

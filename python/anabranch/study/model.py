@@ -1,129 +1,18 @@
-"""What a user writes: a study as types, in a file or in Python."""
+"""Studies as a user has them: what is written down, and how it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
 
-from anabranch.errors import Problem, ScenarioError, StudyError
-from anabranch.scenario.document import Document
-from anabranch.scenario.forms import Field
-from anabranch.scenario.plain import Noted, plain_data
-from anabranch.scenario.provenance import Provenance
-from anabranch.scenario.reading import origin_of, parse_toml, read_text
-from anabranch.study.parts import Part
-from anabranch.study.tables import Factor, Level, Metric, Output, Range
-
-if TYPE_CHECKING:
-    from anabranch.study.result import StudyResult
+from anabranch.study import description
+from anabranch.study.description import Factor, Level, Metric, Output, Progress, Range
+from anabranch.study.result import StudyResult
 
 __all__ = ["Factor", "Level", "Metric", "Output", "Progress", "Range", "Study"]
 
-Progress = Callable[[int, int, int], None]
-"""Called now and then with the runs done, the failed ones among them, and all runs."""
 
-
-class Study(Document, Part):
+class Study(description.Study):
     """Runs of one scenario over all combinations of the levels of its factors, each several times."""
-
-    title: str
-    """One line for people."""
-    scenario: Any
-    """The scenario: a file, relative to the study's own, or a whole scenario in a table."""
-    replications: int
-    """Runs of each combination; replication r has ``run.replication = r``, and so its own random streams."""
-    confidence: float
-    """Probability with which a confidence interval holds the mean."""
-    keep: str
-    """What is kept of each run: its metrics, or its tables as well."""
-    factors: list[Factor]
-    """What differs, the slowest first; without any, there are only replications."""
-    metrics: list[Metric]
-    """What is measured; left out: goodput, completion times, fairness, retransmissions, queues and losses."""
-    output: Output
-    """What is written for people when all runs are done."""
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            *,
-            scenario: Any,
-            title: Any = ...,
-            replications: Any = ...,
-            confidence: Any = ...,
-            keep: Any = ...,
-            factors: Any = ...,
-            metrics: Any = ...,
-            output: Any = ...,
-            **keys: Any,
-        ) -> None: ...
-
-    def _build(self, values: Mapping[str, Any]) -> None:
-        """Checks keywords with their values, and keeps them; the scenario may be the path of a file."""
-        path = values.get("scenario")
-        super()._build({**values, "scenario": str(path)} if isinstance(path, Path) else values)
-
-    def _value(self, field: Field) -> Any:
-        """The object of a field; the table of a scenario stays plain, and is read when the study begins."""
-        return self._given["scenario"] if field.name == "scenario" else super()._value(field)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: a scenario that knows where it comes from, too."""
-        scenario = self.__dict__.get("scenario")
-        own = {"scenario": scenario} if isinstance(scenario, Document) else {}
-        return {**super().__getstate__(), **own}
-
-    @classmethod
-    def load(cls, path: Path | str) -> Self:
-        """The study in a TOML file.
-
-        Raises:
-            StudyError: with everything that is wrong with it.
-        """
-        path = Path(path)
-        try:
-            text = read_text(path)
-            data = parse_toml(text, path.name)
-        except ScenarioError as error:
-            raise StudyError(error.problems, error.origin) from None
-        if data.keys() & {"network", "traffic", "run"} and "scenario" not in data:
-            message = f"is a scenario; run it by: anabranch run {path}"
-            raise StudyError([Problem("", message)], path.name)
-        origin = origin_of(path.name, text)
-        return cls.from_data(data, origin=origin, base=path.parent, provenance=Provenance.of_file(path))
-
-    @classmethod
-    def from_data(
-        cls,
-        data: object,
-        *,
-        origin: str | None = None,
-        base: Path | None = None,
-        provenance: Provenance | None = None,
-    ) -> Self:
-        """The study in plain data, as a TOML parser returns it.
-
-        Args:
-            data: the data.
-            origin: name of the file it came from, for messages.
-            base: folder that names of files are relative to; None for the current one.
-            provenance: the file that it was read from, which decides whether its code runs unasked; left out
-                where the program itself has made the data.
-
-        Raises:
-            StudyError: with everything that is wrong with it.
-        """
-        noted = Noted("")
-        given = plain_data(data, noted)
-        problems = noted.joined(cls.check(given))
-        if problems:
-            raise StudyError(problems, origin)
-        study = cls.of_data(given)
-        study._origin, study._base = origin, base
-        study._provenance = provenance or Provenance()
-        return study
 
     def run(
         self,
@@ -137,7 +26,7 @@ class Study(Document, Part):
         against_simulation: bool = False,
         trust: bool = False,
     ) -> StudyResult:
-        """Runs it; with ``out``, every run is kept in that folder, and a second call goes on there.
+        """Runs the study; with ``out``, every run is kept in that folder, and a second call goes on there.
 
         Args:
             jobs: processes on this machine; every core that this process may use, where it is left out.
@@ -157,7 +46,7 @@ class Study(Document, Part):
             StudyError: if the study cannot be run, or the folder is not this study's, has other files, is
                 being written to, or cannot be written.
         """
-        from anabranch.study.execute import Execution, run_study  # noqa: PLC0415 - execute.py imports this module
+        from anabranch.study.execute import Execution, run_study  # noqa: PLC0415 - few ask, and it imports all
 
         way = Execution(live=live, against_simulation=against_simulation, jobs=jobs, dask=dask)
         study = self.trusted() if trust else self

@@ -1,4 +1,4 @@
-"""What can be asked of the tables of a study, and what is checked of them beyond what the core checks."""
+"""Questions to the tables of a study, and the checks beyond those of the core."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Part(Table):
 
     @classmethod
     def error_type(cls) -> type[ProblemsError]:
-        """What its mistakes are raised as."""
+        """The error that mistakes of the table are raised as."""
         return StudyError
 
     @classmethod
@@ -70,7 +70,7 @@ def _is_censored(table: object, column: object, statistic: object) -> bool:
 
 
 def beyond(table: str, data: object) -> Iterator[Told]:
-    """What is wrong with plain data of a table of a study that only Python sees.
+    """The problems of plain data of a table of a study that only Python sees.
 
     Args:
         table: the name of the class.

@@ -1,4 +1,4 @@
-"""What a study measured: a row for each run, a row for each cell, and SQL over all of it."""
+"""The measurements of a study: a row for each run, a row for each cell, and SQL over all of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import polars as pl
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo, pandas_frame
 from anabranch.study.counts import warnings_of
+from anabranch.study.store import load
 from anabranch.study.student import LEAST_VALUES, half_width
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = ["FactorInfo", "MetricInfo", "StudyResult"]
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study measured.
+    """The measurements of a study.
 
     Attributes:
         title: one line for people.
@@ -82,26 +83,24 @@ class StudyResult:
         return cls(title, confidence, replications, *found, live=live)
 
     @classmethod
-    def load(cls, folder: Path | str) -> StudyResult:
+    def load(cls, folder: Path | str) -> Self:
         """The result in the folder of a study whose runs are all done.
 
         Raises:
             StudyError: if there is none.
         """
-        from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
-
-        return load(Path(folder))
+        return load(Path(folder), cls)
 
     @property
     def interval_note(self) -> str:
-        """What intervals say, or why there are none."""
+        """The meaning of the intervals, or why there are none."""
         if self.replications < LEAST_VALUES:
             return f"no intervals: they take {LEAST_VALUES} replications at least"
         return f"intervals hold the mean with probability {self.confidence:g}"
 
     @property
     def warnings(self) -> list[str]:
-        """What misleads whoever does not know it, and in which cells: see :mod:`anabranch.study.counts`."""
+        """Warnings of what misleads, and in which cells: see :mod:`anabranch.study.counts`."""
         return warnings_of(self.runs, self.cells, self.factors, self.metrics)
 
     @property
@@ -112,7 +111,7 @@ class StudyResult:
         return StudyPlots(self)
 
     def with_metrics(self, metrics: Mapping[MetricInfo, str | pl.DataFrame]) -> StudyResult:
-        """The same result with further metrics, each from a frame of runs and values or from a query.
+        """The result with further metrics, each from a frame of runs and values or from a query.
 
         For what a column alone does not say, such as a ratio of two: ``select run, avg(delivered_bytes /
         completion_s) from flows group by run``. Runs that are not in the frame have null.

@@ -1,4 +1,4 @@
-"""What a study says of its scenario, as plain data, and the code of the user's own that both name."""
+"""The scenario of a study as plain data, and the code of the user's own that both name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anabranch.scenario.plain import plain_data
 from anabranch.scenario.provenance import Agreement, Provenance
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
-from anabranch.study.model import Study
+from anabranch.study.description import Study
 
 
 class ScenarioSource(NamedTuple):
@@ -71,7 +71,7 @@ def study_code(study: Study) -> list[CodeReference]:
 
 
 def study_agreement(study: Study) -> Agreement | None:
-    """What may run of that code; None where there is none.
+    """The code among it that may run; None where there is none.
 
     Raises:
         ConsentError: if nobody has agreed to it.

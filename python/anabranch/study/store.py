@@ -14,9 +14,9 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 import tomli_w
@@ -24,15 +24,16 @@ import tomli_w
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason, written_for
 from anabranch.folders import Addition, read_inside, regular_files
-from anabranch.result import csv_bytes, read_parquet
+from anabranch.result import FactorInfo, MetricInfo, csv_bytes, read_parquet
 from anabranch.signals import deferred
 from anabranch.stored import REMEDY, StoredStudy, check_censored, check_table, read_json
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.journal import NAME as JOURNAL
 from anabranch.study.journal import Finished, Journal, runs_done, runs_table
-from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
 from anabranch.study.work import Outcome, parquet
 
+Loaded = TypeVar("Loaded")
+"""What :func:`load` makes."""
 FORMAT = "anabranch-study"
 """Value of ``format`` in study.json, by which a study folder is known."""
 _FORMAT_VERSION = 4
@@ -120,38 +121,40 @@ class Store:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def finish(self, add: Callable[[StudyResult, Path], None] | None = None) -> StudyResult:
+    def runs(self) -> pl.DataFrame:
+        """The table of all runs that are done."""
+        return runs_table(self._design, self.finished)
+
+    def tables(self) -> dict[str, pl.DataFrame | Path]:
+        """The tables that are kept of each run, by name."""
+        return _kept_tables(self._folder)
+
+    @property
+    def repeated(self) -> tuple[str, ...]:
+        """Why live runs were repeated."""
+        return tuple(self._open_journal.rejected.values())
+
+    def finish(self, tables: Mapping[str, pl.DataFrame], add: Callable[[Path], None]) -> None:
         """Writes the tables over all runs, once all are done.
 
         Args:
+            tables: these tables, by the names of their files.
             add: writes what else there is, such as figures, into the folder that it is given.
 
         Raises:
             StudyError: if the tables cannot be written.
             ResultError: if the rest cannot.
         """
-        result = StudyResult.from_runs(
-            title=self._design.title,
-            confidence=self._design.confidence,
-            replications=self._design.replications,
-            factors=self._design.factor_infos,
-            metrics=self._design.metric_infos,
-            runs=runs_table(self._design, self.finished),
-            tables=_kept_tables(self._folder),
-            live=self._design.live,
-        )
         partial = self._addition.partial
         try:
-            for name, table in (("runs", result.runs), ("cells", result.cells)):
+            for name, table in tables.items():
                 (partial / f"{name}.parquet").write_bytes(parquet(table))
                 (partial / f"{name}.csv").write_bytes(csv_bytes(table))
-            if add is not None:
-                with written_for(self._folder, partial):
-                    add(result, partial)
+            with written_for(self._folder, partial):
+                add(partial)
             self._addition.put()
         except OSError as error:
             raise self._unwritable(error) from None
-        return replace(result, repeated=tuple(self._open_journal.rejected.values()))
 
     def _unwritable(self, error: OSError) -> StudyError:
         message = (
@@ -161,8 +164,12 @@ class Store:
         return StudyError([Problem("", message)], str(self._folder))
 
 
-def load(folder: Path) -> StudyResult:
+def load(folder: Path, made_of: Callable[..., Loaded]) -> Loaded:
     """The result in the folder of a study whose runs are all done.
+
+    Args:
+        folder: of the study.
+        made_of: makes the result of its fields.
 
     Raises:
         StudyError: if there is none.
@@ -190,7 +197,7 @@ def load(folder: Path) -> StudyResult:
         raise StudyError([Problem("", f"{error}: {REMEDY}")], str(folder)) from None
     except (OSError, pl.exceptions.PolarsError) as error:
         raise StudyError([Problem("", f"cannot be read: {error}")], str(folder)) from None
-    return StudyResult(
+    return made_of(
         title=stored.title,
         confidence=stored.confidence,
         replications=stored.replications,

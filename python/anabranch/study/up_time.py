@@ -22,7 +22,7 @@ from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.setup import Setup
-from anabranch.study.model import Metric
+from anabranch.study.description import Metric
 
 _PS_PER_S = 1e12
 _DSS_BYTES = 20

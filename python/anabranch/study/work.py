@@ -41,7 +41,7 @@ _LINK_SERIES = frozenset({"link_series", "flow_table_series"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a run."""
+    """The outcome of a run."""
 
     run: int
     reason: str | None
@@ -190,7 +190,7 @@ _workers = threading.local()
 
 
 def worker_for(design: Design) -> RunWorker:
-    """This thread's worker for a design."""
+    """The worker of the current thread for a design."""
     if getattr(_workers, "design", None) is not design:
         _workers.worker = RunWorker(design)
         _workers.design = design

@@ -1,4 +1,4 @@
-"""Where networks come from: Topology Zoo, SNDlib, GraphML, GML and SNDlib files, generators.
+"""The sources of networks: collections with names, files, and generators.
 
 Start with `load`, which takes what a scenario's `topology` says; `names` lists what has a name, `GENERATORS`
 the generators with their parameters, `describe` shows a topology. Every error is a TopologyError, one

@@ -21,7 +21,7 @@ LINK_HEADER = ("from", "to", "length", "capacity", "delay", "loss", "note")
 
 
 def summary_rows(topology: Topology) -> list[tuple[str, str]]:
-    """What there is to say about the whole: (what, value)."""
+    """The facts about the whole: (what, value)."""
     components = topology.components()
     pairs = [frozenset((link.a, link.b)) for link in topology.links]
     parallel = len(pairs) - len(set(pairs))

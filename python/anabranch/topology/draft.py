@@ -1,4 +1,4 @@
-"""What a reader hands over: nodes and links as the source has them, before names and gaps are settled."""
+"""The draft that a reader hands over, as the source has it, before names and gaps are settled."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

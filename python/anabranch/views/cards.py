@@ -17,12 +17,12 @@ from anabranch.views.run import without_connection
 
 
 def cards(result: Result) -> list[Card]:
-    """What is asked first about a run, as far as it has an answer."""
+    """The answers to what is asked first about a run, as far as it has them."""
     return known([*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result)])
 
 
 def known(found: Sequence[Card]) -> list[Card]:
-    """Those that have a value."""
+    """The cards that have a value."""
     return [each for each in found if each.value != NOTHING]
 
 

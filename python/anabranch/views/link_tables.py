@@ -1,4 +1,4 @@
-"""What the tables of links say: drops with their causes, and utilization, queue and drops over time."""
+"""The content of the tables of links: drops with their causes; utilization, queue and drops over time."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def state(load: float, cut_off: int = 0) -> Badge:
 
 
 def verdict(change: LoadChange) -> Badge:
-    """What a change means to whoever answers for the link."""
+    """The meaning of a change to whoever answers for the link."""
     # Of pairs that are cut off no load is left: less of it is no relief.
     if change.cut_change > 0:
         return Badge("cuts off more", "bad")

@@ -11,7 +11,7 @@ from anabranch.result import FactorInfo, MetricInfo
 
 
 class StudyOutcome(Protocol):
-    """What is asked of a study's result."""
+    """The answers that a study's result gives."""
 
     @property
     def title(self) -> str:
@@ -23,7 +23,7 @@ class StudyOutcome(Protocol):
 
     @property
     def interval_note(self) -> str:
-        """What the intervals are, in words."""
+        """The meaning of the intervals, in words."""
 
     @property
     def replications(self) -> int:
@@ -43,7 +43,7 @@ class StudyOutcome(Protocol):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What misleads whoever does not know it."""
+        """Warnings of what misleads whoever does not know it."""
 
     @property
     def runs(self) -> pl.DataFrame:

@@ -83,7 +83,7 @@ class MetricTable:
 
     @property
     def shown(self) -> tuple[float, str]:
-        """What values are multiplied by for figures, and their label with the unit that suits them."""
+        """The factor of values in figures, and their label with the unit that suits them."""
         return suited_label(self.metric.label, max(map(abs, self.values()), default=0.0))
 
     def starts_at_zero(self) -> bool:
@@ -198,5 +198,5 @@ def failed_runs(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def interval_words(result: StudyOutcome) -> str:
-    """What an interval in the study's tables and figures stands for."""
+    """The meaning of an interval in the study's tables and figures."""
     return f"{number_text(100 * result.confidence)} % confidence interval of the mean"

@@ -1,4 +1,4 @@
-"""What Chang 2024 names as future work, and the question of when MPRC is the right choice."""
+"""The future work that Chang 2024 names, and the question of when MPRC is the right choice."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def two_paths(spread: str = "packet-round-robin") -> dict[str, Any]:
 
 
 def delay_ratio_random(context: Context) -> FigureResult:
-    """The same as :func:`delay_ratio` with packets spread at random."""
+    """The figure of :func:`delay_ratio` with packets spread at random."""
     return _by_delay(context, "delay-ratio-random", "Unequal delays: two paths, packets at random", "packet")
 
 

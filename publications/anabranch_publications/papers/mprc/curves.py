@@ -32,7 +32,7 @@ ARRIVAL = MetricInfo("arrival_mbps", "arriving at the receiver (Mbps)")
 
 
 def arrivals_sql(receiver: str) -> str:
-    """What arrives at a node in each sample, by run: IP bytes, headers and duplicates included.
+    """The arrivals at a node in each sample, by run: IP bytes, headers and duplicates included.
 
     The thesis plots what ns-3's FlowMonitor counts at the receiver. Goodput in order is another quantity: it
     stands still behind a hole, and is above the capacity when the hole is filled.
@@ -47,14 +47,14 @@ def arrivals_sql(receiver: str) -> str:
 
 
 def with_arrivals(result: StudyResult, receiver: str) -> StudyResult:
-    """The same study with :data:`ARRIVAL`, the mean over the run."""
+    """The study with :data:`ARRIVAL`, the mean over the run."""
     mean = f"select run, avg(mbps) from ({arrivals_sql(receiver)}) group by run"  # noqa: S608 - no input
     return with_metrics(result, {ARRIVAL: mean})
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What arrives at the receiver over time."""
+    """The arrivals at the receiver over time."""
 
     samples: pl.DataFrame
     """Columns ``transport``, ``run``, ``time_s`` and ``mbps``; a run is a seed."""

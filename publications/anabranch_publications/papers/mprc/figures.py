@@ -248,7 +248,7 @@ def attmpls(result: StudyResult, usable: float) -> list[Finding]:
 
 
 def spurious(result: StudyResult) -> Finding:
-    """What reordering comes to: retransmissions without need."""
+    """The effect of reordering: retransmissions without need."""
     share = median(result, "spurious_percent", transport="mprc")
     ours = f"{share:.2f} % of segments"
     return Finding("MPRC's spurious retransmissions", "not measured", ours, share < 1, "under 1 %", "bound")
@@ -256,7 +256,7 @@ def spurious(result: StudyResult) -> Finding:
 
 @predicts
 def rare_loss(transport: str, usable: float) -> Prediction:
-    """What a loss of 1e-4 leaves of the path from Seattle to Atlanta, by the model of each transport."""
+    """The rest of the path from Seattle to Atlanta under a loss of 1e-4, by the model of each transport."""
     conditions = PathConditions(rtt_s=RTT_S, loss=LOSS, capacity_mbps=usable)
     mbps = transport_model(transport).predict(conditions).mbps
     return Prediction(

@@ -125,7 +125,7 @@ def scatter(context: Context) -> FigureResult:
 
 
 def optimal(context: Context) -> FigureResult:
-    """Which pairs keep to one path, and which path, by optimisation: load against throughput."""
+    """The pairs that keep to one path, and the path, by optimisation: load against throughput."""
     limit, duration = ("4 s", 2.0) if context.quick else ("12 s", 10.0)
     rows = []
     for level in (0.99,) if context.quick else (0.99, 0.7, 0.65, 0.6, 0.55):

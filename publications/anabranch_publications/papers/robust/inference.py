@@ -1,4 +1,4 @@
-"""Which network figure 8 showed: graphs and delays tried against the loads that are printed.
+"""The network of figure 8: graphs and delays tried against the loads that are printed.
 
 The figure did not survive in the text. What did are twelve loads, that of ALL, and five delays of the
 example in section 5. The search starts from the usual NSFNET of 21 links (SNDlib's nobel-us), whose five

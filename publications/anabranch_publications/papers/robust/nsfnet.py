@@ -224,7 +224,7 @@ def _near(what: str, printed: float, ours: float) -> Finding:
 
 
 def conclusion(context: Context) -> FigureResult:
-    """What abstract, section 6 and conclusion say of throughput over ALL, and of the best X."""
+    """The statements of abstract, section 6 and conclusion on throughput over ALL, and on the best X."""
     table = section6(context)
     findings, best_mbps = [], {}
     for metric, best in BEST_PERCENT.items():

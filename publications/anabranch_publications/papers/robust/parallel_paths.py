@@ -94,7 +94,7 @@ def figure_4(context: Context) -> FigureResult:
 
 
 def printed_lines(context: Context) -> FigureResult:
-    """The same with the access lines of 50 Mbps that section 4.1 prints."""
+    """The lines with the access lines of 50 Mbps that section 4.1 prints."""
     table = section4(context, "four-paths-printed", FOUR, _differences(context), spaced=False)
     edges = near_edges(context, "four-paths-printed-edges", EDGES_MS, spaced=False)
     findings = [

@@ -1,4 +1,4 @@
-"""What Fukushima et al. 2016 print of the NSFNET (sections 5 and 6)."""
+"""The numbers that Fukushima et al. 2016 print of the NSFNET (sections 5 and 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the thesis names as future work: its protocol beside NewReno, CUBIC, BBR and clamped windows.
+"""The future work that the thesis names: its protocol beside NewReno, CUBIC, BBR and clamped windows.
 
 Every flow is set up by the controller, whatever its transport, so that all pay for that alike. The queue of
 the bottleneck holds 100 packets, except for the published protocol: it cannot repeat what is lost, so that it

@@ -104,7 +104,7 @@ def table_a3(context: Context) -> FigureResult:
 
 
 def as_categories(result: StudyResult) -> StudyResult:
-    """The same study with a first factor of names, which makes bars of its lines."""
+    """The study with a first factor of names, which makes bars of its lines."""
     first = result.factors[0]
     names = tuple(f"{level:g}" if isinstance(level, float) else level for level in first.levels)
     text = pl.col(first.name).replace_strict(list(first.levels), list(names), return_dtype=pl.String)
@@ -298,7 +298,7 @@ def breaking_point(metric: str) -> Findings:
 
 @predicts
 def by_whole_segments(counts: Sequence[float], gamma_: float) -> Prediction:
-    """What a straight line explains of completion times if windows are whole segments.
+    """The part of completion times that a straight line explains if windows are whole segments.
 
     1000 segments need ceil(1000 / sWnd) intervals, with sWnd of equation 4.8 for so many flows.
     """
@@ -400,7 +400,7 @@ def more_flows(at_one: float, at_more: float) -> Prediction:
 
 @predicts
 def single_flow_gain(metric: str, gammas: Sequence[float], at_one: float) -> Prediction:
-    """What gamma changes for a flow of 1 MB that is alone, over the largest value of the metric.
+    """The effect of gamma on a flow of 1 MB that is alone, over the largest value of the metric.
 
     The flow sends sWnd = sInterval x capacity / segment - 1 segments an interval, for as many intervals as
     its 1000 segments need, one segment time apart; set-up and the last round trip do not depend on gamma.

@@ -1,4 +1,4 @@
-"""What Gholizadeh 2019 says of the shapes of its curves: where they turn, and how steep they are."""
+"""The shapes of curves in Gholizadeh 2019: where they turn, and how steep they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Garcia-Aviles 2017 leaves open: unequal paths, how many subflows, neighbours, short requests."""
+"""Open questions of Garcia-Aviles 2017: unequal paths, how many subflows, neighbours, short requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where Garcia-Aviles 2017 sees fairness drop, and what it puts that down to."""
+"""The drop of fairness in Garcia-Aviles 2017, and its stated reason."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def two_paths_each(n: int) -> Prediction:
 
 
 def similar_reasons(result: StudyResult, n: int, k: int, label: str) -> Finding:
-    """What random placement alone makes of the fairness of many subflows."""
+    """The effect of random placement alone on the fairness of many subflows."""
     placed = placed_fairness(n, k, PATHS_MOST)
     ours = median(result, "jain", label)
     return Finding(

@@ -360,7 +360,7 @@ def _settings(result: StudyResult) -> list[tuple[int, int]]:
 
 
 def host_numbers(context: Context) -> StudyResult:
-    """What figure 10 has beyond figure 7."""
+    """The numbers of figure 10 beyond those of figure 7."""
     method = static(context)
     levels = {
         setting(n, k): experiment(PATHS_MOST, n, k, method)
@@ -372,7 +372,7 @@ def host_numbers(context: Context) -> StudyResult:
 
 @predicts
 def more_headers() -> Prediction:
-    """What full paths of Multipath TCP carry over full paths of TCP."""
+    """The load of full paths of Multipath TCP over full paths of TCP."""
     return Prediction(
         PAYLOAD / SINGLE_PAYLOAD,
         0.002,

@@ -80,7 +80,7 @@ Measure = Callable[[Result], float]
 
 
 def total_percent(after_s: float, until_s: float, paths: int) -> Measure:
-    """Both hosts together, in percent of the paths' bit rate."""
+    """The rate of the two hosts together, in percent of the paths' bit rate."""
     return lambda result: 100 * sum(rates(result, after_s, until_s)) / (paths * CAPACITY_MBPS)
 
 

@@ -1,4 +1,4 @@
-"""What the random placement of subflows alone does to fairness."""
+"""The effect of the random placement of subflows alone on fairness."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ DUPLICATE_ACKS: Final = "routers never notice, duplicate ACKs"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Who finds out about the failure, and how a subflow finds its losses."""
+    """The end that finds out about the failure, and how a subflow finds its losses."""
 
     reaction: str
     loss_detection: str
@@ -63,7 +63,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """What came out: findings, the seconds of each run, and what a reader must know."""
+    """The outcome: findings, the seconds of each run, and what a reader must know."""
 
     findings: list[Finding]
     runs: pl.DataFrame

@@ -1,4 +1,4 @@
-"""What the figures of Garcia-Aviles 2017 share: how a run is measured, medians over runs, studies."""
+"""The shared parts of the figures of Garcia-Aviles 2017: measuring a run, medians over runs, studies."""
 
 from __future__ import annotations
 
@@ -199,5 +199,5 @@ def mean(result: StudyResult, metric: str, setting: str) -> float:
 
 
 def usable_mbps(paths: int, path_mbps: float) -> float:
-    """What the paths let through of data."""
+    """The data rate that the paths let through."""
     return paths * path_mbps * PAYLOAD

@@ -36,7 +36,7 @@ Routes = dict[tuple[str, str], tuple[tuple[str, ...], float]]
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What one drawn network shows."""
+    """The outcome of one drawn network."""
 
     same_one_way: float
     """Share of the 90 ordered pairs whose path is the same by TCPBP and by delay."""

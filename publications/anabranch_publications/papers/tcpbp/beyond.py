@@ -1,4 +1,4 @@
-"""What Vilela 2022 names as future work: other metrics, all pairs at once, short transfers."""
+"""The future work that Vilela 2022 names: other metrics, all pairs at once, short transfers."""
 
 from __future__ import annotations
 

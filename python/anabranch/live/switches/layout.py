@@ -1,4 +1,4 @@
-"""Which nodes are switches, which are hosts, and which ports there are between them."""
+"""The nodes that are switches, those that are hosts, and the ports between them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class SwitchLayout:
         return asdict(self)
 
     def openflow_ports(self) -> Ports:
-        """Where links leave and enter switches, and where hosts stand at them."""
+        """The ports at which links leave and enter switches, and those of hosts."""
         out, into, local = {}, {}, {}
         for port in self.ports:
             if port.link_out is not None:
@@ -134,7 +134,7 @@ class SwitchLayout:
         return {(port.switch, port.number): port for port in self.ports}
 
     def cable(self) -> tuple[Port, Port] | None:
-        """Both ends of the cable, if there is one."""
+        """The two ends of the cable, if there is one."""
         found = [port for port in self.ports if port.is_cable]
         return (found[0], found[1]) if found else None
 

@@ -37,7 +37,7 @@ class TiedProcess:
 
     @property
     def output(self) -> IO[bytes]:
-        """What it says to us."""
+        """The output of the process."""
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe
         return self._process.stdout
 
@@ -57,7 +57,7 @@ class TiedProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
 
     def close(self) -> None:
-        """Ends it, and waits for what it has started: that holds its output open."""
+        """Ends the process, and waits for what it has started: that holds its output open."""
         self._process.kill()
         self._process.communicate()
         self._said.close()
@@ -122,7 +122,7 @@ class ControllerProcess(TiedProcess):
         return next((event for event in self.events if event["kind"] == "tables"), None)
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the controller."""
         self._process.kill()
         self._reader.join()
         super().close()

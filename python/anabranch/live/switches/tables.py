@@ -1,4 +1,4 @@
-"""What the application of a controller says at the end: the tables of a simulated one (docs/results.md)."""
+"""The messages of a controller at its end, as the tables of a simulated one (docs/results.md)."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Daemon:
         inside(self._controllers, lambda: _addressed(far, there))
 
     def start(self, schema: Path) -> None:
-        """Starts it; from the main thread, with which it ends."""
+        """Starts the daemon; from the main thread, with which it ends."""
         first = " ".join(first_in_line(_PRIORITY))
         script = ["sh", "-c", _DAEMONS, "sh", str(schema), first, *self._configuration()]
         self._process = TiedProcess("Open vSwitch", self._namespace, script, alone=True)

@@ -1,4 +1,4 @@
-"""What the page of captures is made of: throughput, round-trip times, retransmissions and reordering.
+"""The data of the page of captures: throughput, round-trip times, retransmissions and reordering.
 
 Tables have the 20,000 connections and the 20,000 subflows that carried most. The 20 subflows that carried
 most have lines, beside the one of all subflows together.

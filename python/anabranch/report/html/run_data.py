@@ -1,4 +1,4 @@
-"""What the page of a run is made of: its tables, brought into the form that the page's script reads.
+"""The data of the page of a run: its tables, brought into the form that the page's script reads.
 
 The page shows all flows and links. Of the samples over time it has what can be drawn, by three rules, which
 it states wherever they take something away:

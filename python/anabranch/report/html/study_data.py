@@ -1,4 +1,4 @@
-"""What the page of a study is made of: cards, a figure for each metric, the table of cells."""
+"""The data of the page of a study: cards, a figure for each metric, the table of cells."""
 
 from __future__ import annotations
 

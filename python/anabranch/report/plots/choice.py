@@ -1,4 +1,4 @@
-"""Which flows, links and times a figure shows, and what is said where there are none."""
+"""The flows, links and times that a figure shows, and the message where there are none."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def within(series: pl.DataFrame, span: TimeRange, place: str, what: str) -> pl.D
 
 
 def stopped(result: Result) -> list[str]:
-    """What is to be said of a run that was stopped before its end."""
+    """The words for a run that was stopped before its end."""
     if not result.interrupted:
         return []
     return [f"The run was stopped at {float(result.summary.get('ended_s') or 0.0):g} s, before its end."]

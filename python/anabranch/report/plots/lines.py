@@ -73,7 +73,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What is drawn, and over which time."""
+    """The series to draw, and the time over which."""
 
     name: str
     quantity: str

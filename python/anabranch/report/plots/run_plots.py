@@ -264,7 +264,7 @@ class RunPlots:
         width: Width = "double",
         title: bool | str = False,
     ) -> Plot:
-        """What a flow that ``run.log`` names decided, over its windows or round-trip times at each ACK.
+        """The decisions of a flow that ``run.log`` names, over its windows or round-trip times at each ACK.
 
         Losses, reductions, undone reductions, probes, timeouts and restarts are marked at the window or
         smoothed RTT that they left. ``flow`` is a name or number, the first one that was recorded if left

@@ -25,7 +25,7 @@ _ROUNDS = 4
 
 @dataclass(frozen=True)
 class Prices:
-    """What each arc costs each pair, shape (pairs, arcs), from matrices within the bounds."""
+    """The cost of each arc for each pair, shape (pairs, arcs), from matrices within the bounds."""
 
     source: Ints
     target: Ints

@@ -82,7 +82,7 @@ class Budget:
 
     @property
     def clock_left_s(self) -> float:
-        """What the clock leaves, in seconds: for the solver's own limit."""
+        """The time that the clock leaves, in seconds: for the solver's own limit."""
         return max(self._end - time.monotonic(), 1e-3)
 
     @property

@@ -1,4 +1,4 @@
-"""What a level costs at least: a lower bound for `optimal` from covers of a few links.
+"""The least cost of a level: a lower bound for `optimal` from covers of a few links.
 
 Fractions make the bound of its mixed program 0: a pair is a bit on each path, and each of these bits counts
 as the pair on one path alone. What whole pairs put on a link is more than their bits say. They alone, without

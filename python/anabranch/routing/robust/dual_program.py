@@ -27,7 +27,7 @@ from .problem import RoutingProblem
 
 @dataclass(frozen=True)
 class Mirror:
-    """Which arc and which path is the other direction of which."""
+    """The arc and the path that are the other direction of each."""
 
     arc: Ints
     path: Ints

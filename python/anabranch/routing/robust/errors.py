@@ -1,4 +1,4 @@
-"""What can be wrong with a robust routing problem, each with a place and a remedy."""
+"""Mistakes in a robust routing problem, each with a place and a remedy."""
 
 from __future__ import annotations
 

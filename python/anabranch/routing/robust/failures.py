@@ -25,7 +25,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FailureCase:
-    """What one failure brings."""
+    """The outcome of one failure."""
 
     arcs: Ints
     """The arcs that fail together."""
@@ -61,7 +61,7 @@ def single_failures(network: FlowNetwork, unit: FailureUnit = "edge") -> tuple[I
 
 
 def hit_paths(candidates: Candidates, arcs: Ints, arc_count: int) -> Ints:
-    """Which paths use any of these arcs: a truth value for each path."""
+    """A truth value for each path: whether it uses any of these arcs."""
     failed = np.zeros(arc_count)
     failed[arcs] = 1.0
     return np.asarray((candidates.incidence(arc_count) @ failed) > 0)

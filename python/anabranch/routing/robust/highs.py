@@ -72,7 +72,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solver has at its end. Without a feasible point `primal` and `row_dual` may be empty."""
+    """The solver's state at its end. Without a feasible point `primal` and `row_dual` may be empty."""
 
     ending: Ending
     primal: Floats

@@ -194,7 +194,7 @@ class LinkTraffic:
 
 
 def finite_bounds(bounds: DemandBounds) -> DemandBounds:
-    """The same traffic matrices by bounds without infinity: no sum exceeds that of its pairs."""
+    """Bounds of the same traffic matrices without infinity: no sum exceeds that of its pairs."""
     source, target = bounds.pairs()
     ceiling = np.zeros(bounds.pair_mbps.shape)
     ceiling[source, target] = bounds.ceiling_mbps(source, target)

@@ -45,7 +45,7 @@ class Incumbent:
         return load - self.lower_bound <= tolerance * load
 
     def solution(self, status: Status, method: str, programs: int, budget: Budget) -> Solution:
-        """This as what a solver has found."""
+        """The incumbent as the solution of a solver."""
         return Solution(
             self.routing, self.worst_case, self.lower_bound, status, method, programs, budget.cpu_s
         )
@@ -60,7 +60,7 @@ def start(problem: RoutingProblem, budget: Budget) -> tuple[Incumbent, Ints]:
 
 @dataclass(frozen=True)
 class Step:
-    """What one solution of the program for some links brought."""
+    """The outcome of one solution of the program for some links."""
 
     ending: str
     prices: Prices | None

@@ -38,7 +38,7 @@ _FIRST_ITERATIONS = 2
 
 @dataclass(frozen=True)
 class MixedAnswer:
-    """What the solver has at its end."""
+    """The solver's state at its end."""
 
     ending: MixedEnding
     primal: Floats
@@ -147,7 +147,7 @@ class MixedSolver:
         self._must(self._solver.changeColsCost(len(columns), columns.astype(np.int32), cost))
 
     def set_whole(self, columns: Ints) -> None:
-        """These columns are whole numbers."""
+        """Makes these columns whole numbers."""
         kinds = np.full(len(columns), int(highspy.HighsVarType.kInteger), np.uint8)
         self._must(self._solver.changeColsIntegrality(len(columns), columns.astype(np.int32), kinds))
         if not self._whole:

@@ -198,7 +198,7 @@ class DemandBounds:
         return np.asarray(np.minimum(hose, self.pair_mbps[source, target]))
 
     def of_groups(self, members: Floats) -> DemandBounds:
-        """The same for groups of nodes that are alike: at one node the bounds of so many, at the others 0."""
+        """The bounds for groups of nodes that are alike: at one node those of so many, at the others 0."""
         pairs = np.outer(members, members)
         pair = np.where(pairs > 0, self.pair_mbps, 0.0) * np.maximum(pairs, 1.0)
         ingress, egress = (
@@ -403,7 +403,7 @@ def _check_path(network: FlowNetwork, place: str, source: int, target: int, path
 
 @dataclass(frozen=True, eq=False)
 class TrafficSplit:
-    """Which share of the traffic of each pair crosses each arc; by paths, too, where they are known."""
+    """The share of the traffic of each pair on each arc; by paths, too, where they are known."""
 
     source: Ints
     """First node of each pair, shape (pairs,)."""
@@ -471,7 +471,7 @@ class WorstCase:
 
     @property
     def proved_load(self) -> float:
-        """What the worst-case maximum link load is proved not to exceed."""
+        """The load that the worst-case maximum link load is proved not to exceed."""
         return float(self.proved.max())
 
     @property

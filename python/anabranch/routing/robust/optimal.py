@@ -85,7 +85,7 @@ class OptimalSelection:
         routing: TrafficSplit,
         connection: Connection = PAPER_CONNECTION,
     ) -> OptimalSelection:
-        """This, or a routing over some of the same candidates if it is within the level and costs less.
+        """The selection, or a routing over some of its candidates that is within the level and costs less.
 
         Of equal cost the one with fewer split pairs is better.
         """
@@ -112,7 +112,7 @@ class OptimalSelection:
 def even_split_loss_mbps(
     network: FlowNetwork, candidates: Candidates, connection: Connection = PAPER_CONNECTION
 ) -> Floats:
-    """What each pair is predicted to lose over all its candidates in equal shares, in Mbps."""
+    """The predicted loss of each pair over all its candidates in equal shares, in Mbps."""
     delay_ms = path_delay_ms(network, candidates)
     return np.array(
         [

@@ -13,7 +13,7 @@ from .worst_case import check_covered, load_of_shares
 
 @dataclass(frozen=True, eq=False)
 class RoutingProblem:
-    """Which fractions over candidate paths make the worst-case load of a network within bounds least."""
+    """The problem of fractions over candidate paths of the least worst-case load within bounds."""
 
     network: FlowNetwork
     bounds: DemandBounds

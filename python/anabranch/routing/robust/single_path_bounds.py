@@ -1,4 +1,4 @@
-"""What single-path routings cannot do: loads that no link has, and a count over cuts.
+"""Limits of single-path routings: loads that no link has, and a count over cuts.
 
 With whole pairs on a link the dual of the subproblem (eqs. 6 to 8) has an optimum of zeros and ones, for a
 transportation problem's matrix is totally unimodular: a link pays R_i or C_j for each row or column of the

@@ -1,4 +1,4 @@
-"""What a pair's TCP loses when its packets take several paths: a model without a parameter to fit.
+"""The loss of a pair's TCP when its packets take several paths: a model without a parameter to fit.
 
 Fukushima et al. 2016, section 4: a packet on a longer path is overtaken by later packets on shorter ones, and
 three of them make NewReno take it for lost. A connection sends segments at a rate r, each at random over the

@@ -58,7 +58,7 @@ class LinkQuantities:
         )
 
     def split(self, parts: int) -> list["LinkQuantities"]:
-        """These quantities for `parts` links in a row that together behave like one.
+        """The quantities of each of `parts` links in a row that together behave like one of these.
 
         Every one has the capacity; the delay is divided, what does not divide going to the first ones; the
         first one has the loss and the others none.

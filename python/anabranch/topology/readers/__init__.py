@@ -1,19 +1,23 @@
-"""Readers of topology files: one file a format, each from bytes to a Draft."""
+"""Readers of topology files: one file and one line a format."""
 
-from collections.abc import Callable
 from typing import Final
 
-from anabranch.topology.draft import Draft
+from anabranch.suggest import listed
 
-from .gml import read_gml
-from .graphml import read_graphml
-from .sndlib_native import read_sndlib_native
-from .sndlib_xml import read_sndlib_xml
+from . import gml, graphml, sndlib_native, sndlib_xml
+from .file_format import FileFormat
 
-READERS: Final[dict[str, Callable[[bytes, str], Draft]]] = {
-    "GraphML": read_graphml,
-    "GML": read_gml,
-    "SNDlib native": read_sndlib_native,
-    "SNDlib XML": read_sndlib_xml,
-}
-"""Every file format by name. `sources/files.py` tells by the first bytes of a file which one it is."""
+_ALL: Final = (
+    graphml.READER,
+    sndlib_xml.READER,
+    sndlib_native.READER,
+    gml.READER,
+)
+"""In this order they are asked whether a file is theirs."""
+
+READERS: Final = {reader.name: reader for reader in _ALL}
+"""Every file format by name."""
+FORMATS: Final = listed(dict.fromkeys(name.split()[0] for name in READERS))
+"""The families of formats for messages and documents: ``A, B or C``."""
+
+__all__ = ["FORMATS", "READERS", "FileFormat"]

@@ -1,4 +1,4 @@
-"""What the attributes of nodes and links in GraphML and GML files mean.
+"""The meaning of the attributes of nodes and links in GraphML and GML files.
 
 Topology Zoo: `label`, `Latitude`, `Longitude` of nodes; `LinkLabel`, `LinkSpeedRaw` (bits per second), or
 else `LinkSpeed` with `LinkSpeedUnits` (K, M, G, T: decimal multiples of bits per second) of links. For files
@@ -32,7 +32,7 @@ MAX_LENGTH_KM: Final = 1e6
 
 @dataclass(slots=True)
 class SpeedCount:
-    """What of a file's link attributes could not be read: speeds, and names that sound like quantities."""
+    """The link attributes of a file that could not be read: speeds, and names that sound like quantities."""
 
     unreadable: int = 0
     weights: int = 0

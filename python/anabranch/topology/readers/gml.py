@@ -15,7 +15,8 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .attributes import NodeIds, SpeedCount, draft_link, draft_node
-from .text import decode_text
+from .file_format import FileFormat
+from .text import decode_text, without_comments
 
 MAX_DEPTH: Final = 32
 """Deepest nesting of lists taken. Topology files need three levels."""
@@ -76,6 +77,14 @@ def read_gml(data: bytes, where: str) -> Draft:
         known.check_ends(a, b, item.place)
         links.append(draft_link(a, b, item.values, directed == "1", item.place, speeds))
     return Draft(nodes, links, notes=notes + speeds.notes())
+
+
+def _recognises(text: str) -> bool:
+    plain = without_comments(text)
+    return re.match(r"[A-Za-z_]", plain) is not None and re.search(r"(?m)(^|\s)graph\s*\[", plain) is not None
+
+
+READER: Final = FileFormat("GML", read_gml, _recognises)
 
 
 def _parse(text: str, where: str) -> _List:

@@ -5,6 +5,7 @@ against networkx on all Topology Zoo files. Left out, with an error rather than 
 graphs, more than one graph. Ports are ignored, because a link's ends are its nodes.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
 
 MAX_KEYS: Final = 1000
@@ -46,6 +48,13 @@ def read_graphml(data: bytes, where: str) -> Draft:
     links = _links(graph, keys, direction == "directed", known, speeds)
     notes = _zoo_notes(graph, keys) + speeds.notes()
     return Draft(nodes, links, notes=notes)
+
+
+READER: Final = FileFormat(
+    "GraphML",
+    read_graphml,
+    lambda text: text.startswith("<") and re.search(r"<(\w+:)?graphml\b", text) is not None,
+)
 
 
 def _keys(root: Element, where: str) -> dict[str, _Key]:

@@ -1,4 +1,4 @@
-"""What SNDlib's two file formats and topohub's SNDlib graphs share."""
+"""The parts that SNDlib's two file formats and topohub's SNDlib graphs share."""
 
 import math
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def nodes_from(
 
 
 def coordinate_notes(coordinates: Mapping[str, tuple[float, float] | None], planar: bool) -> list[str]:
-    """What is unusual about the coordinates, in sentences."""
+    """Notes on unusual coordinates, in sentences."""
     if planar:
         return ["The coordinates are those of a drawing on a plane, not of the Earth, and are left out."]
     values = [abs(value) for xy in coordinates.values() if xy is not None for value in xy]

@@ -15,8 +15,9 @@ from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
+from .file_format import FileFormat
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
-from .text import decode_text
+from .text import decode_text, without_comments
 
 _TOKEN: Final = re.compile(r"[()]|[^\s()]+")
 MAX_TOKENS: Final = 4_000_000
@@ -89,6 +90,13 @@ def read_sndlib_native(data: bytes, where: str) -> Draft:
     nodes, plane = nodes_from(coordinates, planar=None)
     notes += coordinate_notes(coordinates, plane) + capacity_note(unit)
     return Draft(nodes, links, demands or None, notes)
+
+
+def _recognises(text: str) -> bool:
+    return text.startswith("?SNDlib") or re.match(r"(META|NODES)\s*\(", without_comments(text)) is not None
+
+
+READER: Final = FileFormat("SNDlib native", read_sndlib_native, _recognises)
 
 
 def _sections(text: str, where: str) -> tuple[dict[str, _Tokens], str | None]:

@@ -1,9 +1,13 @@
 """SNDlib's XML format (SNDlib 1.0, network.xsd): networkStructure with nodes and links, and demands."""
 
+import re
+from typing import Final
+
 from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
+from .file_format import FileFormat
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .xml_tree import Element, parse_xml
 
@@ -35,6 +39,13 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
         add_demand(demands, pair, finite(value.text, "a demand value", value.place), value.place)
     notes = coordinate_notes(coordinates, plane) + capacity_note(unit)
     return Draft(nodes, links, demands or None, notes)
+
+
+READER: Final = FileFormat(
+    "SNDlib XML",
+    read_sndlib_xml,
+    lambda text: text.startswith("<") and re.search(r"<(\w+:)?network\b", text) is not None,
+)
 
 
 def _check_geographic(element: Element, nodes: list[DraftNode]) -> None:

@@ -1,6 +1,7 @@
 """From bytes to text, for formats that do not say their encoding."""
 
 import codecs
+import re
 
 
 def decode_text(data: bytes) -> tuple[str, list[str]]:
@@ -17,3 +18,8 @@ def decode_text(data: bytes) -> tuple[str, list[str]]:
         return data.decode("latin-1"), [
             "The file is not UTF-8 and was read as Latin-1: accented letters may be wrong."
         ]
+
+
+def without_comments(text: str) -> str:
+    """A text without the lines that are comments, from the first word on."""
+    return re.sub(r"(?m)^[ \t]*#.*$", "", text).lstrip()

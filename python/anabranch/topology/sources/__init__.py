@@ -1,1 +1,1 @@
-"""Where topologies come from: named collections (`zoo`, `sndlib`) and files."""
+"""The sources of topologies: named collections (`zoo`, `sndlib`) and files."""

@@ -1,7 +1,6 @@
-"""`file:PATH`: GraphML, GML and SNDlib files. What a file is, its first bytes say, not its name."""
+"""`file:PATH`: files of any format in `READERS`. What a file is, its first bytes say, not its name."""
 
 import codecs
-import re
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,7 @@ from anabranch.suggest import suggest
 from anabranch.topology.assemble import assemble
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers import FORMATS, READERS
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""
@@ -23,7 +22,7 @@ _ARCHIVES: Final = {
     b"\xfd7zXZ": "xz",
     b"7z\xbc\xaf": "7-zip",
 }
-_FORMATS: Final = "a GraphML, GML or SNDlib file"
+_KNOWN: Final = f"a {FORMATS} file"
 
 
 def load_file(path_text: str, base: Path | None) -> Topology:
@@ -34,7 +33,7 @@ def load_file(path_text: str, base: Path | None) -> Topology:
     """
     where = f"file:{path_text}"
     if not path_text.strip():
-        raise TopologyError(where, "the path is missing", f"write file: and the path of {_FORMATS}")
+        raise TopologyError(where, "the path is missing", f"write file: and the path of {_KNOWN}")
     path = (base or Path()) / path_text
     try:
         format_name, data = _read(path, where)
@@ -49,7 +48,7 @@ def load_file(path_text: str, base: Path | None) -> Topology:
 
 def parse_topology(data: bytes, format_name: str, where: str) -> Topology:
     """The topology in the bytes of a file of one of the formats in `READERS`, named after `where`."""
-    draft = READERS[format_name](data, where)
+    draft = READERS[format_name].read(data, where)
     return assemble(where, where, draft, [f"Read from {where} ({format_name})."])
 
 
@@ -63,22 +62,16 @@ def sniff(head: bytes, where: str) -> str:
         head.decode("utf-16" if utf16 else "latin-1", errors="replace").removeprefix("\xef\xbb\xbf").lstrip()
     )
     if "\0" in text:
-        raise TopologyError(where, "this is binary data", f"give {_FORMATS}")
+        raise TopologyError(where, "this is binary data", f"give {_KNOWN}")
     if not text:
-        raise TopologyError(where, "the file is empty", f"give {_FORMATS}")
+        raise TopologyError(where, "the file is empty", f"give {_KNOWN}")
+    reader = next((reader for reader in READERS.values() if reader.recognises(text)), None)
+    if reader is not None:
+        return reader.name
     if text.startswith("<"):
-        if re.search(r"<(\w+:)?graphml\b", text):
-            return "GraphML"
-        if re.search(r"<(\w+:)?network\b", text):
-            return "SNDlib XML"
-        raise TopologyError(where, "this is XML or HTML, but neither GraphML nor SNDlib", f"give {_FORMATS}")
-    plain = re.sub(r"(?m)^[ \t]*#.*$", "", text).lstrip()
-    if text.startswith("?SNDlib") or re.match(r"(META|NODES)\s*\(", plain):
-        return "SNDlib native"
-    if re.match(r"[A-Za-z_]", plain) and re.search(r"(?m)(^|\s)graph\s*\[", plain):
-        return "GML"
+        raise TopologyError(where, "this is XML or HTML of no known format", f"give {_KNOWN}")
     shown = "".join(c if c.isprintable() else "." for c in text[:20])
-    raise TopologyError(where, f'no known format: it starts with "{shown}"', f"give {_FORMATS}")
+    raise TopologyError(where, f'no known format: it starts with "{shown}"', f"give {_KNOWN}")
 
 
 def _read(path: Path, where: str) -> tuple[str, bytes]:
@@ -86,7 +79,7 @@ def _read(path: Path, where: str) -> tuple[str, bytes]:
     if not path.exists():
         raise TopologyError(where, "there is no such file", _neighbour(path))
     if not path.is_file():
-        raise TopologyError(where, "this is not a file", f"name {_FORMATS}")
+        raise TopologyError(where, "this is not a file", f"name {_KNOWN}")
     with path.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
         format_name = sniff(head, where)

@@ -24,7 +24,7 @@ from . import hub
 
 @dataclass(frozen=True, slots=True)
 class ZooGraph:
-    """What the file of a graph counts: all nodes, and all links with parallel ones and loops."""
+    """The counts of the file of a graph: all nodes, and all links with parallel ones and loops."""
 
     name: str
     nodes: int

@@ -24,7 +24,7 @@ _LARGEST_SCALE = 14
 
 
 def ether_type(frame: bytes) -> int:
-    """What a frame carries."""
+    """The type of what a frame carries."""
     return int.from_bytes(frame[12:_HEADER]) if len(frame) >= _HEADER else 0
 
 
@@ -129,7 +129,7 @@ def _tcp_at(frame: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FiveTuple:
-    """Who talks to whom; ports are 0 where the protocol has none."""
+    """The protocol, addresses and ports of a packet; ports are 0 where the protocol has none."""
 
     protocol: int
     source: tuple[str, int]
@@ -137,7 +137,7 @@ class FiveTuple:
 
     @classmethod
     def of(cls, frame: bytes) -> Self | None:
-        """That of a packet of IPv4; None for anything else."""
+        """The five-tuple of a packet of IPv4; None for anything else."""
         if ether_type(frame) != IPV4 or len(frame) < _HEADER + 20:
             return None
         packet = frame[_HEADER:]
@@ -150,7 +150,7 @@ class FiveTuple:
         return cls(protocol, (addresses[0], ports[0]), (addresses[1], ports[1]))
 
     def reversed(self) -> FiveTuple:
-        """The other way."""
+        """The five-tuple of the other direction."""
         return FiveTuple(self.protocol, self.destination, self.source)
 
     def match(self) -> dict[str, Any]:

@@ -45,12 +45,12 @@ class StampedSocket:
         return data
 
     def sendall(self, data: bytes) -> None:
-        """Writes all, and no other thread's bytes between."""
+        """Writes all bytes, and no other thread's between."""
         with self._writing:
             self._plain.sendall(data)
 
     def send_stamped(self, data: bytes) -> int:
-        """Writes all; when it left, in nanoseconds of the monotonic clock."""
+        """Writes all bytes; answers when they left, in nanoseconds of the monotonic clock."""
         with self._writing:
             left_ns = time.monotonic_ns()
             try:

@@ -70,7 +70,7 @@ class PortCounters(NamedTuple):
 
 
 class SwitchApplication(Protocol):
-    """What a controller does. Calls come one at a time; nodes are those of the scenario."""
+    """The behaviour of a controller. Calls come one at a time; nodes are those of the scenario."""
 
     def on_switches(self) -> None:
         """All switches are there: what they are to have before the run begins."""

@@ -1,4 +1,4 @@
-"""What the controller says to the run: an object of JSON in each line of its output."""
+"""The controller's messages to the run: an object of JSON in each line of its output."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from anabranch.own import Ack, CongestionControl, LossEpisode
 
 @dataclass
 class Mine(CongestionControl):
-    """What it does, and after which paper."""
+    """A congestion control: write down what it does, and after which paper."""
 
     increase_segments: float = 1.0
     """Segments that the window gains in a round trip. Fields are parameters: a scenario may set them."""

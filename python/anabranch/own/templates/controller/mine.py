@@ -9,7 +9,7 @@ from anabranch.own import ControllerApplication, PacketIn
 
 @dataclass
 class MineApplication(ControllerApplication):
-    """What it does, and after which paper."""
+    """An application of the controller: write down what it does, and after which paper."""
 
     paths_per_pair: int = 2
     """Paths that a flow's is drawn from. Fields are parameters."""

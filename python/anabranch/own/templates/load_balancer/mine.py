@@ -7,7 +7,7 @@ from anabranch.own import LoadBalancer
 
 @dataclass
 class MineBalancer(LoadBalancer):
-    """What it does, and after which paper."""
+    """A load balancer: write down what it does, and after which paper."""
 
     gap_ms: float = 5.0
     """A flow that was silent for so long may take another path. Fields are parameters."""

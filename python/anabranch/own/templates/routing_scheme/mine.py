@@ -10,7 +10,7 @@ from anabranch.own import RoutingNetwork, RoutingScheme, WeightedLinks
 
 @dataclass
 class MineScheme(RoutingScheme):
-    """What it does, and after which paper."""
+    """A routing scheme: write down what it does, and after which paper."""
 
     paths_per_pair: int = 2
     """Paths of each pair, the ones of least delay. Fields are parameters: a scenario may set them."""

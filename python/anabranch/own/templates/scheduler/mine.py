@@ -8,7 +8,7 @@ from anabranch.own import Subflow, SubflowScheduler, WaitingData
 
 @dataclass
 class MineScheduler(SubflowScheduler):
-    """What it does, and after which paper."""
+    """A scheduler: write down what it does, and after which paper."""
 
     patience: float = 2.0
     """Wait for the fastest subflow rather than take one whose round trip is longer by this factor."""

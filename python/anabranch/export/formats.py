@@ -1,0 +1,80 @@
+"""The formats in which plans and networks are written: one line each.
+
+The help of the command, docs/export.md, the attack and the tests take the names from here. A format is
+imported when it is used, so that the command line starts without it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anabranch.export.job import Export, ExportJob
+
+
+class Format(NamedTuple):
+    """A form in which plans and networks are written."""
+
+    writer: str
+    """Module in this folder and its function, as ``module:function``."""
+    writes: str
+    """The files, for docs/export.md."""
+    loaded_by: str
+    """The program that loads them in tests, for docs/export.md."""
+    by_flow: bool = False
+    """Whether it tells flows apart, so that some may have routes of their own."""
+
+    def write(self, job: ExportJob) -> Export:
+        """The files of a job in this format.
+
+        Raises:
+            ExportError: if the format cannot express the plan.
+        """
+        module, _, function = self.writer.partition(":")
+        write: Callable[[ExportJob], Export] = getattr(import_module(f"{__package__}.{module}"), function)
+        return write(job)
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "openflow": Format(
+        "openflow:write",
+        "flows and select groups for each switch (`ovs-ofctl`), and JSON for a REST controller "
+        "(`ofctl_rest`)",
+        "Open vSwitch 3.1, userspace datapath, in a namespace",
+        by_flow=True,
+    ),
+    "iproute2": Format(
+        "iproute2:write",
+        "nexthop groups and routes for each node, and `try.sh`, which lays the network out in namespaces",
+        "Linux 6.18 in namespaces, routes and SRv6",
+    ),
+    "frr": Format(
+        "frr:write",
+        "`frr.conf` and `daemons` for each router: static routes",
+        "FRR 8.4 in namespaces; label stacks by `vtysh -C`",
+    ),
+    "mininet": Format(
+        "mininet:write",
+        "`topology.py` with rates, delays, losses and queues, addresses and routes",
+        "Mininet's own classes where it is installed, else Python's parser",
+    ),
+    "containerlab": Format(
+        "containerlab:write",
+        "`anabranch.clab.yml`, addresses and routes, `links.sh` for rates, delays and losses",
+        "our own description of its form, and containerlab's schema where Go's module cache has it; its "
+        "files",
+    ),
+    "graphml": Format(
+        "graph_files:graphml", "the network, an edge for each direction", "networkx, and Anabranch itself"
+    ),
+    "networkx": Format("graph_files:networkx", "the network and its routes as node-link JSON", "networkx"),
+    "csv": Format(
+        "csv_tables:write",
+        "links, routes, whole weights, next hops",
+        'Anabranch itself (`scheme = "given"`)',
+    ),
+}
+"""Formats by name."""

@@ -1,0 +1,108 @@
+"""Writes the network and the routes of a scenario in one of the formats."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import ExportError, writing
+from anabranch.export.added_load import AddedLoad, added_loads
+from anabranch.export.formats import FORMATS
+from anabranch.export.job import ExportJob
+from anabranch.export.layout import DeviceLayout
+from anabranch.export.own_flows import own_plans
+from anabranch.folders import replacing
+from anabranch.plans.paths import PlanPaths
+from anabranch.plans.saved import plan_of_scenario, plans_by_flow
+from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.unknown import unknown_choice
+from anabranch.setup import Needed, resolve
+
+DEFAULT_BUCKETS = 64
+"""Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
+MOST_BUCKETS = 1024
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The files that were written, and what rounding costs."""
+
+    format: str
+    files: tuple[str, ...]
+    """Relative to the folder."""
+    notes: tuple[str, ...]
+    """What the format cannot express."""
+    what: str
+    """What the loads are: ``worst-case load`` or ``flows``."""
+    loads: tuple[AddedLoad, ...]
+    """Each link before and after rounding, the one to which it adds most first; none without weights."""
+
+    def data(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "format": self.format,
+            "files": list(self.files),
+            "notes": list(self.notes),
+            "loads_are": self.what,
+            "loads": [{**asdict(entry), "added": entry.added} for entry in self.loads],
+        }
+
+
+def export(
+    scenario: Scenario,
+    to: str,
+    folder: Path,
+    *,
+    buckets: int = DEFAULT_BUCKETS,
+    resilient: bool = False,
+    replace: bool = False,
+) -> Exported:
+    """Writes the network and the routes of a scenario in another program's form.
+
+    Args:
+        scenario: whose network and routes.
+        to: name of a format (:data:`~anabranch.export.formats.FORMATS`).
+        folder: to write to.
+        buckets: most buckets of a group: shares are rounded to whole ones.
+        resilient: a group has all of its buckets, so that flows keep theirs when a path goes.
+        replace: write though the folder has other files; they stay in it.
+
+    Raises:
+        ExportError: if there is no such format, or it cannot express the plan.
+        ScenarioError: if the scenario cannot be run, or leaves its routes to a controller.
+        ResultError: if the folder has something else, or cannot be written.
+    """
+    if to not in FORMATS:
+        raise ExportError(f"--to: format {unknown_choice(to, list(FORMATS))}")
+    if not 1 <= buckets <= MOST_BUCKETS:
+        raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
+    with replacing(folder, "export", replace=replace) as place:
+        setup = resolve(scenario, Needed.ROUTES)
+        layout = DeviceLayout.of(scenario.title, setup)
+        if FORMATS[to].by_flow and setup.own_routes:
+            made, (first, *others) = plans_by_flow(scenario, setup)
+            own = own_plans(layout, setup, made, others)
+        else:
+            first, own = plan_of_scenario(scenario, setup), ()
+        job = ExportJob(
+            setup,
+            layout,
+            PlanPaths.of(first, setup.links),
+            scenario.routing.metric,
+            buckets,
+            resilient,
+            own,
+            setup.routing.load_balancing.algorithm,
+            has_events=bool(setup.events),
+        )
+        found = FORMATS[to].write(job)
+        what, loads = "", list[AddedLoad]()
+        if found.shares is not None:
+            before = [one.plan.shares() for one in job.jobs()]
+            what, loads = added_loads(setup, before, found.shares)
+        for name, text in found.files.items():
+            place.write(name, text.encode(), executable=name.endswith(".sh"))
+        with writing(folder):
+            place.put()
+    return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))
