@@ -15,7 +15,7 @@ from anabranch import __version__
 from anabranch.columns import Column
 from anabranch.errors import AnabranchError
 from anabranch.folders import Addition, adding, read_inside, write_whole
-from anabranch.media.markdown import table_lines
+from anabranch.media.markdown import article_text
 from anabranch.media.page import REPORT
 from anabranch.media.page.sections import save_page
 from anabranch.media.palette import PALETTE
@@ -128,16 +128,20 @@ class Overview:
 
     def markdown(self) -> str:
         """The page as text: the counts, then a table of findings for each paper."""
-        lines = [f"# {TITLE}", "", self._lead(), ""]
-        lines += table_lines(self.papers_table("README.md"))
-        if self.made():
-            lines += ["", f"{_RATIO_NOTE}:", ""]
-            lines.append(f"![Ratio of ours to the published number, by paper and verdict]({_RATIOS}.svg)")
+        note = [f"{_RATIO_NOTE}."] if self.made() else []
+        papers = self.papers_table("README.md")
+        sections = [Section("papers", "By publication", note, [papers], [self._drawing()] if note else [])]
         for outcome in self.made():
-            lines += ["", f"## {outcome.paper.key}: {outcome.paper.title}", ""]
             findings = [(figure, one) for figure in outcome.figures for one in figure.findings]
-            lines += table_lines(worded_table(findings))
-        return "\n".join(lines) + "\n"
+            title = f"{outcome.paper.key}: {outcome.paper.title}"
+            sections.append(Section(outcome.paper.key, title, tables=[worded_table(findings)]))
+        return article_text(Article(TITLE, [self._lead()], [], sections))
+
+    def _drawing(self) -> Picture:
+        image = figure_bytes(ratio_figure(self), "svg")
+        note = f"{_RATIO_NOTE}. An arrow stands for a ratio beyond the edge."
+        title = "Ratio of ours to the published number, by paper and verdict"
+        return Picture(title, image, note=note, href=f"{_RATIOS}.svg")
 
     def save(self, folder: Path) -> Path:
         """Writes ``report.html``, which it returns, ``README.md``, ``summary.json`` and the figure of ratios.
@@ -151,13 +155,10 @@ class Overview:
         write_whole(folder / "README.md", self.markdown().encode())
         text = json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
         write_whole(folder / SUMMARY, f"{text}\n".encode())
-        drawing = Picture(
-            "Ours over the published number", figure_bytes(figure, "svg"),
-            note=f"{_RATIO_NOTE}. An arrow stands for a ratio beyond the edge.",
-            href=f"{_RATIOS}.svg",
-        )  # fmt: skip
         sections = [
-            Section("papers", "By publication", tables=[self.papers_table(REPORT)], figures=[drawing]),
+            Section(
+                "papers", "By publication", tables=[self.papers_table(REPORT)], figures=[self._drawing()]
+            ),
             Section("findings", "All numbers and statements", tables=[self._findings_table()]),
         ]
         return save_page(folder, Article(TITLE, [self._lead()], count_cards(self.counts()), sections))
