@@ -1,6 +1,7 @@
 """What the controller of real switches measures and tells, number by number."""
 
 import struct
+from collections.abc import Callable
 from itertools import pairwise
 
 import polars as pl
@@ -22,7 +23,8 @@ from anabranch.live.switches.controller.frames import (
     read_probe,
     with_window,
 )
-from anabranch.live.switches.controller.link_prober import LinkCounts, Reading
+from anabranch.live.switches.controller.link_prober import LinkCounts, LinkProber, Reading
+from anabranch.live.switches.layout import Port, SwitchLayout
 from anabranch.live.switches.tables import controller_tables
 from anabranch.setup import resolve
 
@@ -68,6 +70,30 @@ def test_what_a_failure_takes_is_no_loss() -> None:
         at = second * 1000 * MS
         found.read(Reading(at, sent), Reading(at + 5 * MS, received), 5 * MS)
     assert found.counted == (300, 299)
+
+
+class Switches:
+    """Switches that are asked for counters, and answer when they are told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[tuple[int, int], int], None]] = []
+
+    def counter(self, _switch: int, _port: int, then: Callable[[tuple[int, int], int], None]) -> None:
+        self.asked.append(then)
+
+
+def test_switches_answer_in_any_order() -> None:
+    """The far end has received 4 packets, and says so before the near one says that it has sent 5."""
+    board, layout = Switches(), SwitchLayout((), (), (), {}, ())
+    ends = (Port(0, 1, "p1", link_out=7), Port(1, 1, "p2", link_in=7))
+    prober = LinkProber(board, layout, {7: ends}, {7: 5 * MS}, lambda _: None, 1)  # type: ignore[arg-type]
+    prober.begin()
+    start, end = board.asked
+    end((4, 0), 11)
+    assert not prober.counts
+    start((0, 5), 10)
+    prober.counts[7].read(Reading(1000 * MS, 105), Reading(1005 * MS, 104), 5 * MS)
+    assert prober.counts[7].counted == (100, 100)
 
 
 def test_frames_say_what_was_put_in() -> None:

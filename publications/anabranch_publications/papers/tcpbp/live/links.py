@@ -104,7 +104,9 @@ def estimates(result: Result) -> pl.DataFrame:
         lost = lost.sort(at).join_asof(
             drops.sort(at), on=at, by="link", strategy="backward", check_sortedness=False
         )
-    last = last.join(lost.select("link", (pl.col("to") - pl.col("from")).alias("dropped")), on="link")
+    # Counting begins before the first sample, when nothing is lost yet.
+    dropped = pl.col("to") - pl.col("from").fill_null(0)
+    last = last.join(lost.select("link", dropped.alias("dropped")), on="link")
     rows = []
     links = result.links.select("link", "from", "to")
     for row in links.join(last, on="link").sort("link").iter_rows(named=True):

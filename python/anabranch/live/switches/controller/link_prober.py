@@ -34,6 +34,7 @@ _MOST_BETWEEN = 1.0
 """So many packets may have been sent between the two readings of a round, beyond those on their way."""
 _MOST_SHARE_BETWEEN = 5e-4
 """The same as a share of the round's packets."""
+_ENDS_OF_LINK = 2
 _LAST_PROBES_S = 0.01
 """Beyond the longest link, until the last probes are back."""
 
@@ -147,7 +148,7 @@ class LinkProber:
         self._moments = random.Random(seed)  # noqa: S311 - not for secrets
 
     def begin(self) -> None:
-        """Reads the counters of all links, which nothing has crossed yet."""
+        """Reads the counters of all links at once: nothing has crossed them yet."""
         for link in self._between:
             self._read(link, 0, partial(self._begin_counts, link))
 
@@ -215,18 +216,23 @@ class LinkProber:
     def _read(self, link: int, delay_ns: int, then: Callable[[Reading, Reading], None]) -> None:
         """Reads both ends of a link, the one that receives later by the link's delay."""
         start, end = self._between[link]
-        readings: list[Reading] = []
+        readings: dict[str, Reading] = {}
 
-        def sent(counts: tuple[int, int], at_ns: int) -> None:
-            readings.append(Reading(at_ns, counts[1]))
+        def noted(side: str, counts: tuple[int, int], at_ns: int) -> None:
+            received, sent = counts
+            readings[side] = Reading(at_ns, sent if side == "start" else received)
+            # Switches answer in any order.
+            if len(readings) == _ENDS_OF_LINK:
+                then(readings["start"], readings["end"])
 
-        def received(counts: tuple[int, int], at_ns: int) -> None:
-            # A switch that did not answer in time has no say in this round.
-            if readings:
-                then(readings[0], Reading(at_ns, counts[0]))
+        def read_end() -> None:
+            self._board.counter(end.switch, end.number, partial(noted, "end"))
 
-        self._board.counter(start.switch, start.number, sent)
-        self._board.after(delay_ns / 1e9, lambda: self._board.counter(end.switch, end.number, received))
+        self._board.counter(start.switch, start.number, partial(noted, "start"))
+        if delay_ns:
+            self._board.after(delay_ns / 1e9, read_end)
+        else:
+            read_end()
 
     @staticmethod
     def _note(own: _Round, link: int, sent: Reading, received: Reading) -> None:
