@@ -22,7 +22,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(RUN)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Python's packages in the versions that the tests passed with; CONSTRAINTS= takes the newest.
-CONSTRAINTS ?= $(CURDIR)/release/constraints.txt
+CONSTRAINTS ?= $(CURDIR)/checks/release/constraints.txt
 export PIP_CONSTRAINT := $(CONSTRAINTS)
 # maturin refuses to choose between two environments.
 unexport CONDA_PREFIX
@@ -90,7 +90,7 @@ test-rust: check-tools
 SKIPS ?= allowed
 test-python: setup
 	$(RUN) -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile --hypothesis-seed=$(SEED) \
-		$(if $(filter none,$(SKIPS)),--no-skips) tests publications/tests $(wildcard validation)
+		$(if $(filter none,$(SKIPS)),--no-skips) tests publications/tests $(wildcard checks/validation)
 
 # Switches, routers, a browser and the other programs that tests load what we write into, from Debian's packages.
 # Debian's Go (1.19 in bookworm) downloads the module; one that is there is taken.
@@ -111,7 +111,7 @@ lint: setup ## formats, clippy, rustdoc, ruff, mypy and the stub of the core, ea
 	$(RUN) -m ruff check --quiet
 	$(RUN) -m ruff format --quiet --check
 	$(RUN) -m mypy --no-error-summary
-	@$(RUN) -m mypy.stubtest anabranch._core --allowlist release/stubs.allow --concise >target/stubtest.txt || { cat target/stubtest.txt; exit 1; }
+	@$(RUN) -m mypy.stubtest anabranch._core --allowlist checks/release/stubs.allow --concise >target/stubtest.txt || { cat target/stubtest.txt; exit 1; }
 
 format: setup ## bring all sources into form
 	cargo fmt --all
@@ -122,15 +122,15 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches, capt
 	cargo bench --locked -p anabranch-engine
 	cargo bench --locked -p anabranch-routing
 	cargo bench --locked -p anabranch-capture
-	$(RUN) benches/routing_ratio.py
-	$(RUN) benches/robust.py
+	$(RUN) checks/benches/routing_ratio.py
+	$(RUN) checks/benches/robust.py
 	@mkdir -p target/bench && rm -f target/bench/*.json
-	$(RUN) validation/ns3_peer.py --only speed/ --out target/bench/ns3.json
+	$(RUN) checks/validation/ns3_peer.py --only speed/ --out target/bench/ns3.json
 	@[ ! -s target/bench/ns3.json ] || { \
 		set -e; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
-		$(RUN) validation/anabranch_peer.py --only speed/ --out target/bench/anabranch.json; \
-		$(RUN) benches/ns3_ratio.py target/bench/ns3.json target/bench/anabranch.json; }
-	$(RUN) benches/htsim_ratio.py "$(HTSIM)"
+		$(RUN) checks/validation/anabranch_peer.py --only speed/ --out target/bench/anabranch.json; \
+		$(RUN) checks/benches/ns3_ratio.py target/bench/ns3.json target/bench/anabranch.json; }
+	$(RUN) checks/benches/htsim_ratio.py "$(HTSIM)"
 
 # Folder sim of csg-htsim, with its headers and libhtsim.a; which scenarios, by a part of the name; pairs of each.
 HTSIM ?=
@@ -138,28 +138,28 @@ ONLY ?=
 PAIRS ?= 3
 
 bench-htsim: setup ## the engine beside htsim alone, as pairs; HTSIM=folder of its headers and libhtsim.a
-	$(RUN) benches/htsim_ratio.py "$(HTSIM)" --only "$(ONLY)" --pairs $(PAIRS)
+	$(RUN) checks/benches/htsim_ratio.py "$(HTSIM)" --only "$(ONLY)" --pairs $(PAIRS)
 
-validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
-	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
+validate: setup ## run the scenarios of checks/validation/ here, and in ns-3 if installed; writes docs/validation.md
+	$(RUN) checks/validation/ns3_peer.py --out checks/validation/ns3_results.json
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) checks/validation/compare.py --out docs/validation.md
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
-	$(RUN) validation/linux/linux_page.py
+	$(RUN) checks/validation/linux/linux_page.py
 
 # Further arguments of validate-live: names of points, --all, --runs N.
 POINTS ?=
 
 validate-live: setup ## the same points measured anew between hosts of this kernel (Linux, root); writes a section of docs/linux.md
-	$(RUN) validation/linux/live_grid.py $(POINTS)
+	$(RUN) checks/validation/linux/live_grid.py $(POINTS)
 
 validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
 	-@command -v go >/dev/null && cd $(STAMPS) && go mod download $(CONTAINERLAB)
-	$(RUN) validation/export_page.py docs/export_checks.md
+	$(RUN) checks/validation/export_page.py docs/export_checks.md
 
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
-	$(RUN) benches/model_errors.py --out docs/model_errors.md
+	$(RUN) checks/benches/model_errors.py --out docs/model_errors.md
 
 # Before the package is made: with stale models it could not be imported.
 declarations: $(STAMPS)/package ## the Python classes of algorithms, from what the core declares
@@ -170,7 +170,7 @@ recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of t
 
 ATTACK ?= --mutants 20000 --scenarios 300
 attack: setup ## mutated inputs, random scenarios, faults and more, for an hour; other ones: SEED=2; one part: ATTACK="--parts faults"; writes docs/attack.md
-	$(RUN) attack "--seed=$(SEED)" $(ATTACK) --page docs/attack.md
+	$(RUN) checks/attack "--seed=$(SEED)" $(ATTACK) --page docs/attack.md
 
 # Survivors do not fail it: docs/mutants.md says which carry no rule. Exit status 4 means that tests fail without a mutant.
 MUTANTS ?=
@@ -226,8 +226,8 @@ reproduce-live: setup ## tcpbp and semper by real kernels over Open vSwitch, hal
 compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
 	rm -rf results/compare
 	$(VENV)/bin/anabranch compare --replications 20 --out results/compare
-	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
-	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
+	$(RUN) checks/benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
+	$(RUN) checks/benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
 
 # The wheel is built from the unpacked sdist, which shows that the sdist is complete.
 # Users have no constraints.
@@ -239,7 +239,7 @@ wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an e
 	cd target/sdist && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(RUN) -m maturin build --profile $(PROFILE) --locked \
 		--out $(CURDIR)/dist
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist ./publications
-	$(RUN) release/wheel_test.py dist
+	$(RUN) checks/release/wheel_test.py dist
 
 # The version of the program is that of the crate in Cargo.lock.
 WASM_BINDGEN := 0.2.130
@@ -252,21 +252,21 @@ wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
 		target/wasm32-unknown-unknown/release/anabranch_wasm.wasm
 
 networks: setup ## the networks that have a name, as files for pages, into target/wasm/networks
-	$(RUN) validation/browser_networks.py target/wasm/networks
+	$(RUN) checks/validation/browser_networks.py target/wasm/networks
 
 check-wasm: wasm networks ## examples in headless Chromium, each table beside the native one; needs Chromium
-	$(RUN) validation/browser.py target/wasm
+	$(RUN) checks/validation/browser.py target/wasm
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
-	$(RUN) release/check.py docs/release_checks.md
+	$(RUN) checks/release/check.py docs/release_checks.md
 
-constraints: setup ## release/constraints.txt: the versions that are installed in .venv
-	@sed -i '/^[^#]/d' release/constraints.txt
-	$(RUN) -m pip freeze --exclude-editable >> release/constraints.txt
+constraints: setup ## checks/release/constraints.txt: the versions that are installed in .venv
+	@sed -i '/^[^#]/d' checks/release/constraints.txt
+	$(RUN) -m pip freeze --exclude-editable >> checks/release/constraints.txt
 
 lint-js: ## lint and type check of the scripts of report.html; needs Node.js and npm
 	@command -v npm >/dev/null || { echo "make: needs npm (Debian: apt install npm)" >&2; exit 1; }
-	cd release/js && npm install --silent --no-package-lock --no-audit --no-fund && npm run --silent check
+	cd checks/release/js && npm install --silent --no-package-lock --no-audit --no-fund && npm run --silent check
 
 # libFuzzer's instrumentation without its sanitizers: the core has no unsafe code, and the stable compiler will do.
 fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -275,8 +275,8 @@ fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-c
 fuzz: check-tools ## fuzz what the core reads, FUZZ_SECONDS for each target (30)
 	@command -v c++ >/dev/null || { echo "make: libFuzzer needs a C++ compiler (Debian: apt install g++)" >&2; exit 1; }
 	cargo test --locked --quiet -p anabranch-engine --test all no_panic -- --ignored
-	@mkdir -p fuzz/artifacts fuzz/corpus/quantity && printf '12.5 ms' > fuzz/corpus/quantity/span
-	host=$$(rustc -vV | sed -n 's/^host: //p') && cd fuzz && \
+	@mkdir -p checks/fuzz/artifacts checks/fuzz/corpus/quantity && printf '12.5 ms' > checks/fuzz/corpus/quantity/span
+	host=$$(rustc -vV | sed -n 's/^host: //p') && cd checks/fuzz && \
 		RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --target $$host && \
 		for name in setup quantity; do \
 			target/$$host/release/$$name corpus/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -seed=1 \

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import AnabranchError, Result, Routing, Scenario, run
-from anabranch.progress import run_progress
+from anabranch.process.progress import run_progress
 from anabranch.report.figures import compare_goodput, save_figure
 
 EXAMPLES = Path(__file__).parent

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from anabranch.columns.tables import CAPTURE, RUN, Meanings
+from anabranch.media.columns.tables import CAPTURE, RUN, Meanings
 
 DOCS = Path(__file__).parents[1]
 _HEAD = "| column | meaning |\n|---|---|\n"

@@ -7,8 +7,8 @@ from typing import Any
 import examples
 import typer.main
 
-from anabranch.cli import app
-from anabranch.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT
+from anabranch.process.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT
+from anabranch.terminal.cli import app
 
 HEAD = f"""# The command line
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.command_options import TrustOption
-from anabranch.console import (
+from anabranch.errors import Problem
+from anabranch.folders import adding
+from anabranch.media.terminal import show as show_pieces
+from anabranch.process.console import (
     EXIT_INCOMPLETE,
     JobsOption,
     JsonOption,
@@ -17,12 +19,10 @@ from anabranch.console import (
     print_json,
     say,
 )
-from anabranch.errors import Problem
-from anabranch.folders import adding
-from anabranch.media.terminal import show as show_pieces
-from anabranch.progress import study_progress
-from anabranch.result import json_ready
-from anabranch.signals import exit_status
+from anabranch.process.progress import study_progress
+from anabranch.process.signals import exit_status
+from anabranch.results.result import json_ready
+from anabranch.terminal.command_options import TrustOption
 from anabranch_publications.errors import ReproductionError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.cli import app
+from anabranch.terminal.cli import app
 
 Anabranch = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -18,10 +18,10 @@ def main() -> None:
     _spare_collections()
     # Threads of linear algebra take longer to start than any command has for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from anabranch.start_up import spare_resources  # noqa: PLC0415 - see above
+    from anabranch.terminal.start_up import spare_resources  # noqa: PLC0415 - see above
 
     spare_resources()
-    from anabranch.cli import main as run  # noqa: PLC0415 - see above
+    from anabranch.terminal.cli import main as run  # noqa: PLC0415 - see above
 
     run()
 

@@ -1,4 +1,4 @@
-"""benches/htsim_ratio.py with programs that stand in for htsim and for the engine's bench."""
+"""checks/benches/htsim_ratio.py with programs that stand in for htsim and for the engine's bench."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-BENCHES = Path(__file__).parents[2] / "benches"
+BENCHES = Path(__file__).parents[2] / "checks" / "benches"
 sys.path.insert(0, str(BENCHES))
 
 # ruff: noqa: E402 - the benches are scripts in a folder, no package
@@ -68,7 +68,7 @@ def test_the_table_of_two_programs(tmp_path: Path) -> None:
 
 
 def test_the_engine_has_the_scenarios() -> None:
-    source = (BENCHES.parent / "crates" / "engine" / "benches" / "engine.rs").read_text(encoding="utf-8")
+    source = (BENCHES.parents[1] / "crates" / "engine" / "benches" / "engine.rs").read_text(encoding="utf-8")
     flows = re.search(r"FLOWS: \[usize; 5\] = \[(.*)\]", source)
     assert flows is not None
     counts = flows[1].replace("_", "").split(", ")

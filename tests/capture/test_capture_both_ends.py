@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
-from anabranch.capture import CaptureResult, analyze
+from anabranch.runs.capture import CaptureResult, analyze
 
 TWO_PATHS = """
 [network]

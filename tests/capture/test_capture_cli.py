@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from anabranch import Result
-from anabranch.capture import CaptureResult, analyze
 from anabranch.errors import ResultError
-from anabranch.result import json_ready
+from anabranch.results.result import json_ready
+from anabranch.runs.capture import CaptureResult, analyze
 
 from .conftest import Anabranch
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from anabranch import Result, Scenario
-from anabranch.capture import analyze
+from anabranch.runs.capture import analyze
 
 BYTES = 3_000_000
 SUBFLOWS = 4

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from anabranch import Result, Scenario
-from anabranch.capture import CaptureResult, analyze
+from anabranch.runs.capture import CaptureResult, analyze
 
 ENDS = ("left1", "right1", "left2", "right2")
 

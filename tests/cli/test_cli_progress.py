@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from anabranch import Scenario, progress
+from anabranch import Scenario
 from anabranch.plans.routes import routes
-from anabranch.runner import run
+from anabranch.process import progress
+from anabranch.runs.runner import run
 
 ABILENE = """
 [network]

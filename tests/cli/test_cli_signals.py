@@ -14,9 +14,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from anabranch import Result, Scenario, cli, run
+from anabranch import Result, Scenario, run
 from anabranch.errors import ResultError
-from anabranch.signals import deferred, ending
+from anabranch.process.signals import deferred, ending
+from anabranch.terminal import cli
 
 from .conftest import SMALL
 
@@ -96,7 +97,7 @@ def test_ctrl_c_while_a_result_is_saved_waits(tmp_path: Path, monkeypatch: pytes
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
-    monkeypatch.setattr("anabranch.runner.page_writer", lambda _, **__: press_twice)
+    monkeypatch.setattr("anabranch.runs.runner.page_writer", lambda _, **__: press_twice)
     with pytest.raises(KeyboardInterrupt, match=r"what was measured is in .*out"):
         run(Scenario.loads(SMALL), out=tmp_path / "out")
     assert not Result.load(tmp_path / "out").interrupted
@@ -120,7 +121,7 @@ def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
     (tmp_path / "soon.py").write_text(f"{press}time.sleep(0.2)\n")
     (tmp_path / "never.py").write_text(f"{press}while True:\n    time.sleep(0.01)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("anabranch.signals._FRAGILE_S", 0.5)
+    monkeypatch.setattr("anabranch.process.signals._FRAGILE_S", 0.5)
     over: list[object] = []
 
     def pressed(number: int) -> int:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from anabranch import command_group
-from anabranch.cli import app
-from anabranch.console import EXIT_MISTAKE
+from anabranch.process.console import EXIT_MISTAKE
+from anabranch.terminal import command_group
+from anabranch.terminal.cli import app
 
 Offer = Callable[..., None]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.cli import main
+from anabranch.terminal.cli import main
 
 PROGRAM = Path(sys.executable).with_name("anabranch")
 

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from anabranch import Result, Scenario, Study
-from anabranch.cli import app
 from anabranch.errors import ResultError
 from anabranch.report.plots.plot import fitted
+from anabranch.terminal.cli import app
 
 from .conftest import SMALL
 

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from anabranch import Result, Scenario
 from anabranch.media.terminal import show
-from anabranch.views.loads import load_pieces
-from anabranch.views.run import run_pieces
+from anabranch.report.views.loads import load_pieces
+from anabranch.report.views.run import run_pieces
 
 from .conftest import SMALL, Anabranch
 

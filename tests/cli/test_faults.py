@@ -1,4 +1,4 @@
-"""A few of the faults of ``attack/faults.py``, and that it notes what is wrong."""
+"""A few of the faults of ``checks/attack/faults.py``, and that it notes what is wrong."""
 
 import importlib
 import sys
@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-ATTACK = Path(__file__).parents[2] / "attack"
+ATTACK = Path(__file__).parents[2] / "checks" / "attack"
 
 
 @pytest.fixture(scope="module")

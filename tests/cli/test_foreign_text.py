@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from rich.text import Text
 
-from anabranch import console
-from anabranch.foreign import plain, plain_json
-from anabranch.result import csv_bytes
+from anabranch.process import console
+from anabranch.process.foreign import plain, plain_json
+from anabranch.results.result import csv_bytes
 
 from .conftest import SMALL, Anabranch
 

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from anabranch import Scenario
-from anabranch.cli import app
 from anabranch.errors import ScenarioError
+from anabranch.terminal.cli import app
 
 from .conftest import SMALL
 

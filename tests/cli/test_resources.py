@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import start_up
 from anabranch.errors import CommandError, ResultError
+from anabranch.process import start_up
 from anabranch.report.damage import damage_told
 
 FIRST = Path(__file__).parents[2] / "examples" / "first.toml"

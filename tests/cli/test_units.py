@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from anabranch import units
+from anabranch.text import units
 
 
 @pytest.mark.parametrize(

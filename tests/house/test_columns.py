@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from anabranch import Scenario
-from anabranch.columns import COLUMNS, column
-from anabranch.columns.column import SOFT_HYPHEN, UNITS, Column
-from anabranch.columns.declared import _by_name
-from anabranch.columns.tables import CAPTURE, RUN
-from anabranch.views import capture, run
-from anabranch.views.loads import load_tables
-from anabranch.views.routes import route_pieces, route_tables
+from anabranch.media.columns import COLUMNS, column
+from anabranch.media.columns.column import SOFT_HYPHEN, UNITS, Column
+from anabranch.media.columns.declared import _by_name
+from anabranch.media.columns.tables import CAPTURE, RUN
+from anabranch.report.views import capture, run
+from anabranch.report.views.loads import load_tables
+from anabranch.report.views.routes import route_pieces, route_tables
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "python" / "anabranch"

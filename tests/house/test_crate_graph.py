@@ -202,8 +202,8 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("from anabranch.runner import run", "scenario -> runner is not allowed"),
-        ("import anabranch.cli", "scenario -> cli is not allowed"),
+        ("from anabranch.runs.runner import run", "scenario -> runner is not allowed"),
+        ("import anabranch.terminal.cli", "scenario -> cli is not allowed"),
         ("from anabranch import run", "scenario -> __init__ is not allowed"),
         ("from anabranch import Scenario", "scenario -> __init__ is not allowed"),
         ("from ..setup import resolve", "scenario -> setup is not allowed"),
@@ -213,10 +213,13 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
             "scenario -> publications.papers is not allowed",
         ),
         ("import anabranch_publications", "scenario -> publications.__init__ is not allowed"),
-        ("try:\n    import anabranch.cli\nexcept ImportError:\n    raise", "scenario -> cli is not allowed"),
-        ("def f():\n    from anabranch.cli import main", "scenario -> (cli) is not allowed"),
-        ("def f():\n    from anabranch.runner import run", "scenario -> (runner) is not allowed"),
-        ("if TYPE_CHECKING:\n    import anabranch.cli", "scenario -> (cli) is not allowed"),
+        (
+            "try:\n    import anabranch.terminal.cli\nexcept ImportError:\n    raise",
+            "scenario -> cli is not allowed",
+        ),
+        ("def f():\n    from anabranch.terminal.cli import main", "scenario -> (cli) is not allowed"),
+        ("def f():\n    from anabranch.runs.runner import run", "scenario -> (runner) is not allowed"),
+        ("if TYPE_CHECKING:\n    import anabranch.terminal.cli", "scenario -> (cli) is not allowed"),
     ],
 )
 def test_a_forged_import_is_found(architecture: str, source: str, complaint: str) -> None:

@@ -17,10 +17,10 @@ from documents import DOCUMENTS, ROOT, Block, blocks, file_of
 from typer.testing import CliRunner
 
 from anabranch import AnabranchError, Scenario, Study
-from anabranch.cli import app
 from anabranch.scenario import Span
 from anabranch.setup import Needed, agree, resolve
 from anabranch.study.check import design
+from anabranch.terminal.cli import app
 
 EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
 SHORT = "100 ms"

@@ -9,9 +9,9 @@ import pytest
 from documents import ROOT
 
 from anabranch import Scenario, _core
-from anabranch.censored import STATISTICS
 from anabranch.export.formats import FORMATS
 from anabranch.models import MODELS
+from anabranch.results.censored import STATISTICS
 from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric

@@ -245,7 +245,7 @@ def test_files_that_the_recipes_name_exist() -> None:
 
 
 def test_commands_in_the_documents_exist() -> None:
-    from anabranch.cli import app  # noqa: PLC0415 - the other rules hold without the package
+    from anabranch.terminal.cli import app  # noqa: PLC0415 - the other rules hold without the package
 
     commands = set(typer.main.get_command(app).list_commands(None))  # type: ignore[attr-defined]
     called: dict[str, set[str]] = {"make": set(), "anabranch": set()}

@@ -66,7 +66,7 @@ def test_every_reason_of_the_tests_begins_with_its_kind() -> None:
     """So that none is taken for one that fails, or for one that does not."""
     found = [
         text
-        for folder in ("tests", "publications/tests", "validation")
+        for folder in ("tests", "publications/tests", "checks/validation")
         for file in sorted((ROOT / folder).rglob("*.py"))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)

@@ -15,7 +15,7 @@ from anabranch import Scenario
 from anabranch.errors import LiveError
 from anabranch.live import run
 from anabranch.live.machine import check_machine
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 
 @pytest.fixture(scope="session")

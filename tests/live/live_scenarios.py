@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anabranch import Scenario
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 LATEST_US = 5_000.0
 """Tests share their machine with others: what they allow is more than what a measurement may."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from live_scenarios import LiveRun, paths
 
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 pytestmark = pytest.mark.usefixtures("can_run")
 

@@ -13,12 +13,12 @@ from rich.console import Console
 
 import anabranch
 from anabranch import Scenario
-from anabranch.capture import analyze
 from anabranch.errors import LiveError
 from anabranch.live import Asked, HostProgram, run
 from anabranch.live.path_manager import End, PathManager
 from anabranch.media.terminal import show
-from anabranch.views.run import against_pieces
+from anabranch.report.views.run import against_pieces
+from anabranch.runs.capture import analyze
 
 DATAGRAM = """
 import socket

@@ -17,7 +17,7 @@ from anabranch.media.terminal import show
 from anabranch.plans.named import PairRoutes
 from anabranch.plans.predictions import PathPrediction, ThroughputPrediction
 from anabranch.plans.routes import Routes
-from anabranch.views.routes import route_pieces
+from anabranch.report.views.routes import route_pieces
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -262,8 +262,8 @@ else:
             ],
         },
         run="""
-from anabranch.columns import column
-from anabranch.columns.tables import RUN
+from anabranch.media.columns import column
+from anabranch.media.columns.tables import RUN
 links = scenario({}).run().links
 assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
 assert column("unhindered").label == "unhindered" and "unhindered" in RUN["links"]

@@ -3,7 +3,7 @@
 from html_runs import EVIL
 from matplotlib.figure import Figure
 
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.page.sections import page
 from anabranch.media.pieces import Article, Badge, Card, DataTable, Link, Section
 from anabranch.report.style import picture

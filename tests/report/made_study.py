@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from anabranch.result import FactorInfo, MetricInfo
+from anabranch.results.result import FactorInfo, MetricInfo
 
 Level = float | str
 Formula = Callable[[tuple[Level, ...]], float | None]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch import Routing, Scenario, ScenarioError, Study, progress
+from anabranch import Routing, Scenario, ScenarioError, Study
+from anabranch.process import progress
 
 SCENARIO = """
 title = "two <hosts>"

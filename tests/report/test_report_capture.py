@@ -16,10 +16,10 @@ from reader import Reader
 from typer.testing import CliRunner
 
 from anabranch import Result
-from anabranch.capture import CaptureResult, analyze
-from anabranch.cli import app
 from anabranch.report.html import capture_report, save_capture_report
-from anabranch.views.capture import CONNECTIONS, SUBFLOWS
+from anabranch.report.views.capture import CONNECTIONS, SUBFLOWS
+from anabranch.runs.capture import CaptureResult, analyze
+from anabranch.terminal.cli import app
 
 
 @pytest.fixture(scope="module")

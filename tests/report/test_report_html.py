@@ -22,8 +22,8 @@ from anabranch.report.html import run_report, save_run_report, save_study_report
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
-from anabranch.units import measure, quantity
-from anabranch.views.cards import cards
+from anabranch.report.views.cards import cards
+from anabranch.text.units import measure, quantity
 
 
 @pytest.fixture(scope="module")

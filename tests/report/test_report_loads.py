@@ -19,14 +19,14 @@ from reader import Reader
 from workbook import read_workbook
 
 from anabranch import Scenario
-from anabranch.columns import Column
 from anabranch.errors import ResultError
+from anabranch.media.columns import Column
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
 from anabranch.media.pieces import Badge, Bars, DataTable
 from anabranch.plans.worst_loads import LoadChanges, WorstLoads, compare_loads, worst_loads
 from anabranch.report.load_page import load_page, save_load_page
-from anabranch.views.loads import load_tables
-from anabranch.views.routes import route_tables
+from anabranch.report.views.loads import load_tables
+from anabranch.report.views.routes import route_tables
 
 # One pair, 8 Mbps: over the link a - c alone, or in halves over it and over b. Links have 10 Mbps, a - b 5.
 TRIANGLE = """

@@ -17,7 +17,7 @@ from anabranch import Result, ResultError, Scenario
 from anabranch.report.looks import look
 from anabranch.report.plots.lines import TOGETHER
 from anabranch.report.plots.plot import fitted, legend_columns, wrapped
-from anabranch.units import suited
+from anabranch.text.units import suited
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -10,7 +10,7 @@ from html_runs import EVIL
 from made_page import COLUMNS, drawing, made_page
 from rich.console import Console
 
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.files import save_csv
 from anabranch.media.markdown import article_text
 from anabranch.media.page.sections import page, save_page

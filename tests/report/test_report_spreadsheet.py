@@ -17,7 +17,7 @@ from anabranch.errors import ResultError
 from anabranch.report.looks import look
 from anabranch.report.spreadsheet import number_format, save_spreadsheet, sheet_names
 from anabranch.report.study import write_outputs
-from anabranch.views.outcome import StudyOutcome
+from anabranch.report.views.outcome import StudyOutcome
 
 FCT = "mean flow completion time in us"
 """31 letters, which is as long as the name of a sheet may be."""

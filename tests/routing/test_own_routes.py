@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.capture import analyze
 from anabranch.errors import ExportError
 from anabranch.export.write import export
 from anabranch.live.switches.layout import SwitchLayout
@@ -20,10 +19,11 @@ from anabranch.plans.routes import plan, routes
 from anabranch.plans.saved import save_plan
 from anabranch.plans.switch_rules import INGRESS, OF_FLOW, TCP, Numbers, OwnFlow, own_traffic, rules_of
 from anabranch.plans.worst_loads import worst_loads
-from anabranch.runner import run
+from anabranch.report.views.routes import route_tables
+from anabranch.runs.capture import analyze
+from anabranch.runs.runner import run
 from anabranch.setup import resolve
 from anabranch.study import Study
-from anabranch.views.routes import route_tables
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "metrics_by_flow.toml"
 PUBLISHED = {"by-hops": "1 5 10", "by-delay": "1 5 4 10", "by-tcpbp": "1 3 4 10"}

@@ -13,7 +13,7 @@ from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import ResultError, Scenario, run
 from anabranch.folders import adding, foreign, read_manifest
-from anabranch.result import write_parquet
+from anabranch.results.result import write_parquet
 
 FILES = ("README.md", "figures/a.png", "report.html")
 
@@ -157,12 +157,12 @@ sys.modules.update(dict.fromkeys(("fcntl", "pwd", "grp", "resource", "termios"))
 for module, names in ((signal, ("SIGHUP", "pthread_sigmask")), (os, ("O_DIRECTORY", "sched_getaffinity"))):
     for name in names:
         delattr(module, name)
-import anabranch, anabranch.cli, anabranch.study.execute
+import anabranch, anabranch.terminal.cli, anabranch.study.execute
 from anabranch.folders import adding
 for seed in (1, 2):
     anabranch.run("line.toml", out="out", page=False)
 try:
-    with adding(anabranch.cli.Path("out"), "run"):
+    with adding(anabranch.terminal.cli.Path("out"), "run"):
         anabranch.run("line.toml", out="out", page=False)
 except anabranch.ResultError as error:
     print(error)
@@ -202,7 +202,7 @@ def test_captures_do_not_take_the_place_of_files(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     Path("source.pcapng").write_text("mine")
     with monkeypatch.context() as patch:
-        patch.setattr("anabranch.runner.plan", lambda *_: pytest.fail("it runs"))
+        patch.setattr("anabranch.runs.runner.plan", lambda *_: pytest.fail("it runs"))
         with pytest.raises(
             ResultError, match=r"source\.pcapng: is there already, and a capture has this name"
         ):
@@ -257,7 +257,7 @@ def test_captures_make_room_for_tables(tmp_path: Path, monkeypatch: pytest.Monke
             raise OSError(28, "No space left on device")
         written(table, file)
 
-    monkeypatch.setattr("anabranch.result.write_parquet", full)
+    monkeypatch.setattr("anabranch.results.result.write_parquet", full)
     result = run(Scenario.loads(LINE), out=tmp_path / "out", page=False)
     assert [warning.partition(":")[0] for warning in result.summary["warnings"][-2:]] == [
         "the capture sink.pcapng is lost", "the capture source.pcapng is lost",

@@ -17,16 +17,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-import anabranch.result as result_module
-from anabranch import Scenario, ScenarioError, cli
-from anabranch.console import print_json
+import anabranch.results.result as result_module
+from anabranch import Scenario, ScenarioError
 from anabranch.media.page import embedded
 from anabranch.media.page.data import table_data
 from anabranch.media.pieces import DataTable
+from anabranch.process.console import print_json
 from anabranch.report import spreadsheet
 from anabranch.report.html import latency_data, multipath_data, run_data
-from anabranch.result import csv_bytes
+from anabranch.results.result import csv_bytes
 from anabranch.study import store
+from anabranch.terminal import cli
 
 ROOT = Path(__file__).parents[2]
 Attack = Callable[[str], ModuleType]
@@ -52,11 +53,11 @@ MODULES = (
 def modules() -> Iterator[Attack]:
     """The modules of the attack, anew."""
     before = {name: sys.modules.pop(name) for name in MODULES if name in sys.modules}
-    sys.path.insert(0, str(ROOT / "attack"))
+    sys.path.insert(0, str(ROOT / "checks" / "attack"))
     try:
         yield importlib.import_module
     finally:
-        sys.path.remove(str(ROOT / "attack"))
+        sys.path.remove(str(ROOT / "checks" / "attack"))
         for name in MODULES:
             sys.modules.pop(name, None)
         sys.modules.update(before)
@@ -180,11 +181,11 @@ def _stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Non
         "import os, signal, sys, time, types\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
         # It draws nothing, and Matplotlib takes a second.
         "    sys.modules['anabranch.report.plots.every'] = types.ModuleType('every')\n"
-        "    import anabranch.cli\n    from anabranch.signals import ending, exit_status\n"
+        "    import anabranch.terminal.cli\n    from anabranch.process.signals import ending, exit_status\n"
         "    def main():\n        try:\n            with ending():\n"
         f"                {code}\n"
         "        except KeyboardInterrupt:\n            sys.exit(exit_status())\n"
-        "    anabranch.cli.main = main\n"
+        "    anabranch.terminal.cli.main = main\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(stand_in.parent))
 
@@ -194,10 +195,10 @@ def test_a_late_ctrl_c_is_not_the_programs(attack: Attack, monkeypatch: pytest.M
     worker = attack("worker")
     names: dict[str, Any] = {}
     program = "def main():\n    raise KeyboardInterrupt\ndef inside():\n    main()\n"
-    exec(compile(program, "/x/anabranch/cli.py", "exec"), names)  # noqa: S102 - a stand-in
-    monkeypatch.setattr("anabranch.cli.main", names["main"])
+    exec(compile(program, "/x/anabranch/terminal/cli.py", "exec"), names)  # noqa: S102 - a stand-in
+    monkeypatch.setattr("anabranch.terminal.cli.main", names["main"])
     assert worker._ended(5.0) == ("status", 130)
-    monkeypatch.setattr("anabranch.cli.main", names["inside"])
+    monkeypatch.setattr("anabranch.terminal.cli.main", names["inside"])
     assert worker._ended(5.0)[0] == "traceback"
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -523,7 +524,7 @@ def test_drops_of_links_that_no_flow_has_are_noticed(attack: Attack) -> None:
 
 
 def run_attack(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "attack"), *map(str, arguments)]
+    command = [sys.executable, str(ROOT / "checks" / "attack"), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)  # noqa: S603
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from anabranch import Factor, Metric, Result, Scenario, ScenarioError, Study, StudyResult
-from anabranch.censored import Times, statistic
+from anabranch.results.censored import Times, statistic
 
 CROWDED = """
 [network]

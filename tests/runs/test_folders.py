@@ -45,7 +45,7 @@ def mixed(tmp_path: Path) -> Path:
 
 def test_what_is_not_ours_refuses_before_anything_runs(mixed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = contents(mixed)
-    monkeypatch.setattr("anabranch.runner.plan", lambda *_: pytest.fail("it runs"))
+    monkeypatch.setattr("anabranch.runs.runner.plan", lambda *_: pytest.fail("it runs"))
     with pytest.raises(ResultError, match=r"did not write there: link, nested/, notes\.txt; .* --replace"):
         run(Scenario.loads(ENDLESS), out=mixed)
     assert contents(mixed) == before
@@ -111,7 +111,7 @@ def test_whenever_it_stops_there_is_a_whole_result(
 def test_the_second_writer_is_refused_before_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with replacing(tmp_path / "out", "run") as first:
         with monkeypatch.context() as patch:
-            patch.setattr("anabranch.runner.plan", lambda *_: pytest.fail("it runs"))
+            patch.setattr("anabranch.runs.runner.plan", lambda *_: pytest.fail("it runs"))
             with pytest.raises(ResultError, match="out: another process is writing to it"):
                 run(Scenario.loads(ENDLESS), out=tmp_path / "out")
         (first.partial / "mine").write_text("whole")
@@ -150,7 +150,7 @@ def test_the_reason_is_told(
 
 
 def test_a_mistake_in_the_page_does_not_lose_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.runner.page_writer", lambda _, **__: lambda _: 1 / 0)
+    monkeypatch.setattr("anabranch.runs.runner.page_writer", lambda _, **__: lambda _: 1 / 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ZeroDivisionError) as caught:
         run(Scenario.loads(ENDLESS), out=tmp_path / "out")

@@ -16,7 +16,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 from anabranch import Scenario, ScenarioError, Study
 from anabranch.learning import FEATURES, CongestionEnv, Interval, LinearPolicy, observe
-from anabranch.stepping import Simulation
+from anabranch.runs.stepping import Simulation
 
 FOLDER = Path(__file__).parents[2] / "examples" / "learning"
 AGENT = {"preset": "linux-reno", "congestion_control": "held"}

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch import Result, Scenario, Study, event_log
-from anabranch.event_log import event_lines
-from anabranch.runner import _full_logs
+from anabranch import Result, Scenario, Study
+from anabranch.results import event_log
+from anabranch.results.event_log import event_lines
+from anabranch.runs.runner import _full_logs
 
 LOSSY = """
 title = "Losses"

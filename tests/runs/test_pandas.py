@@ -58,7 +58,9 @@ def test_a_study_has_its_cells_its_runs_and_what_it_kept() -> None:
 def test_without_the_package_the_message_names_the_extra(
     result: Result, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anabranch.result.find_spec", lambda name: None if name == package else object())
+    monkeypatch.setattr(
+        "anabranch.results.result.find_spec", lambda name: None if name == package else object()
+    )
     with pytest.raises(ResultError, match=rf"{package} is not installed; .*anabranch\[pandas\]'"):
         result.to_pandas()
 

@@ -1,4 +1,4 @@
-"""Some of the cases of ``attack/places.py`` and a round of ``attack/two_users.py``, and that both notice."""
+"""Cases of ``checks/attack/places.py`` and a round of ``two_users.py`` beside it, and that both notice."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-ATTACK = Path(__file__).parents[2] / "attack"
+ATTACK = Path(__file__).parents[2] / "checks" / "attack"
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from anabranch import Scenario
-from anabranch.cli import app
 from anabranch.errors import ScenarioError
+from anabranch.terminal.cli import app
 
 # One way 20 ms and 30 ms by two paths: a round trip of 60 ms by the slower one.
 TEXT = """

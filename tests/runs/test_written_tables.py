@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch import result
-from anabranch.result import write_parquet
+from anabranch.results import result
+from anabranch.results.result import write_parquet
 
 
 def test_a_large_table_is_never_in_memory_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

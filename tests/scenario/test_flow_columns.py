@@ -9,7 +9,7 @@ import pytest
 from anabranch import Scenario, _core
 from anabranch.plans.named import PathRow
 from anabranch.plans.routes import routes
-from anabranch.result import frame
+from anabranch.results.result import frame
 from anabranch.scenario.leaves import UnlimitedSource
 from anabranch.setup import resolve
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup

@@ -50,7 +50,7 @@ def test_a_run_that_no_memory_holds_is_refused_before_it_begins(
     made: Scenario, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(memory, "free_bytes", lambda: 300_000_000)
-    monkeypatch.setattr("anabranch.runner.plan", None)
+    monkeypatch.setattr("anabranch.runs.runner.plan", None)
     for begin in (lambda: made.run(out=tmp_path / "out"), made.start):
         with pytest.raises(ScenarioError) as refused:
             begin()

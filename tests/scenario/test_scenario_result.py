@@ -13,7 +13,7 @@ from anabranch import Result, ResultError, Scenario, run
 from anabranch.report.figures import compare_goodput, goodput_over_time
 from anabranch.report.looks import look
 from anabranch.report.style import save_figure
-from anabranch.result import json_ready
+from anabranch.results.result import json_ready
 
 from .conftest import BASE, EXAMPLES
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from anabranch import Scenario, Study
 from anabranch.media.terminal import show
-from anabranch.views.run import run_pieces
+from anabranch.report.views.run import run_pieces
 
 TEXT = """
 [network]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anabranch import Metric, Study
-from anabranch.censored import STATISTICS, statistic
+from anabranch.results.censored import STATISTICS, statistic
 from anabranch.study.check import design
 from anabranch.study.metrics import values
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 from anabranch.topology import Topology, TopologyError, TopologyLink, TopologyNode, describe, load
 from anabranch.topology.describe import (
     LINK_HEADER,

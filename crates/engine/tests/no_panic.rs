@@ -312,7 +312,7 @@ fn mangle(originals: &[Value], least_cases: u32) {
 #[test]
 #[ignore = "writes into the corpus of the fuzz target"]
 fn write_the_seed_of_the_fuzz_target() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/setup");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../checks/fuzz/corpus/setup");
     std::fs::create_dir_all(&folder).expect("a folder for the corpus");
     let documents = std::iter::once(everything()).chain(all_governed());
     for (number, document) in documents.enumerate() {

@@ -105,7 +105,7 @@ fn linux(congestion_control: &str) -> TcpConfig {
 }
 
 /// As a stock kernel of today; what it does about reordering follows recorded senders ACK by ACK
-/// (validation/linux/acks).
+/// (checks/validation/linux/acks).
 fn linux_tuned(congestion_control: &str) -> TcpConfig {
     TcpConfig {
         autotuning: true,

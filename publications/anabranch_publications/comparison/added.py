@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch.command_options import load_scenario
 from anabranch.errors import Problem
 from anabranch.scenario.files import with_files
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
+from anabranch.terminal.command_options import load_scenario
 from anabranch_publications.comparison.systems import SYSTEMS, System
 from anabranch_publications.errors import ComparisonError
 

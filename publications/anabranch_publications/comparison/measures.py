@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from anabranch.censored import jain, percentile
-from anabranch.columns import FULL, Better, Column
+from anabranch.media.columns import FULL, Better, Column
+from anabranch.results.censored import jain, percentile
 from anabranch_publications.comparison.failure import cost
 from anabranch_publications.comparison.subjects import Failure, Part
 

@@ -17,9 +17,9 @@ from anabranch.scenario.reading import parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import LinkSetup
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
+from anabranch.text.units import plain
 from anabranch.topology import TopologyError
-from anabranch.units import plain
 from anabranch_publications.comparison.victim import Edge, busiest_edge
 from anabranch_publications.comparison.workload import (
     FULL,

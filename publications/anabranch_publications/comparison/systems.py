@@ -15,7 +15,7 @@ from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import declared_scheme
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch_publications.errors import ComparisonError
 
 PATHS = 4

@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from anabranch import __version__
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.pieces import Article, Card, DataTable, Piece, Section, Text, Worded, counted
 from anabranch.report.style import picture
 from anabranch_publications.comparison.measures import MEASURES

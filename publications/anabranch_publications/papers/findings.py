@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal, ParamSpec
 
-from anabranch.stored import metric_value
-from anabranch.units import plain
+from anabranch.results.stored import metric_value
+from anabranch.text.units import plain
 
 Verdict = Literal["agrees", "differs as predicted", "differs"]
 VERDICTS: tuple[Verdict, ...] = ("agrees", "differs as predicted", "differs")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from anabranch import Scenario
 from anabranch.errors import LiveError
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 TRIES: Final = 3
 """A run that is not valid by its self-check is repeated, so often at most."""

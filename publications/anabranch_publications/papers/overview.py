@@ -12,9 +12,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from anabranch import __version__
-from anabranch.columns import Column
 from anabranch.errors import AnabranchError
 from anabranch.folders import Addition, adding, read_inside, write_whole
+from anabranch.media.columns import Column
 from anabranch.media.markdown import article_text
 from anabranch.media.page import REPORT
 from anabranch.media.page.sections import save_page
@@ -22,7 +22,7 @@ from anabranch.media.palette import PALETTE
 from anabranch.media.pieces import Article, Cell, DataTable, Link, Section
 from anabranch.media.pieces import Figure as Picture
 from anabranch.report.style import figure_bytes, styled
-from anabranch.stored import read_json
+from anabranch.results.stored import read_json
 from anabranch_publications.papers.findings import (
     KINDS,
     VERDICTS,

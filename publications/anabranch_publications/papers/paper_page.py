@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.page.sections import save_page
 from anabranch.media.pieces import Article, Badge, Card, Cell, DataTable, Section, Tone
 from anabranch.report.style import picture

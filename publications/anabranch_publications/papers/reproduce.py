@@ -17,7 +17,7 @@ from anabranch.folders import Addition, adding, write_whole
 from anabranch.media.markdown import table_lines
 from anabranch.media.page import REPORT
 from anabranch.report.style import save_figure
-from anabranch.result import csv_bytes
+from anabranch.results.result import csv_bytes
 from anabranch.scenario.unknown import unknown_choice
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.papers.findings import (

@@ -65,7 +65,7 @@ NODES = "".join(f'[[network.node]]\nname = "{name}"\n' for name in "abcd") + "".
 Write = Callable[..., Path]
 Anabranch = Callable[..., subprocess.CompletedProcess[str]]
 
-_PROGRAM = [sys.executable, "-c", "from anabranch.cli import app; app()"]
+_PROGRAM = [sys.executable, "-c", "from anabranch.terminal.cli import app; app()"]
 _ENVIRONMENT = {**os.environ, "NO_COLOR": "1"}
 
 

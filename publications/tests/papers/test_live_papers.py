@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from anabranch.cli import app
 from anabranch.errors import LiveError
 from anabranch.live.machine import check_machine
 from anabranch.live.switches.run import check_switches
+from anabranch.terminal.cli import app
 from anabranch_publications.papers import LIVE_PAPERS, Context, live_runs, reproduce
 from anabranch_publications.papers.live_runs import check_live
 from anabranch_publications.papers.semper.live import two_hosts

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from anabranch import AnabranchError
-from anabranch.cli import app
+from anabranch.terminal.cli import app
 from anabranch_publications import papers
 from anabranch_publications.papers import Context, FigureResult, Finding, Paper, Reproduction
 from anabranch_publications.papers.findings import Prediction, number, predicts

@@ -9,7 +9,7 @@ __all__ = ["Routes", "routes"]
 
 def _html(found: Routes) -> str:
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
-    from anabranch.views.routes import route_pieces  # noqa: PLC0415 - as above
+    from anabranch.report.views.routes import route_pieces  # noqa: PLC0415 - as above
 
     return pieces_html(route_pieces(found))
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anabranch import result as tables
-from anabranch import runner, stepping
+from anabranch.results import result as tables
+from anabranch.runs import runner, stepping
 from anabranch.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Result(tables.Result):
     def _repr_html_(self) -> str:
         """The table of the flows and, where the run has series, goodput and latencies over time."""
         from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
-        from anabranch.views.run import run_pieces  # noqa: PLC0415 - as above
+        from anabranch.report.views.run import run_pieces  # noqa: PLC0415 - as above
 
         names = (name for name in ("goodput", "latency") if name in self.plot.names())
         figures = [getattr(self.plot, name)().drawing() for name in names]
@@ -93,7 +93,7 @@ def run(
     cores: int = 1,
     trust: bool = False,
 ) -> Result:
-    """Simulates a scenario, or that of a file; :func:`anabranch.runner.run` has the arguments and errors.
+    """Simulates a scenario, or that of a file; ``runs/runner.py`` has the arguments and errors.
 
     With ``trust``, code in Python that the scenario names runs whoever has written it (docs/security.md).
 
@@ -120,7 +120,7 @@ def run(
         kind = Live()
     run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, cores=cores, kind=kind)
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
-        from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
+        from anabranch.process.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 
         with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
             found = run_it(progress=told.run, plan_progress=told.plan)

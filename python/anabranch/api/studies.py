@@ -10,7 +10,7 @@ __all__ = ["Factor", "Level", "Metric", "Range", "Study", "StudyResult"]
 def _html(result: StudyResult) -> str:
     """The table of the cells, and the first metric over the factors."""
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
-    from anabranch.views.study import study_pieces  # noqa: PLC0415 - as above
+    from anabranch.report.views.study import study_pieces  # noqa: PLC0415 - as above
 
     figure = result.plot.metric(result.metrics[0].name).drawing()
     return pieces_html(study_pieces(result.title, result), [figure], result.warnings)

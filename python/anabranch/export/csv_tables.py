@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from anabranch.csv_cells import csv_text
 from anabranch.export.emulated import mean_loss, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.plans.named import NamedPlan
+from anabranch.results.csv_cells import csv_text
 from anabranch.setup.route_csv import COLUMNS, PATH, path_names
 
 _README: Final = """

@@ -14,10 +14,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from anabranch.csv_cells import csv_text
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import HOST_PORT, DeviceLayout
 from anabranch.plans.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
+from anabranch.results.csv_cells import csv_text
 from anabranch.routing.planned import Pair
 
 COOKIE: Final = 0xA11A

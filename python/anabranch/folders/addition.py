@@ -36,7 +36,7 @@ from anabranch.folders.manifest import (
 from anabranch.folders.messages import another_writer
 from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, BusyError, Staging, staging
-from anabranch.signals import deferred
+from anabranch.process.signals import deferred
 
 _HERE = "."
 """The place of the folder's own files, in a ticket."""

@@ -37,7 +37,7 @@ from anabranch.folders.manifest import (
 from anabranch.folders.messages import another_writer, unwritable
 from anabranch.folders.mounts import check_mounts
 from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
-from anabranch.signals import deferred
+from anabranch.process.signals import deferred
 
 # <linux/fs.h>
 _RENAME_EXCHANGE = 2

@@ -24,7 +24,7 @@ from typing import Self
 
 from anabranch.folders.content import Content
 from anabranch.folders.directory import RELATIVE, Directory, new_token, write_new
-from anabranch.signals import deferred
+from anabranch.process.signals import deferred
 
 NEW = "new"
 """Name of what is made, in a staging folder."""

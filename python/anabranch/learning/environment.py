@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.learning.observation import FEATURES, Interval, observe
+from anabranch.runs.stepping import HeldFlow, Simulation
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.scenario import Scenario
-from anabranch.stepping import HeldFlow, Simulation
 
 try:
     import gymnasium

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.censored import COMPLETION, MORE_THAN
-from anabranch.result import Result
+from anabranch.results.censored import COMPLETION, MORE_THAN
+from anabranch.results.result import Result
 
 _SERIES = ("flow_series", "subflow_series")
 _COMPARED = ("delivered_bytes", "goodput_mbps", COMPLETION, MORE_THAN, "retransmissions", "rtt_mean_ms")

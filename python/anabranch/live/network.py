@@ -18,9 +18,9 @@ from anabranch.live.hosts import Host, HostPlan, hosts_of
 from anabranch.live.programs import Asked, Running
 from anabranch.live.routers import Routers
 from anabranch.live.traffic import FlowRecord, KernelFlows, Sample
+from anabranch.process.signals import Deferred
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
-from anabranch.signals import Deferred
 
 _PRIORITY = 10
 """Of the network's thread, above all that is not real-time."""

@@ -23,7 +23,7 @@ from anabranch.scenario.leaves import UnlimitedSource
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns
 from anabranch.setup.model import TransportSetup
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 
 OUTPUT = "programs"
 """Folder of the output of programs in a result folder."""

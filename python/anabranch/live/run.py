@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch import _core, runner
+from anabranch import _core
 from anabranch.errors import LiveError
 from anabranch.live.against import compared, simulated_series, verdict
 from anabranch.live.flows import check_transports, kernel_of
@@ -24,12 +24,13 @@ from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_bus
 from anabranch.live.tables import conversations, totals, with_kernel
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
-from anabranch.result import Result
+from anabranch.process.signals import Deferred
+from anabranch.results.result import Result
 from anabranch.routing import Planned
+from anabranch.runs import runner
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
 from anabranch.setup.model import TransportSetup
-from anabranch.signals import Deferred
 
 _MOST_NAMED = 5
 _LONGEST_PS = 30 * 86_400 * 10**12
@@ -224,7 +225,7 @@ def run(
     simulated_receivers: bool = False,
     switches: str | None = None,
 ) -> Result:
-    """Runs a scenario live; :func:`anabranch.runner.run` has all arguments but these.
+    """Runs a scenario live; :func:`anabranch.runs.runner.run` has all arguments but these.
 
     - ``latest_us``: lateness of the 99th percentile of packets, in microseconds, above which it is not valid;
     - ``asked``: what is to run in hosts besides the flows of the scenario;

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
-from anabranch.censored import COMPLETION, MORE_THAN, completion_summary
 from anabranch.live.traffic import FlowRecord, Sample
-from anabranch.result import Result
+from anabranch.results.censored import COMPLETION, MORE_THAN, completion_summary
+from anabranch.results.result import Result
 
 _UNKNOWN = (
     *("fast_recoveries", "undone_recoveries", "tail_loss_probes", "ecn_reductions"),

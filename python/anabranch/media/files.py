@@ -11,7 +11,7 @@ import polars as pl
 from anabranch.errors import ResultError
 from anabranch.folders import write_whole
 from anabranch.media.pieces import Cell, DataTable, plain_cell, scaled
-from anabranch.result import csv_bytes
+from anabranch.results.result import csv_bytes
 
 
 def save_csv(tables: Sequence[DataTable], folder: Path | str) -> list[Path]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.pieces import Article, Cell, DataTable, Link, Paragraph, Section, worded_cell
-from anabranch.units import plain
+from anabranch.text.units import plain
 
 
 def article_text(article: Article) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from anabranch.columns import Column, column
+from anabranch.media.columns import Column, column
 
 if TYPE_CHECKING:
     import polars as pl

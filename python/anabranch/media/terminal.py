@@ -10,10 +10,10 @@ from rich.measure import Measurement
 from rich.table import Table as Grid
 from rich.text import Text as Styled
 
-from anabranch import units
-from anabranch.columns import Column
-from anabranch.columns.column import SOFT_HYPHEN
+from anabranch.media.columns import Column
+from anabranch.media.columns.column import SOFT_HYPHEN
 from anabranch.media.pieces import Cell, DataTable, Link, Paragraph, Piece, Values, plain_cell, worded_cell
+from anabranch.text import units
 
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 """Stays a space in a heading, which else breaks at spaces."""

@@ -14,7 +14,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.pieces import Bars, DataTable, plain_cell, scaled
 from anabranch.media.texts import printable
 

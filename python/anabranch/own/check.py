@@ -19,7 +19,7 @@ from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
 from anabranch.own.value_message import value_message
 from anabranch.scenario.quantity import quoted
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 
 
 @dataclasses.dataclass(frozen=True)

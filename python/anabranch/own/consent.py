@@ -96,7 +96,7 @@ def ask(refused: ConsentError) -> Agreement:
     Raises:
         ConsentError: the same, where there is no terminal; or after a no.
     """
-    from anabranch.console import confirmed, say  # noqa: PLC0415 - only commands ask
+    from anabranch.process.console import confirmed, say  # noqa: PLC0415 - only commands ask
 
     answer = confirmed(f"{refused.listing}\nRun this code? It can do whatever you can do.")
     if answer is None:

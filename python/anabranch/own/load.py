@@ -27,7 +27,7 @@ from anabranch.own.running import own_code_runs
 from anabranch.scenario.files import code_file
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 
 _TRUST = "give --trust (trust=True)"
 

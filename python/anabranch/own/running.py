@@ -20,9 +20,9 @@ from contextlib import (
 from pathlib import Path
 from typing import Any, TextIO
 
-from anabranch.foreign import plain
 from anabranch.own.code_files import installed_path
 from anabranch.own.imports import AgreedModules
+from anabranch.process.foreign import plain
 from anabranch.scenario.provenance import Agreement
 
 

@@ -12,7 +12,7 @@ from xlsxwriter.utility import xl_range_formula
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch.report.looks import Look, is_transport, looks, wants_logarithm
-from anabranch.views.study_table import Block, MetricTable
+from anabranch.report.views.study_table import Block, MetricTable
 
 CHART_ROWS = 21
 """Rows that a chart covers."""

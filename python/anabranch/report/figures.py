@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from anabranch.report.looks import looks
 from anabranch.report.plots.run_plots import RunPlots
 from anabranch.report.style import plain, save_figure, styled
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 __all__ = ["compare_goodput", "goodput_over_time", "label_axes", "save_figure"]
 

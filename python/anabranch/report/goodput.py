@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 _TOLERANCE = 1.001
 _NOTE = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 Points = NDArray[np.float64]
 """A row for each node: x to the right, y downwards."""

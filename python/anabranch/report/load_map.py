@@ -11,13 +11,13 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from anabranch.columns import FULL
+from anabranch.media.columns import FULL
 from anabranch.report.labels import text_width
 from anabranch.report.map_print import capacity_words, draw_map, fitted_sheet, load_bar
 from anabranch.report.style import plain, styled
-from anabranch.units import plain as digits
-from anabranch.units import suited
-from anabranch.views.loads import load_map_of
+from anabranch.report.views.loads import load_map_of
+from anabranch.text.units import plain as digits
+from anabranch.text.units import suited
 
 if TYPE_CHECKING:
     from anabranch.plans.worst_loads import WorstLoads

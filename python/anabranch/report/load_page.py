@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.columns import FULL
 from anabranch.folders import write_whole
+from anabranch.media.columns import FULL
 from anabranch.media.page.sections import page
 from anabranch.media.palette import OVERLOAD
 from anabranch.media.pieces import Article, Card, DataTable, Section
@@ -18,8 +18,8 @@ from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
-from anabranch.units import plain, with_unit
-from anabranch.views.loads import load_tables, percent
+from anabranch.report.views.loads import load_tables, percent
+from anabranch.text.units import plain, with_unit
 
 if TYPE_CHECKING:
     from anabranch.plans.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads

@@ -27,7 +27,7 @@ from anabranch.report.labels import place_labels
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement, Points, layout
 from anabranch.report.style import plain
-from anabranch.units import with_unit
+from anabranch.text.units import with_unit
 
 RAMP = ("#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340")
 """From an idle link to the greatest value: the colours of the page on a light ground."""

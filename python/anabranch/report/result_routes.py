@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ResultError
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 NamedPair = tuple[str, str]
 """Names of source and destination."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anabranch.report.html import save_run_report
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 
 def write_run_folder(result: Result, folder: Path, *, page: bool = True, figures: Sequence[str] = ()) -> None:

@@ -10,8 +10,8 @@ from matplotlib.ticker import EngFormatter
 
 from anabranch.report.labels import text_width
 from anabranch.report.looks import wants_logarithm
-from anabranch.units import plain
-from anabranch.views.study_table import MetricTable
+from anabranch.report.views.study_table import MetricTable
+from anabranch.text.units import plain
 
 _LARGE = 1e5
 """Numbers without a unit are marked in thousands, millions, ... from here on."""

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
-from anabranch.event_log import flow_file_stem
 from anabranch.media.palette import PALETTE
 from anabranch.media.texts import printable
 from anabranch.report.plots.plot import fitted
 from anabranch.report.style import plain, save_figure, styled
-from anabranch.result import csv_bytes
-from anabranch.units import suited
+from anabranch.results.event_log import flow_file_stem
+from anabranch.results.result import csv_bytes
+from anabranch.text.units import suited
 
 SENT = ("syn", "data", "retransmission", "fin")
 """Kinds of segments that the sender sends."""

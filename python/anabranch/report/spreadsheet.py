@@ -13,8 +13,8 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
-from anabranch.columns import Column
 from anabranch.folders import write_whole
+from anabranch.media.columns import Column
 from anabranch.media.pieces import DataTable
 from anabranch.media.texts import printable
 from anabranch.media.workbook import (
@@ -27,10 +27,9 @@ from anabranch.media.workbook import (
     workbook_bytes,
 )
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
-from anabranch.result import MetricInfo
-from anabranch.views.outcome import StudyOutcome
-from anabranch.views.study import ENDINGS
-from anabranch.views.study_table import (
+from anabranch.report.views.outcome import StudyOutcome
+from anabranch.report.views.study import ENDINGS
+from anabranch.report.views.study_table import (
     Block,
     MetricTable,
     axis_title,
@@ -38,6 +37,7 @@ from anabranch.views.study_table import (
     metric_table,
     number_text,
 )
+from anabranch.results.result import MetricInfo
 
 _TITLE, _STUDY, _NOTE, _SECOND, _HEADER, _FIRST_ROW = range(6)
 """Rows of a metric's sheet: its name, the study's, what the numbers are, the second factor, the header."""

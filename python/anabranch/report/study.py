@@ -9,7 +9,7 @@ from pathlib import Path
 from anabranch.report.looks import check_forms
 from anabranch.report.study_figures import study_figure
 from anabranch.report.style import save_figure
-from anabranch.views.outcome import StudyOutcome
+from anabranch.report.views.outcome import StudyOutcome
 
 __all__ = ["study_figure", "write_outputs"]
 

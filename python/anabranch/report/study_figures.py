@@ -17,8 +17,8 @@ from anabranch.report.looks import Look, is_transport, looks
 from anabranch.report.plots.plot import legend_columns
 from anabranch.report.scales import scale_axes
 from anabranch.report.style import plain, styled
-from anabranch.views.outcome import StudyOutcome
-from anabranch.views.study_table import (
+from anabranch.report.views.outcome import StudyOutcome
+from anabranch.report.views.study_table import (
     Block,
     MetricColumn,
     MetricTable,

@@ -17,8 +17,8 @@ from anabranch.errors import ResultError
 from anabranch.folders import write_whole
 from anabranch.media.pieces import Figure as Picture
 from anabranch.media.texts import NO_SHAPE, printable
+from anabranch.process.signals import deferred
 from anabranch.report.looks import FORMATS
-from anabranch.signals import deferred
 
 STYLE: Any = {
     "figure.dpi": 150,

@@ -14,7 +14,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.errors import Origin, Problem, ScenarioError, reason
 from anabranch.scenario.quantity import is_unicode, quoted, shown
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 
 LARGEST_FILE_BYTES = 10_000_000
 """A scenario of ten thousand flows, each written out, has about a tenth of it."""

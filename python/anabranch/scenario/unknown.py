@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from anabranch.scenario.quantity import quoted, shown
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 
 _LISTED_KEYS = 40
 

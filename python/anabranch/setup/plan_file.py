@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from anabranch.errors import ScenarioError
+from anabranch.results.stored import read_json
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.table import read
 from anabranch.scenario.tables.plan import PlanFile
 from anabranch.setup.model import LinkSetup, NodeSetup, Setup
 from anabranch.setup.problems import Problems
-from anabranch.stored import read_json
 
 __all__ = ["PlanFile", "changed_links", "differences", "plan_text", "read_plan"]
 

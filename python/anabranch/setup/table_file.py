@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.csv_cells import unescaped
+from anabranch.results.csv_cells import unescaped
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.problems import Problems
 

@@ -13,7 +13,7 @@ from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan
-from anabranch.result import ENDS_OF_CENSORED, FactorInfo
+from anabranch.results.result import ENDS_OF_CENSORED, FactorInfo
 from anabranch.routing import solved
 from anabranch.scenario.place import place
 from anabranch.scenario.plain import plain_data

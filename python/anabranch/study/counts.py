@@ -12,15 +12,15 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.censored import Times, late_note, unfinished_note, without_note
 from anabranch.errors import Problem, StudyError
-from anabranch.result import FactorInfo, MetricInfo
+from anabranch.results.censored import Times, late_note, unfinished_note, without_note
+from anabranch.results.result import FactorInfo, MetricInfo
+from anabranch.results.stored import is_count
 from anabranch.scenario.quantity import quoted, shown
-from anabranch.stored import is_count
 from anabranch.study.description import Metric
 from anabranch.study.metrics import completions, rows_chosen
 from anabranch.study.up_time import Tables
-from anabranch.units import plain
+from anabranch.text.units import plain
 
 ASKED, LATE = "asked_in_run", "late_in_run"
 """Flows that the traffic asks for, UDP and pings included, and those of them that begin too late."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
-from anabranch.columns import COLUMNS
 from anabranch.errors import Problem, ScenarioError
-from anabranch.result import FactorInfo, MetricInfo
+from anabranch.media.columns import COLUMNS
+from anabranch.results.result import FactorInfo, MetricInfo
 from anabranch.routing import Solved
 from anabranch.scenario.place import place
 from anabranch.scenario.provenance import Agreement, Provenance

@@ -9,7 +9,7 @@ from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.forms import Form, alternatives, form_below, keys_below
 from anabranch.scenario.place import place
 from anabranch.scenario.quantity import quoted
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 
 Steps = Sequence[str | int]
 _SCENARIO: Form = {"kind": "table", "table": "Scenario"}

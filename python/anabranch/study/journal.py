@@ -27,7 +27,7 @@ import polars as pl
 
 from anabranch.errors import Problem, StudyError
 from anabranch.folders import read_inside
-from anabranch.stored import check_censored, metric_value, read_json
+from anabranch.results.stored import check_censored, metric_value, read_json
 from anabranch.study.counts import check_counts
 from anabranch.study.description import Metric
 from anabranch.study.design import Design

@@ -9,11 +9,11 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import LiveError
-from anabranch.result import Column, Result
+from anabranch.process.signals import deferred
+from anabranch.results.result import Column, Result
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
-from anabranch.signals import deferred
 
 SELF_CHECK = "live"
 """Table of a study with the self-check of each of its live runs."""

@@ -15,7 +15,7 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from anabranch.errors import Problem, StudyError, reason
-from anabranch.python_process import python_command
+from anabranch.process.python_process import python_command
 from anabranch.study.design import Design
 from anabranch.study.files import unpacked
 from anabranch.study.work import Outcome, failed

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.censored import COMPLETION, MORE_THAN, Times, statistic
 from anabranch.errors import AnabranchError
+from anabranch.results.censored import COMPLETION, MORE_THAN, Times, statistic
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.unknown import unknown_choice
 from anabranch.study.description import Metric

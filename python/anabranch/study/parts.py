@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anabranch.censored import CENSORED
 from anabranch.errors import ProblemsError, StudyError
+from anabranch.results.censored import CENSORED
 from anabranch.scenario.place import joined
 from anabranch.scenario.table import Table
 from anabranch.study.levels import spread

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
-from anabranch.result import FactorInfo, MetricInfo, pandas_frame
+from anabranch.results.result import FactorInfo, MetricInfo, pandas_frame
 from anabranch.study.counts import warnings_of
 from anabranch.study.store import load
 from anabranch.study.student import LEAST_VALUES, half_width

@@ -24,9 +24,9 @@ import tomli_w
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason, written_for
 from anabranch.folders import Addition, read_inside, regular_files
-from anabranch.result import FactorInfo, MetricInfo, csv_bytes, read_parquet
-from anabranch.signals import deferred
-from anabranch.stored import REMEDY, StoredStudy, check_censored, check_table, read_json
+from anabranch.process.signals import deferred
+from anabranch.results.result import FactorInfo, MetricInfo, csv_bytes, read_parquet
+from anabranch.results.stored import REMEDY, StoredStudy, check_censored, check_table, read_json
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.journal import NAME as JOURNAL
 from anabranch.study.journal import Finished, Journal, runs_done, runs_table

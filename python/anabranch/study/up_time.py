@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.result import Column
+from anabranch.results.result import Column
 from anabranch.routing.path_throughput import application_of, packet_sizes
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol

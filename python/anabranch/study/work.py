@@ -16,13 +16,13 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
-from anabranch.cautions import late_flows
 from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan
-from anabranch.result import frame
+from anabranch.results.result import frame
 from anabranch.routing import Planned, recall
+from anabranch.runs.cautions import late_flows
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.memory import check_memory

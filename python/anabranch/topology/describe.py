@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from anabranch.units import plain
+from anabranch.text.units import plain
 
 from .model import Topology, TopologyLink, TopologyNode
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from anabranch.suggest import nearest_remedy, suggest
+from anabranch.text.suggest import nearest_remedy, suggest
 
 from .error import TopologyError
 from .generators import GENERATORS

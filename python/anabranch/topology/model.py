@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 
 from .error import TopologyError
 

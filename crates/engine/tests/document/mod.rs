@@ -1,5 +1,5 @@
 //! A JSON document `{"setup": ..., "plan": ...}` that may be anything: refused with a message, or run.
-//! The fuzz target `setup` (`fuzz/`) is this function, too.
+//! The fuzz target `setup` (`checks/fuzz/`) is this function, too.
 
 use anabranch_engine::routing::{LinkMask, Plan};
 use anabranch_engine::setup::Setup;

@@ -378,7 +378,7 @@ impl MptcpReceiver {
 
     /// The window follows what the application takes; a round trip is that of the slowest subflow, for all of them
     /// bring what is taken in it. Unlike a receiver of TCP it does not add what waits behind a hole: other subflows are
-    /// ahead of the slowest all the time, and Linux does not add it either (validation/linux/README.md).
+    /// ahead of the slowest all the time, and Linux does not add it either (checks/validation/linux/README.md).
     fn tune(&mut self, now: Instant, index: u8) {
         let taken = self.data_nxt - DATA_START - self.unread();
         let live = self.subflows.iter().flatten().filter(|subflow| !subflow.removed);

@@ -1,5 +1,5 @@
 //! The sender with Linux's choices, under the ACKs that a Linux sender got: its state must be the kernel's, ACK by ACK.
-//! validation/linux/acks/README.md says how the traces were taken.
+//! checks/validation/linux/acks/README.md says how the traces were taken.
 
 use super::Sender;
 use crate::config::TcpConfig;
@@ -209,12 +209,12 @@ const SEED: u64 = 15;
 /// Preset, trace, and for how many ACKs the states were equal when the trace was recorded, with how many segments
 /// that an application's writes let go. README.md has what is known of the ends.
 const TRACES: [(&str, &str, usize, [usize; 2]); 5] = [
-    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-100.csv"), 1040, [16, 1]),
-    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-50.csv"), 238, [2, 0]),
-    ("linux-cubic", include_str!("../../../../validation/linux/acks/cubic-10-100.csv"), 680, [4, 0]),
-    ("linux-bbr", include_str!("../../../../validation/linux/acks/bbr-10-100.csv"), 87, [0, 0]),
+    ("linux-reno", include_str!("../../../../checks/validation/linux/acks/reno-10-100.csv"), 1040, [16, 1]),
+    ("linux-reno", include_str!("../../../../checks/validation/linux/acks/reno-10-50.csv"), 238, [2, 0]),
+    ("linux-cubic", include_str!("../../../../checks/validation/linux/acks/cubic-10-100.csv"), 680, [4, 0]),
+    ("linux-bbr", include_str!("../../../../checks/validation/linux/acks/bbr-10-100.csv"), 87, [0, 0]),
     // Recorded when the first of these rules were written.
-    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-100-later.csv"), 255, [1, 0]),
+    ("linux-reno", include_str!("../../../../checks/validation/linux/acks/reno-10-100-later.csv"), 255, [1, 0]),
 ];
 
 #[test]

@@ -14,7 +14,7 @@ from anabranch import Scenario
 from anabranch.models import PathConditions, transport_model
 from anabranch.report.figures import goodput_over_time
 from anabranch.report.study_figures import study_figure
-from anabranch.result import Result
+from anabranch.results.result import Result
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.findings import Finding, Prediction, predicts
 from anabranch_publications.papers.model import Context, FigureResult

@@ -8,7 +8,7 @@ import polars as pl
 
 from anabranch import Scenario
 from anabranch.report.sequence import sequence_figure, sequence_table
-from anabranch.result import Result
+from anabranch.results.result import Result
 from anabranch_publications.papers.findings import Finding, number
 from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.sdn.network import (

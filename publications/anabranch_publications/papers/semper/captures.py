@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from anabranch import Scenario, capture
+from anabranch import Scenario
+from anabranch.runs import capture
 from anabranch_publications.papers.findings import Finding, Tolerance, number
 from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.semper.network import EDGES, SUBFLOWS, hosts, scenario

@@ -16,8 +16,8 @@ from typing import Any, Final
 import polars as pl
 
 from anabranch import Scenario
-from anabranch.censored import jain
-from anabranch.result import Result
+from anabranch.results.censored import jain
+from anabranch.results.result import Result
 from anabranch_publications.papers.findings import Finding, Prediction, number, predicts
 from anabranch_publications.papers.live_runs import LiveRuns, check_live
 from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Paper

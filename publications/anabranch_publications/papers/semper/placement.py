@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.censored import jain
+from anabranch.results.censored import jain
 
 
 def placed_fairness(

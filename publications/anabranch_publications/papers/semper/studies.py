@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from anabranch.censored import jain
+from anabranch.results.censored import jain
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context

@@ -15,7 +15,6 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import LiveError, OwnCodeError
-from anabranch.foreign import plain
 from anabranch.live.hosts import Host
 from anabranch.live.programs import carrier_flows
 from anabranch.live.switches.layout import SwitchLayout
@@ -23,6 +22,7 @@ from anabranch.live.switches.process import ControllerProcess
 from anabranch.live.switches.tables import controller_tables
 from anabranch.live.switches.vswitch import VSwitch
 from anabranch.plans.switch_rules import TCP, OwnFlow
+from anabranch.process.foreign import plain
 from anabranch.routing import Planned
 from anabranch.scenario.algorithms.load_balancing import Flow
 from anabranch.scenario.choice import leaf

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from anabranch.errors import LiveError
 from anabranch.live.namespace import first_in_line, tied
-from anabranch.python_process import python_command
+from anabranch.process.python_process import python_command
 
 _READY_S = 40.0
 _TABLES_S = 10.0

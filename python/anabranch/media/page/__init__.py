@@ -15,7 +15,7 @@ from markupsafe import Markup
 from anabranch import _core
 from anabranch.media.page.data import shown_cell
 from anabranch.media.palette import css_variables
-from anabranch.result import json_ready
+from anabranch.results.result import json_ready
 
 REPORT = "report.html"
 """Name of the page in a folder."""

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from anabranch.columns import Column
+from anabranch.media.columns import Column
 from anabranch.media.pieces import Badge, Cell, DataTable, Link, Values, Worded, plain_cell
-from anabranch.units import NOTHING, quantity, suited
+from anabranch.text.units import NOTHING, quantity, suited
 
 _SMALLEST = 0.1
 _LARGEST = 1e5

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from anabranch.media.page.data import Steps, column, table_data
-from anabranch.result import Result
-from anabranch.units import measure, quantity
-from anabranch.views.capture import capture_cards, connection_table, subflow_table
+from anabranch.report.views.capture import capture_cards, connection_table, subflow_table
+from anabranch.results.result import Result
+from anabranch.text.units import measure, quantity
 
 MOST_LINES = 20
 """Subflows with lines of their own."""

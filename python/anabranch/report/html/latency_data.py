@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from anabranch.media.page.data import Steps, column, table_data
-from anabranch.result import Result
-from anabranch.views.run import latency_table
+from anabranch.report.views.run import latency_table
+from anabranch.results.result import Result
 
 MOST_LINES = 100
 """Flows with a line and a curve."""

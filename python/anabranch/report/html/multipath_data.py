@@ -16,8 +16,8 @@ import polars as pl
 
 from anabranch.media.page.data import Steps, column, table_data, words
 from anabranch.report.subflow_paths import between_ends, names_of_paths
-from anabranch.result import Result
-from anabranch.views.run import connection_table, joined_connections, subflow_table
+from anabranch.report.views.run import connection_table, joined_connections, subflow_table
+from anabranch.results.result import Result
 
 MOST_SUBFLOWS = 20_000
 """Rows of the table of subflows."""

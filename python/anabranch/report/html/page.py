@@ -9,9 +9,9 @@ from anabranch.media.page import REPORT, render
 from anabranch.report.html.capture_data import capture_document
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.run_data import run_document
-from anabranch.result import Result
-from anabranch.views.outcome import StudyOutcome
-from anabranch.views.run import event_table, reordering_table
+from anabranch.report.views.outcome import StudyOutcome
+from anabranch.report.views.run import event_table, reordering_table
+from anabranch.results.result import Result
 
 _PACKAGE = "anabranch.report.html"
 _RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")

@@ -9,7 +9,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.report.result_routes import ROUTE_TABLES, result_routes
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 MOST_PAIRS = 2000
 """Pairs whose routes the page has: those whose flows delivered most."""

@@ -26,11 +26,11 @@ from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout, nodes_of
-from anabranch.result import Result
-from anabranch.units import quantity
-from anabranch.views.cards import cards
-from anabranch.views.link_tables import all_drops, capacity_changed, link_values
-from anabranch.views.run import flow_table, link_table
+from anabranch.report.views.cards import cards
+from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.report.views.run import flow_table, link_table
+from anabranch.results.result import Result
+from anabranch.text.units import quantity
 
 MOST_STEPS = 600
 """Steps of a series: more are not told apart on a screen."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from anabranch.media.page.data import table_data
 from anabranch.report.html.study_svg import metric_figure
-from anabranch.views.outcome import StudyOutcome
-from anabranch.views.study import cell_table, study_cards
-from anabranch.views.study_table import failed_runs, interval_words
+from anabranch.report.views.outcome import StudyOutcome
+from anabranch.report.views.study import cell_table, study_cards
+from anabranch.report.views.study_table import failed_runs, interval_words
 
 _MOST_REASONS = 20
 

@@ -19,10 +19,8 @@ from anabranch.report.looks import Look, looks
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_figures import draw_block, group_names, panels_abreast
 from anabranch.report.style import plain, styled
-from anabranch.result import MetricInfo
-from anabranch.units import estimate
-from anabranch.views.outcome import StudyOutcome
-from anabranch.views.study_table import (
+from anabranch.report.views.outcome import StudyOutcome
+from anabranch.report.views.study_table import (
     Block,
     MetricColumn,
     MetricTable,
@@ -30,6 +28,8 @@ from anabranch.views.study_table import (
     level_text,
     metric_table,
 )
+from anabranch.results.result import MetricInfo
+from anabranch.text.units import estimate
 
 _SIZES = {1: (5.2, 2.75), 2: (4.8, 2.6), 3: (3.5, 2.2)}
 """Inches of a panel, by how many stand in a row."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.result import Result
-from anabranch.suggest import nearest_remedy
+from anabranch.results.result import Result
+from anabranch.text.suggest import nearest_remedy
 
 Names = str | int | Sequence[str | int]
 """Names, patterns with ``*`` and ``?``, or numbers."""

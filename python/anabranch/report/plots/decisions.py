@@ -13,7 +13,7 @@ from anabranch.report.looks import Look
 from anabranch.report.plots.choice import TimeRange, recorded_flow, table_of, within
 from anabranch.report.plots.lines import Chart, Line, Numbers, by_place, chart, column
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 Measure = Literal["window", "rtt"]
 """Windows in bytes, or round-trip times."""

@@ -11,7 +11,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from anabranch.censored import COMPLETION, Times
 from anabranch.errors import ResultError
 from anabranch.media.palette import PALETTE
 from anabranch.report.looks import Look
@@ -19,9 +18,10 @@ from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure
 from anabranch.report.style import plain, styled
-from anabranch.result import Result
-from anabranch.units import suited
-from anabranch.views.link_tables import CAUSES
+from anabranch.report.views.link_tables import CAUSES
+from anabranch.results.censored import COMPLETION, Times
+from anabranch.results.result import Result
+from anabranch.text.units import suited
 
 Reordering = Literal["ratio", "extent"]
 Steps = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -10,7 +10,7 @@ from anabranch.report.looks import check_forms
 from anabranch.report.plots.plot import Plot
 from anabranch.report.plots.run_plots import RunPlots
 from anabranch.report.sequence import MOST_DRAWN_FLOWS
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 FOLDER = "figures"
 """Name of the folder of figures in that of a result."""

@@ -7,16 +7,16 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from anabranch.columns import column
 from anabranch.errors import ResultError
+from anabranch.media.columns import column
 from anabranch.report.looks import Look
 from anabranch.report.plots.choice import Names, TimeRange, matching, table_of, within
 from anabranch.report.plots.distributions import Steps, distribution
 from anabranch.report.plots.lines import Chart, Line, by_place, chart
 from anabranch.report.plots.over_time import FEW_FLOWS, MOST_FLOWS
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.result import Result
-from anabranch.units import suited
+from anabranch.results.result import Result
+from anabranch.text.units import suited
 
 By = Literal["time", "distribution"]
 """Latency over time, or the share of packets up to each latency."""

@@ -16,8 +16,8 @@ from anabranch.report.looks import DASHES, Look
 from anabranch.report.plots.choice import TimeRange, stopped
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import plain, styled
-from anabranch.result import Result
-from anabranch.units import suited
+from anabranch.results.result import Result
+from anabranch.text.units import suited
 
 Numbers = NDArray[np.float64]
 

@@ -23,8 +23,8 @@ from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
-from anabranch.result import Result
-from anabranch.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.results.result import Result
 
 By = Literal["utilization", "queue", "drops"]
 

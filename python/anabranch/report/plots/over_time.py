@@ -7,8 +7,8 @@ from typing import Literal
 
 import polars as pl
 
-from anabranch.columns import Column, column
 from anabranch.errors import ResultError
+from anabranch.media.columns import Column, column
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.looks import Look, transport_looks
 from anabranch.report.plots.choice import Names, TimeRange, chosen_flows, matching, table_of, within
@@ -23,8 +23,8 @@ from anabranch.report.plots.lines import (
     summed,
 )
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.result import Result
-from anabranch.views.link_tables import capacity_changed, link_values
+from anabranch.report.views.link_tables import capacity_changed, link_values
+from anabranch.results.result import Result
 
 By = Literal["flow", "transport", "sum"]
 """A line for each flow, mean and band of each transport, or the sum of each transport."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from anabranch.errors import ResultError
 from anabranch.report.result_routes import ROUTE_TABLES, result_routes
-from anabranch.result import Result
-from anabranch.suggest import nearest_remedy
+from anabranch.results.result import Result
+from anabranch.text.suggest import nearest_remedy
 
 
 def pair_shares(result: Result, pair: tuple[str, str]) -> Mapping[int, float]:

@@ -20,8 +20,8 @@ from anabranch.report.plots.over_time import (
 from anabranch.report.plots.plot import Layout, Plot, Width, finish
 from anabranch.report.sequence import sequence_figure
 from anabranch.report.style import styled
-from anabranch.result import Result
-from anabranch.views.link_tables import CAUSES
+from anabranch.report.views.link_tables import CAUSES
+from anabranch.results.result import Result
 
 
 class RunPlots:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.report.plots.plot import Layout, Plot, Width
 from anabranch.report.study_figures import study_figure
-from anabranch.views.outcome import StudyOutcome
+from anabranch.report.views.outcome import StudyOutcome
 
 
 class StudyPlots:

@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from anabranch.columns import COLUMNS
 from anabranch.errors import ResultError
+from anabranch.media.columns import COLUMNS
 from anabranch.report.plots.choice import TimeRange, recorded_flow, table_of, within
 from anabranch.report.plots.lines import TOGETHER, Chart, Line, by_place, chart, column, mean_and_band, summed
 from anabranch.report.plots.over_time import FEW_FLOWS
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.report.subflow_paths import SEPARATOR, names_of_paths, nodes_of
-from anabranch.result import Result
+from anabranch.results.result import Result
 
 Measure = Literal["throughput", "cwnd", "rtt"]
 

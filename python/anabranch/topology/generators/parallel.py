@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology, TopologyLink, TopologyNode
 

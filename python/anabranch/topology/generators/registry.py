@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 

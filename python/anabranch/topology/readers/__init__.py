@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from anabranch.suggest import listed
+from anabranch.text.suggest import listed
 
 from . import gml, graphml, sndlib_native, sndlib_xml
 from .file_format import FileFormat

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from anabranch.errors import reason
-from anabranch.suggest import suggest
+from anabranch.text.suggest import suggest
 from anabranch.topology.assemble import assemble
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology

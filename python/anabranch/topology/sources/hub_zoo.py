@@ -6,7 +6,7 @@ neither nodes without coordinates nor link speeds.
 
 from typing import Final
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
 from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError

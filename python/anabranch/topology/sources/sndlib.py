@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
 from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
 
-from anabranch.suggest import nearest_remedy
+from anabranch.text.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology

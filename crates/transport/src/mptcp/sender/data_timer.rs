@@ -1,7 +1,7 @@
 //! The retransmission timer of the connection (RFC 8684 section 3.3.6). A subflow may acknowledge data that the receiver
 //! then drops, because they lie beyond its window (`subflow_windows`): no subflow has a reason to send them again.
 //!
-//! The rules are those of Linux 6.18, as captures and its trace points show them (validation/linux/README.md):
+//! The rules are those of Linux 6.18, as captures and its trace points show them (checks/validation/linux/README.md):
 //! - the timer waits as long as the slowest subflow's own timer still had to run when the scheduler was asked last;
 //! - it starts with data, and again with each data ACK that tells something new;
 //! - a subflow that has nothing of its own outstanding sends what is left of the oldest block of the send buffer again;

@@ -142,7 +142,7 @@ impl MptcpSender {
 
     /// The application fills the send buffer, which keeps what is not acknowledged at the data level, whichever subflow
     /// has it. Once it is full, Linux wakes the application when what is free is half of what is kept
-    /// (sk_stream_is_writeable; validation/linux/README.md).
+    /// (sk_stream_is_writeable; checks/validation/linux/README.md).
     pub(super) fn fill_buffer(&mut self) {
         let sizes = self.paths.usable().map(|subflow| self.paths.get(subflow).send_buffer);
         let size = sizes.fold(0, u64::saturating_add);

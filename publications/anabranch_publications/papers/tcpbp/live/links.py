@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anabranch.result import Result
+from anabranch.results.result import Result
 from anabranch_publications.papers.findings import Finding, Prediction, Tolerance, number, predicts
 from anabranch_publications.papers.live_runs import LiveRuns, check_live
 from anabranch_publications.papers.model import Context, FigureResult

@@ -1,0 +1,279 @@
+"""All columns of all tables that the program writes or shows, in alphabetic order within each group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anabranch import _core
+from anabranch.media.columns.column import Column, completed
+
+_COUNT, _SHARE, _ONE_DECIMAL = ",d", ".2%", ".1f"
+FULL = 1 + 1e-9
+"""A load above this is more than a link can carry; what is less above 1 solvers leave by rounding."""
+
+DROPS = tuple(name for name, _ in _core.drop_causes())
+"""Columns of the causes of drops on links."""
+_UNREACHABLE = "drops_unreachable"
+FLOW_DROPS = (*DROPS[:4], _UNREACHABLE, *DROPS[4:])
+"""The causes of drops of flows: packets without a route are on no link."""
+
+_OF_WHAT = (
+    Column("ack_path", "path of ACKs"),
+    Column("application"),
+    Column("carries"),
+    Column("cause"),
+    Column("cell", format=_COUNT),
+    Column("client", priority=5),
+    Column("client_port", format="d", priority=6),
+    Column("connection", "connec\u00adtion", format="d", priority=9),
+    Column("data_from", "data from"),
+    Column("data_path", "path of data"),
+    Column("event"),
+    Column("failure", "given up"),
+    Column("flow", format="d"),
+    Column("from", priority=6),
+    Column("hosts"),
+    Column("kind", priority=9),
+    Column("link", format="d"),
+    Column("links"),
+    Column("measures", "latency", priority=9),
+    Column("name", priority=9),
+    Column("node"),
+    Column("path", priority=9, folds=True),
+    Column("phase"),
+    Column("phase_before"),
+    Column("routing", format="d"),
+    Column("segment", format="d"),
+    Column("server", priority=5),
+    Column("server_port", format="d", priority=4),
+    Column("state", priority=7),
+    Column("subflow", format="d", priority=9),
+    Column("subject"),
+    Column("switch"),
+    Column("acks_at", "ACKs at"),
+    Column("data_at", "data at"),
+    Column("rtt_at", "RTT at"),
+    Column("tie", priority=5),
+    Column("to", priority=7),
+    Column("transport", priority=4),
+)
+"""What a row is about."""
+
+_TIMES = (
+    Column("completion_s", "completion", priority=9, better="less", bound="completion_more_than_s"),
+    Column("completion_more_than_s", "unfinished after", better="less"),
+    Column("counted_from_s", "counted from"),
+    Column("counted_to_s", "counted to"),
+    Column("fin_s", "FIN"),
+    Column("first_s", "first packet"),
+    Column("handshake_s", "established", better="less"),
+    Column("last_s", "last packet"),
+    Column("opened_s", "opened"),
+    Column("reset_s", "RST"),
+    Column("setup_s", "first data", better="less"),
+    Column("simulated_completion_s", "completion, simulated", priority=9, better="less",
+           bound="simulated_completion_more_than_s"),
+    Column("simulated_completion_more_than_s", "unfinished simulated after", better="less"),
+    Column("since_s", "since"),
+    Column("stalled_s", "stalled", better="less"),
+    Column("start_s", "start"),
+    Column("time_s", "time"),
+)  # fmt: skip
+
+_RATES = (
+    Column("capacity_mbps", "capacity", priority=8, better="more"),
+    Column("data_throughput_mbps", "data throughput", priority=7, better="more"),
+    Column("delivery_rate_mbps", "delivery rate", better="more"),
+    Column("delivery_rate_limit"),
+    Column("goodput_mbps", "goodput", priority=9, better="more"),
+    Column("pacing_rate_mbps", "pacing rate"),
+    Column("simulated_goodput_mbps", "goodput, simulated", priority=9, better="more"),
+    Column("throughput_mbps", "throughput", priority=8, better="more"),
+)
+
+_DELAYS = (
+    *(Column(f"{prefix}rtt_{name}_ms", f"{words}RTT {name}", better="less",
+             priority=(0 if prefix else {"mean": 5, "p99": 4}.get(name, 0)))
+      for prefix, words in (("", ""), ("reverse_", "reverse "))
+      for name in ("mean", "min", "p50", "p90", "p95", "p99", "max")),
+    *(Column(f"latency_{name}_ms", heading, better="less", priority=priority)
+      for name, heading, priority in (
+          ("min", "min", 0), ("mean", "mean", 0), ("p50", "median", 9), ("p90", "p90", 0), ("p95", "p95", 8),
+          ("p99", "p99", 9), ("p999", "p99.9", 0), ("max", "max", 9))),
+    Column("delay_ms", "delay", priority=6, better="less"),
+    Column("handshake_rtt_ms", "handshake RTT", better="less"),
+    Column("jitter_ms", "jitter", priority=9, better="less"),
+    Column("latency_ms", "latency", better="less"),
+    Column("packet_in_max_ms", "packet in max", better="less"),
+    Column("packet_in_mean_ms", "packet in mean", better="less"),
+    Column("reverse_rtt_ms", "reverse RTT", better="less"),
+    Column("rto_ms", "retransmission timeout"),
+    Column("rtt_ms", "RTT", better="less"),
+    Column("rttvar_ms", "RTTVAR", better="less"),
+    Column("srtt_ms", "smoothed RTT", better="less"),
+)  # fmt: skip
+
+_BYTES = (
+    Column("acked_bytes", "acked", priority=3, better="more"),
+    Column("acknowledged_bytes", "acknowledged", better="more"),
+    Column("bytes", unit="bytes"),
+    Column("cwnd_bytes", "congestion window"),
+    Column("delivered_bytes", "delivered", better="more"),
+    Column("duplicate_bytes", "duplicate", better="less"),
+    Column("in_flight_bytes", "in flight"),
+    Column("missing_bytes", "missing", better="less"),
+    Column("most_waiting_bytes", "most waiting", better="less"),
+    Column("packet_bytes", "packet size"),
+    Column("payload_bytes", "payload", better="more"),
+    Column("queue_bytes", "queue", better="less"),
+    Column("reinjected_bytes", "reinjected", better="less"),
+    Column("retransmitted_bytes", better="less"),
+    Column("reverse_acked_bytes", "acked in reverse", better="more"),
+    Column("sequence_bytes", "sequence number"),
+    Column("ssthresh_bytes", "slow-start threshold"),
+    Column("window_acked_bytes", "acked in the window", better="more"),
+    Column("window_data_acked_bytes", "data acked in the window", better="more"),
+)
+
+_COUNTS = (
+    Column("backoff", format="d"),
+    Column("data_packets", "with data"),
+    *(Column(name, heading, unit="packets", format=_COUNT, better="less") for name, heading in (
+        *_core.drop_causes(), (_UNREACHABLE, "no route"), ("drops", "dropped"), ("drops_data", "lost data"),
+        ("drops_acks", "lost ACKs"), ("drops_backward", "lost on the way back"),
+        ("drops_control", "lost at control"),
+        ("drops_forward", "lost on the way there"), ("drops_without_data", "lost without data"))),
+    Column("ecn_marks", "ECN marks", format=_COUNT),
+    Column("ecn_reductions", "ECN reductions", format=_COUNT),
+    Column("entries", format=_COUNT, better="less"),
+    Column("entries_max", format=_COUNT, better="less"),
+    Column("evicted", format=_COUNT, better="less"),
+    Column("fast_recoveries", "recoveries", format=_COUNT, better="less"),
+    Column("from_subflow", format="d"),
+    Column("hits", format=_COUNT, better="more"),
+    Column("lost", unit="packets", format=_COUNT, better="less"),
+    Column("messages", format=_COUNT, better="less"),
+    Column("misses", format=_COUNT, better="less"),
+    Column("opportunistic_retransmissions", "opportunistic", format=_COUNT, better="less"),
+    Column("packets", unit="packets", format=_COUNT),
+    Column("packets_in", format=_COUNT, better="less"),
+    Column("packets_in_flight", "in flight", unit="packets", format=_COUNT),
+    Column("packets_received", "received", unit="packets", format=_COUNT, better="more"),
+    Column("penalties", format=_COUNT, better="less"),
+    Column("queue_max_packets", "queue max", format=_COUNT, better="less"),
+    Column("queue_mean_packets", "queue mean", better="less"),
+    Column("queue_packets", "queue", format=_COUNT, better="less"),
+    Column("received", unit="packets", format=_COUNT, better="more"),
+    Column("refused", format=_COUNT, better="less"),
+    Column("reordered_packets", "reordered", unit="packets", format=_COUNT, better="less"),
+    Column("reordering_extent_max", "extent max", unit="packets", better="less"),
+    Column("reordering_extent_mean", "extent mean", unit="packets", format=_ONE_DECIMAL, priority=1,
+           better="less"),
+    Column("retransmissions", "retrans\u00admitted", format=_COUNT, priority=9, better="less"),
+    Column("reverse_rtt_samples", "reverse RTT samples", format=_COUNT),
+    Column("rtt_samples", "RTT samples", format=_COUNT),
+    Column("segments_sent", "segments", format=_COUNT),
+    Column("sent", unit="packets", format=_COUNT, priority=9),
+    Column("simulated_retransmissions", "retrans\u00admitted, simulated", format=_COUNT, priority=9,
+           better="less"),
+    Column("spurious_retransmissions", "spurious", format=_COUNT, priority=2, better="less"),
+    Column("subflows", "sub\u00adflows", format=_COUNT, priority=6),
+    Column("subflows_established", "established", format=_COUNT, better="more"),
+    Column("suspicions", format=_COUNT, better="less"),
+    Column("tail_loss_probes", format=_COUNT, better="less"),
+    Column("three_reordered_packets", "3-reordered", format=_COUNT, better="less"),
+    Column("timeouts", format=_COUNT, priority=3, better="less"),
+)  # fmt: skip
+
+_SHARES = (
+    Column("difference_percent", "difference", format="+.1f", priority=9),
+    Column("jain_index", "Jain index", format=".4f", better="more"),
+    Column("latitude_deg", "latitude"),
+    Column("longitude_deg", "longitude"),
+    Column("loss", digits=3, priority=5, better="less"),
+    Column("loss_ratio", "lost", format=_SHARE, priority=9, better="less"),
+    Column("reordering_ratio", "reordering", format=_SHARE, priority=7, better="less"),
+    Column("utilization", unit="%", format=_SHARE),
+    Column("weight", format=".4f", priority=4),
+)
+
+_ROUTES = (
+    Column("at", "at", priority=9),
+    Column("bottleneck_mbps", "bottleneck", priority=8, better="more"),
+    Column("ends", priority=9, folds=True),
+    Column("hops", format=_COUNT, priority=8, better="less"),
+    Column("mean_delay_ms", "mean delay", priority=8, better="less"),
+    Column("model", priority=2),
+    Column("next", priority=9, folds=True),
+    Column("notes", "note", priority=9),
+    Column("pair", priority=9, joins=("from", "to")),
+    Column("path_number", "path number", format="d"),
+    Column("path_taken", "path taken", priority=9, folds=True),
+    Column("path_wanted", "path wanted", priority=9, folds=True),
+    Column("paths", format=_COUNT, priority=9),
+    Column("predicted_mbps", "throughput", priority=9, better="more"),
+    Column("rtt_idle_ms", "RTT", priority=8, better="less"),
+    Column("share", format=".4f", priority=9),
+    Column("share_of_flows", "share of flows", format=".2f", priority=1),
+    Column("shared_by", "shared by", digits=3, priority=2),
+)
+"""Routes, whether forwarding agrees with them, and what a flow should get by them."""
+
+_LOADS = (
+    Column("added", format="+.6f", priority=9, better="less"),
+    *(Column(f"{name}_percent", name, format=".4f", priority=9, better="less", limit=FULL, factor=100)
+      for name in ("load", "before", "after")),
+    Column("change_points", "change", format="+.4f", priority=9, better="less", factor=100),
+    Column("cut_off_after_pairs", "cut off after", format=_COUNT, priority=8, better="less"),
+    Column("cut_off_before_pairs", "cut off before", format=_COUNT, priority=8, better="less"),
+    Column("down", priority=9),
+    Column("pairs_cut_off", "pairs cut off", format=_COUNT, priority=8, better="less"),
+    Column("planned", format=".6f", priority=9),
+    Column("rounded", format=".6f", priority=9),
+    Column("share_over_the_link_percent", "share over the link", format=".4f", priority=9, factor=100),
+    Column("traffic_mbps", "traffic", priority=9),
+    Column("verdict", priority=7),
+    Column("which", folds=True),
+    Column("worst_link", "worst link", priority=9),
+)  # fmt: skip
+"""Worst-case loads of links."""
+
+_OTHERS = (
+    Column("failed", format=_COUNT, better="less"),
+    Column("flows", format=_COUNT),
+    Column("note", priority=9, folds=True),
+    Column("runs", format=_COUNT),
+    Column("source", priority=9),
+)
+"""Of studies, of networks that have a name, and of groups of flows."""
+
+_LABELS = (
+    Column("flows.name", "flow", priority=9),
+    Column("datagram_flows.name", "flow", priority=9),
+    Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
+    Column("capture.subflows.server"),
+    Column("capture.subflows.server_port", format="d"),
+    Column("connections.name", "connection", priority=9),
+    Column("links.name", "link", priority=9),
+    Column("links.packets", "sent", unit="packets", format=_COUNT),
+    Column("loads.link", "link", priority=9),
+    Column("subflows.connection", priority=9),
+)
+"""Columns that have another heading in one table."""
+
+
+def _by_name(*groups: tuple[Column, ...]) -> dict[str, Column]:
+    by_name: dict[str, Column] = {}
+    for declared in (column for group in groups for column in group):
+        if declared.name in by_name:
+            raise ValueError(f"the column {declared.name} is declared twice")
+        own_name = declared.name.rpartition(".")[2]
+        by_name[declared.name] = completed(replace(declared, name=own_name))
+    return by_name
+
+
+DECLARED = _by_name(
+    _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _LABELS
+)
+"""The columns of which more is to be said than their names do; by ``TABLE.NAME`` one that is another one in
+this table."""

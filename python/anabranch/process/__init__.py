@@ -1,0 +1,1 @@
+"""The process: signals, limits of its system, further processes, and its terminal."""

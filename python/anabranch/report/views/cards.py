@@ -1,0 +1,136 @@
+"""The numbers at the top of the page of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from anabranch.media.pieces import Card
+from anabranch.report.views.link_tables import causes_of
+from anabranch.report.views.run import without_connection
+from anabranch.results.censored import Times
+from anabranch.results.result import Result
+from anabranch.text.units import NOTHING, measure, plain, quantity
+
+
+def cards(result: Result) -> list[Card]:
+    """The answers to what is asked first about a run, as far as it has them."""
+    return known([*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result)])
+
+
+def known(found: Sequence[Card]) -> list[Card]:
+    """The cards that have a value."""
+    return [each for each in found if each.value != NOTHING]
+
+
+def _of_flows(result: Result) -> list[Card]:
+    flows, ended_s = result.flows, float(result.summary.get("ended_s") or 0.0)
+    times = Times.of(flows)
+    failed = flows["failure"].drop_nulls().len() if "failure" in flows.columns else 0
+    delivered = result.summary.get("delivered_mbps")
+    of = "of all flows, pings and UDP" if "datagram_flows" in result.tables else "of all flows"
+    segments, again = _sum(flows, "segments_sent"), _sum(flows, "retransmissions")
+    received, reordered = _sum(flows, "packets_received"), _sum(flows, "reordered_packets")
+    middle, latest = (times.statistic(name).text(_seconds, NOTHING) for name in ("median", "p99"))
+    share = [f"{times.share_done()} done"] if times.count else []
+    if times.done < times.count:
+        share.append(f"{quantity(times.count - times.done)} unfinished")
+    if failed:
+        share.append(f"{quantity(failed)} given up")
+    if waiting := without_connection(flows).height:
+        share.append(f"{quantity(waiting)} without a connection")
+    found = [
+        Card(
+            "Live" if "live" in result.summary else "Simulated",
+            measure(ended_s, "s"),
+            "stopped before its end" if result.interrupted else "",
+        ),
+        Card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
+        Card("Delivered", measure(delivered, "Mbps"), f"{of}, over the whole run"),
+        Card("Completion time", middle, f"median of {quantity(times.count)} flows; p99 {latest}"),
+        # One flow is fair to itself.
+        Card(
+            "Jain index",
+            index_text(result.summary.get("jain_index") if flows.height > 1 else None),
+            "of the goodputs",
+        ),
+        Card("Mean RTT", measure(_number(flows["rtt_mean_ms"].mean()), "ms"), "mean of the flows' means"),
+    ]
+    resent = f"{quantity(again)} segments; {quantity(_sum(flows, 'timeouts'))} timeouts"
+    return [
+        *found,
+        Card("Retransmitted", share_text(again, segments), resent),
+        Card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
+    ]
+
+
+def _seconds(value: float) -> str:
+    return measure(value, "s")
+
+
+def _of_live(result: Result) -> list[Card]:
+    """The kernel of a live run, whether the run is valid, and how far its simulation is from it."""
+    live = result.summary.get("live")
+    if live is None:
+        return []
+    latest = measure(live["check"]["lateness_p99_us"], "us")
+    found = [
+        Card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
+        Card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
+    ]
+    against = live.get("against", {})
+    if (difference := against.get("median_difference_percent")) is not None:
+        note = f"median of {quantity(against['flows'])} real flows' goodputs; largest "
+        note += f"{plain(against['largest_difference_percent'], 3)} %"
+        found.append(Card("Simulation differs by", f"{plain(difference, 3)} %", note))
+    return found
+
+
+def _of_datagrams(result: Result) -> list[Card]:
+    """The flow of datagrams with the worst p99."""
+    table = result.tables.get("datagram_flows")
+    worst = None if table is None else table.drop_nulls("latency_p99_ms")
+    if worst is None or worst.is_empty():
+        return []
+    row = worst.sort("latency_p99_ms", descending=True, maintain_order=True).row(0, named=True)
+    note = f"p99 of {row['name']}; median {measure(row['latency_p50_ms'], 'ms')}"
+    return [Card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
+
+
+def _of_links(result: Result) -> list[Card]:
+    links = result.links
+    if links.is_empty():
+        return []
+    busiest = links.sort("utilization", descending=True, nulls_last=True, maintain_order=True).row(
+        0, named=True
+    )
+    longest = links.sort("queue_max_packets", descending=True, maintain_order=True).row(0, named=True)
+    drops = {label: int(links[name].sum()) for name, label in causes_of(links)}
+    note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
+    busy = busiest["utilization"]
+    return [
+        Card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
+        Card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
+        Card("Dropped", quantity(sum(drops.values()), "packets"), note),
+    ]
+
+
+def _sum(table: pl.DataFrame, column: str) -> int:
+    return int(table[column].sum())
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def share_text(part: int, whole: int) -> str:
+    """A share as a percentage; a dash where there is nothing to have a share in."""
+    return f"{plain(100 * part / whole, 3)} %" if whole else NOTHING
+
+
+def index_text(value: Any) -> str:
+    """An index between 0 and 1; where there is none, also as NaN, that is said."""
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"

@@ -1,0 +1,164 @@
+"""Worst-case loads as pieces: links, failures, the traffic behind a link, a change against another plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anabranch.media.columns import FULL
+from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Map, Piece, Text, columns
+from anabranch.text.units import plain
+
+if TYPE_CHECKING:
+    from anabranch.plans.worst_loads import LoadChange, LoadChanges, WorstLoads
+
+NEAR = 0.9
+"""Load from which a link counts as nearly full."""
+_MOST_NAMED = 5
+_THINGS = {"matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
+_MOST_LOADED = 15
+
+
+def load_pieces(loads: WorstLoads, link: str, changes: LoadChanges | None = None) -> list[Piece]:
+    """The most loaded links, the matrix behind one of them, the worst failures, and what has changed."""
+    tables = {table.name: table for table in load_tables(loads, link, changes)}
+    tables["links"] = tables["links"].without("from", "to", "state")
+    if "failures" in tables:
+        tables["failures"] = tables["failures"].without("state", "which")
+    shown = [
+        replace(tables[name], most=most)
+        for name, most in (
+            ("links", _MOST_LOADED), ("matrix", 40), ("failures", _MOST_LOADED),
+            ("change_of_links", _MOST_LOADED), ("change_of_failures", _MOST_LOADED),
+        )
+        if name in tables
+    ]  # fmt: skip
+    if changes is None:
+        return list(shown)
+    before, after = changes.before, changes.after
+    return [*shown, Text(f"worst case {before.max_load:.4f} before, {after.max_load:.4f} after")]
+
+
+def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None) -> list[DataTable]:
+    """The links, the failures and the matrix behind one link; and what has changed against another plan."""
+    tables = [_links(loads), _matrix(loads, link)]
+    if loads.failures is not None:
+        tables.insert(1, _failures(loads))
+    if changes is not None:
+        tables.append(_changes("change_of_links", changes, changes.links))
+        if changes.failures:
+            tables.append(_changes("change_of_failures", changes, changes.failures))
+    return tables
+
+
+def load_map_of(loads: WorstLoads, link: str) -> Map:
+    """The links by their worst cases, the heavier ones above, one of them chosen.
+
+    Raises:
+        KeyError: no link between routers has this name.
+    """
+    number = {name: index for index, name in enumerate(loads.routers)}
+    ordered = sorted(loads.links, key=lambda one: one.load)
+    # Rounding alone is no overload.
+    top = 1.0 if loads.max_load > FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
+    return Map(
+        loads.routers,
+        list(loads.places.values()),
+        [(number[one.source], number[one.destination]) for one in ordered],
+        [one.capacity_mbps for one in ordered],
+        [one.load for one in ordered],
+        top,
+        limit=FULL,
+        chosen={one.link: place for place, one in enumerate(ordered)}[link],
+    )
+
+
+def percent(load: float) -> str:
+    """A load as people say it."""
+    return f"{plain(100 * load, 3)} %"
+
+
+def _table(
+    name: str, caption: str, names: Sequence[str], rows: Sequence[Sequence[Cell]], chart: Bars | None = None
+) -> DataTable:
+    return DataTable.of_rows(
+        name, caption, columns(*names, table="loads"), rows, chart=chart,
+        things=f"{_THINGS.get(name, 'links')} (--json shows all)", elsewhere="--json",
+        choices=("state", "verdict"), searchable=True, boxed=True,
+    )  # fmt: skip
+
+
+def _links(loads: WorstLoads) -> DataTable:
+    rows = [
+        (one.link, one.source, one.destination, one.capacity_mbps, one.load, state(one.load))
+        for one in sorted(loads.links, key=lambda one: -one.load)
+    ]
+    names = ("link", "from", "to", "capacity_mbps", "load_percent", "state")
+    caption = f"Highest load of each link, all links up, {loads.scheme}"
+    return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
+
+
+def _failures(loads: WorstLoads) -> DataTable:
+    rows = []
+    for case in sorted(loads.failures or (), key=lambda case: -case.load):
+        named = ", ".join(f"{a} - {b}" for a, b in case.stranded[:_MOST_NAMED])
+        more = len(case.stranded) - _MOST_NAMED
+        which = f"{named} and {more} more" if more > 0 else named
+        cut_off = len(case.stranded)
+        verdict = state(case.load, cut_off)
+        rows.append((case.links[0], case.load, verdict, case.worst_link, cut_off, which))
+    names = ("down", "load_percent", "state", "worst_link", "pairs_cut_off", "which")
+    caption = "Highest load of any link while one is down, both directions"
+    return _table("failures", caption, names, rows, Bars("down", ("load_percent",)))
+
+
+def _matrix(loads: WorstLoads, link: str) -> DataTable:
+    rows = [(one.source, one.destination, one.mbps, one.share) for one in loads.matrix(link)]
+    names = ("from", "to", "traffic_mbps", "share_over_the_link_percent")
+    return _table("matrix", f"Traffic that loads {link} most", names, rows)
+
+
+def _changes(name: str, changes: LoadChanges, entries: Sequence[LoadChange]) -> DataTable:
+    is_failure = name == "change_of_failures"
+    ranked = sorted(entries, key=lambda one: (-abs(one.cut_change), -abs(one.change)))
+    rows: list[Sequence[Cell]] = [
+        (
+            one.name, one.before, one.after, one.change, verdict(one),
+            *((one.cut_before, one.cut_after) if is_failure else ()),
+        )
+        for one in ranked
+    ]  # fmt: skip
+    names = ("before_percent", "after_percent", "change_points", "verdict")
+    what, where = ("down", "while a link is down") if is_failure else ("link", "by link")
+    cuts = ("cut_off_before_pairs", "cut_off_after_pairs") if is_failure else ()
+    caption = f"Before, {changes.before.scheme}, and after, {changes.after.scheme}, {where}"
+    return _table(
+        name, caption, (what, *names, *cuts), rows, Bars(what, ("before_percent", "after_percent"), most=20)
+    )
+
+
+def state(load: float, cut_off: int = 0) -> Badge:
+    """Whether pairs have no route, or a load is above the capacity, near it, or below."""
+    if cut_off:
+        return Badge("cuts pairs off", "bad")
+    if load > FULL:
+        return Badge("overloaded", "bad")
+    return Badge("nearly full") if load >= NEAR else Badge("has room", "good")
+
+
+def verdict(change: LoadChange) -> Badge:
+    """The meaning of a change to whoever answers for the link."""
+    # Of pairs that are cut off no load is left: less of it is no relief.
+    if change.cut_change > 0:
+        return Badge("cuts off more", "bad")
+    if change.before <= FULL < change.after:
+        return Badge("now overloaded", "bad")
+    if change.cut_change < 0:
+        return Badge("cuts off fewer", "good")
+    if change.after <= FULL < change.before:
+        return Badge("now carries it", "good")
+    if abs(change.change) < 5e-4:
+        return Badge("as before")
+    return Badge("more") if change.change > 0 else Badge("less", "good")

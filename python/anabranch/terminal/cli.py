@@ -1,0 +1,566 @@
+"""The command line: ``anabranch run|live|routes|load|export|study|report|capture|topology|schema``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch import _core
+from anabranch.errors import LiveError, ResultError
+from anabranch.own.kinds import KINDS
+from anabranch.process.console import (
+    EXIT_INCOMPLETE,
+    JobsOption,
+    JsonOption,
+    ReplaceOption,
+    console,
+    print_json,
+    say,
+    write,
+)
+from anabranch.process.signals import deferred, ending, exit_status
+from anabranch.report.looks import FORMATS as FIGURE_FORMS
+from anabranch.terminal.command_group import CommandGroup
+from anabranch.terminal.command_options import (
+    AgainstOption,
+    AgainstSimulationOption,
+    CsvOption,
+    DaskOption,
+    KernelReceiversOption,
+    MapOption,
+    PageOption,
+    ScenarioArgument,
+    SetOption,
+    SimulatedReceiversOption,
+    TrustOption,
+    XlsxOption,
+    load_study,
+)
+from anabranch.terminal.command_options import load_scenario as _load
+from anabranch.terminal.export_command import export
+from anabranch.terminal.topology_command import topology_app
+from anabranch.text.suggest import listed
+
+if TYPE_CHECKING:
+    from anabranch.results.result import Result
+
+# A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
+_SCHEMAS = "https://github.com/anabranch/anabranch/schema"
+
+app = typer.Typer(
+    cls=CommandGroup,
+    name="anabranch",
+    help="Simulate TCP over one or many paths, packet by packet.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.add_typer(topology_app, name="topology")
+app.command()(export)
+
+SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
+NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM",
+        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
+    ),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        write(f"anabranch {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Result folder; results/ and the scenario's name if left out."),
+    ] = None,
+    replace: ReplaceOption = False,
+    no_page: NoPageOption = False,
+    figures: FiguresOption = None,
+    cores: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=2, help="2: divide the network between two cores."),
+    ] = 1,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a scenario and keep what was measured."""
+    from anabranch.process.progress import run_progress
+    from anabranch.runs.runner import run as run_scenario
+
+    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
+    folder = out if out is not None else Path("results") / scenario.stem
+    title = loaded.title or scenario.stem
+    with run_progress(title, loaded.run_settings.duration.seconds) as progress:
+        result = run_scenario(
+            loaded,
+            out=folder,
+            page=not no_page,
+            figures=figures or (),
+            replace=replace,
+            progress=progress.run,
+            plan_progress=progress.plan,
+            cores=cores,
+        )
+    _show_run(title, result, folder, as_json=as_json)
+
+
+@app.command()
+def live(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Result folder; results/ and the scenario's name, -live, if left out."
+        ),
+    ] = None,
+    replace: ReplaceOption = False,
+    no_page: NoPageOption = False,
+    figures: FiguresOption = None,
+    exec_: Annotated[
+        list[str] | None,
+        typer.Option("--exec", metavar="HOST=COMMAND", help="Run a command in a host; may be repeated."),
+    ] = None,
+    shell: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
+    ] = None,
+    against: AgainstSimulationOption = None,
+    kernel_receivers: KernelReceiversOption = False,
+    simulated_receivers: SimulatedReceiversOption = False,
+    hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
+    switches: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ovs", help="Let real switches forward: each router is a bridge of Open vSwitch."
+        ),
+    ] = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
+    from anabranch.live import Asked, HostProgram
+    from anabranch.live import run as run_live
+    from anabranch.media.terminal import show
+    from anabranch.process.progress import run_progress
+    from anabranch.report.views.run import against_pieces
+
+    _check_against(against)
+    asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
+    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
+    folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
+    title = loaded.title or scenario.stem
+    with run_progress(title, loaded.run_settings.duration.seconds) as progress:
+        result = run_live(
+            loaded,
+            asked=asked,
+            against_simulation=against is not None,
+            kernel_receivers=kernel_receivers,
+            simulated_receivers=simulated_receivers,
+            switches=switches,
+            out=folder,
+            page=not no_page,
+            figures=figures or (),
+            replace=replace,
+            progress=progress.run,
+            plan_progress=progress.plan,
+        )
+    _show_run(title, result, folder, as_json=as_json)
+    if "against" in result.tables and not as_json:
+        show(console(), against_pieces(result))
+    if any(program["status"] for program in result.summary["live"]["programs"]):
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _check_against(against: str | None) -> None:
+    if against not in (None, "simulation"):
+        raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
+
+
+def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> None:
+    """Tells what a run has measured; after a signal, the program ends."""
+    from anabranch.media.terminal import show
+    from anabranch.report.views.run import run_pieces
+    from anabranch.results.result import json_ready
+
+    for warning in result.summary["warnings"]:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder),
+                "summary": json_ready(dict(result.summary)),
+                **{
+                    name: json_ready(result.tables[name].to_dicts())
+                    for name in ("flows", "datagram_flows")
+                    if name in result.tables
+                },
+            }
+        )
+    else:
+        show(console(), run_pieces(title, result, folder))
+    if result.interrupted:
+        say(f"interrupted; what was measured until then is in {folder}")
+        raise typer.Exit(exit_status())
+
+
+@app.command()
+def routes(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check-forwarding",
+            help="Say whether routers that each forward by the metric agree, and where packets loop.",
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save the plan to a file (JSON), for routing.paths."),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a plan that is there.")] = False,
+    csv: CsvOption = None,
+    xlsx: XlsxOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the routes of a scenario; nothing is simulated."""
+    from anabranch.media.terminal import show
+    from anabranch.plans.forwarding import check_forwarding
+    from anabranch.plans.routes import routes as routes_of
+    from anabranch.process.progress import plan_progress
+    from anabranch.report.plan_files import PlanFiles
+    from anabranch.report.views.routes import forwarding_pieces, route_pieces
+
+    files = PlanFiles(csv, xlsx)
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
+    with plan_progress(loaded.title or scenario.stem) as progress:
+        found = routes_of(loaded, progress)
+    forwarding = check_forwarding(loaded) if check else None
+    if out is not None:
+        from anabranch.plans.saved import save_plan
+
+        save_plan(loaded, out, replace=replace)
+    for warning in found.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
+    else:
+        checked = [] if forwarding is None else forwarding_pieces(forwarding)
+        show(console(), [*route_pieces(found), *checked])
+        if out is not None:
+            write(f"plan in {out}")
+    written = files.write_routes(loaded.title or scenario.stem, found)
+    if written and not as_json:
+        write("\n".join(written))
+
+
+@app.command()
+def load(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Look at every failure of a single link as well.")
+    ] = False,
+    link: Annotated[
+        str | None, typer.Option(metavar="FROM->TO", help="Show this link's matrix, not the worst one's.")
+    ] = None,
+    map_: MapOption = None,
+    against: AgainstOption = None,
+    csv: CsvOption = None,
+    xlsx: XlsxOption = None,
+    page: PageOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far any allowed traffic can load each link; nothing is simulated."""
+    from anabranch.media.terminal import show
+    from anabranch.plans.worst_loads import compare_scenarios, worst_loads
+    from anabranch.report.plan_files import PlanFiles, chosen_link
+    from anabranch.report.views.loads import load_pieces
+
+    files = PlanFiles(csv, xlsx, page, map_)
+    failures = failures or page is not None
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
+    found = worst_loads(loaded, failures=failures)
+    chosen, changes, warnings = chosen_link(found, link), None, list(found.warnings)
+    if against is not None:
+        other = _load(against, None, None, routes_only=True, trust=trust)
+        changes, cautions = compare_scenarios(loaded, found, other, failures=failures)
+        warnings += cautions
+    for warning in warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(found.data() | ({} if changes is None else {"against": changes.data()}))
+    else:
+        show(console(), load_pieces(found, chosen, changes))
+    told = files.write_loads(loaded.title or scenario.stem, found, chosen, changes, warnings)
+    if told and not as_json:
+        write("\n".join(told))
+
+
+@app.command()
+def study(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    jobs: JobsOption = None,
+    dask: DaskOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Study folder; results/ and the study's name, -live, if left out."),
+    ] = None,
+    replace: ReplaceOption = False,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Make live runs, one at a time: between real Linux hosts (Linux, root)."),
+    ] = False,
+    against: AgainstSimulationOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
+    from anabranch.media.terminal import show
+    from anabranch.process.progress import study_progress
+    from anabranch.report.views.study import study_pieces
+    from anabranch.results.result import json_ready
+    from anabranch.study.journal import NAME as JOURNAL
+
+    _check_against(against)
+    loaded = load_study(study, trust=trust)
+    folder = out if out is not None else Path("results") / f"{study.stem}{'-live' if live else ''}"
+    title = loaded.title or study.stem
+    try:
+        with study_progress(title) as progress:
+            result = loaded.run(
+                jobs=jobs,
+                dask=dask,
+                out=folder,
+                replace=replace,
+                progress=progress,
+                live=live,
+                against_simulation=against is not None,
+            )
+    except KeyboardInterrupt:
+        kept = f"; what is done is kept in {folder}, and the same command goes on from there"
+        say(f"interrupted{kept if folder.is_dir() else ''}")
+        raise typer.Exit(exit_status()) from None
+    for why in result.repeated:
+        say(f"warning: {folder / JOURNAL}, {why}; the run was done again")
+    if result.replications < loaded.replications:
+        say(
+            f"replications: nothing in this study is random, so that {loaded.replications} runs of a cell "
+            "would be the same; each cell ran once"
+        )
+    for warning in result.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        document = {"folder": str(folder), "warnings": result.warnings, "cells": result.cells.to_dicts()}
+        print_json(json_ready(document))
+    else:
+        show(console(), study_pieces(title, result, folder))
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, a study or captures.")],
+    figures: FiguresOption = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
+    ] = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
+    from anabranch.folders import adding, read_inside, read_manifest, regular_files
+    from anabranch.media.page import REPORT
+    from anabranch.report.damage import damage_told
+    from anabranch.report.html import save_capture_report, save_run_report, save_study_report
+    from anabranch.report.looks import check_forms
+    from anabranch.report.plots.every import save_run_figures
+    from anabranch.report.study import write_outputs
+    from anabranch.results.result import Result
+    from anabranch.runs.capture import CaptureResult
+    from anabranch.study import StudyResult
+
+    forms = figures or []
+    # Before the work, not after it.
+    check_forms(forms)
+    with damage_told(folder):
+        study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
+        result = Result.load(folder) if study_result is None else None
+        own = out is None or out.resolve() == folder.resolve()
+        target = folder if out is None else out
+        manifest = read_manifest(folder)
+        kind = manifest.kind if manifest is not None else ("run" if study_result is None else "study")
+        if forms and kind == CaptureResult.kind:
+            raise ResultError(
+                f"{folder}: captures have no figures for print, only the page; leave out --figures"
+            )
+        with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
+            if study_result is not None:
+                save_study_report(study_result, place.partial)
+                write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
+            if result is not None and kind == CaptureResult.kind:
+                save_capture_report(result, place.partial)
+            elif result is not None:
+                kept = regular_files(folder)
+                text = read_inside(folder, "scenario.toml").decode() if "scenario.toml" in kept else None
+                save_run_report(result, place.partial, text)
+                if forms:
+                    save_run_figures(result, place.partial, forms)
+            files = place.put()
+    # The page first, then what lies in folders.
+    for file in sorted(files, key=lambda file: (len(file.parts), file)):
+        console().print(str(file), markup=False, highlight=False)
+
+
+@app.command()
+def capture(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; gzip, zstd); - for standard input."),
+    ],
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
+            "the whole steady state if left out.",
+        ),
+    ] = None,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Intervals of the series.")] = "1 s",
+    port: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Only flows with this TCP port; may be repeated."),
+    ] = None,
+    disjoint: Annotated[
+        bool, typer.Option("--disjoint", help="No packet passes two capture points: count all.")
+    ] = False,
+    subflows: Annotated[
+        int | None, typer.Option(metavar="N", help="Subflows that should have connected.", min=1)
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the tables and the page; none if left out.")
+    ] = None,
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Analyse packet captures: throughput, fairness, RTT and reordering of TCP and MPTCP."""
+    from anabranch.media.terminal import show
+    from anabranch.process.progress import capture_progress
+    from anabranch.report.views.capture import capture_pieces
+    from anabranch.results.result import json_ready
+    from anabranch.runs.capture import analyze, capture_name, check_folder
+
+    if out is not None:
+        # Before the work, not after it.
+        check_folder(out, files, replace=replace)
+    title = capture_name(files[0]) if len(files) == 1 else f"{len(files)} captures"
+    with capture_progress(title) as progress:
+        result = analyze(
+            files,
+            window=window,
+            interval=interval,
+            ports=port or (),
+            disjoint=disjoint,
+            subflows=subflows,
+            jobs=jobs,
+            progress=progress,
+        )
+    if out is not None:
+        from anabranch.report.html import save_capture_report
+
+        with deferred() as heard:
+            result.save(out, replace=replace, add=partial(save_capture_report, result))
+            heard.kept = f"the tables are in {out}"
+    for warning in result.summary["warnings"]:
+        say(f"warning: {warning}")
+    if as_json:
+        tables = {name: json_ready(table.to_dicts()) for name, table in result.tables.items()}
+        print_json({"summary": json_ready(dict(result.summary)), **tables})
+    else:
+        show(console(), capture_pieces(result, out))
+    if result.interrupted:
+        raise typer.Exit(exit_status())
+
+
+@app.command()
+def new(
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help=f"{listed(KINDS)}."),
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder; one of that name if left out.")
+    ] = None,
+) -> None:
+    """Start an algorithm of your own in Python: a class, a scenario and a study."""
+    from anabranch.own.new import new as write_new
+
+    written = write_new(kind, name, out)
+    for file in written:
+        write(str(file))
+    _, scenario, study_file = written
+    say(f"next: anabranch run {scenario}, then anabranch study {study_file}")
+
+
+@app.command()
+def schema(
+    of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
+) -> None:
+    """Print the JSON Schema of a scenario, or of a study."""
+    from anabranch.scenario.scenario import Scenario
+    from anabranch.scenario.schema import DIALECT, json_schema
+    from anabranch.study.model import Study
+
+    table = Study if of_study else Scenario
+    head = {"$schema": DIALECT, "$id": f"{_SCHEMAS}/{_core.version()}/{table.__name__.lower()}.json"}
+    print_json(head | json_schema(table))
+
+
+def main() -> None:
+    """Runs the command line and exits: 0, 2 for a mistake of the user's, 130 after Ctrl-C."""
+    if sys.stdout is None:
+        # Whoever closes it wants nothing of it.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Names may have letters that the encoding of a terminal lacks.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with ending():
+            app(prog_name="anabranch")
+    except KeyboardInterrupt:
+        # Another one, while the first is answered.
+        sys.exit(exit_status())

@@ -1,0 +1,1 @@
+"""Words for people: the nearest name, and numbers with their units."""
