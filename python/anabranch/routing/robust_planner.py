@@ -29,9 +29,7 @@ from anabranch.routing.robust import (
     WorstCase,
     all_paths,
     ceiling_of,
-    exchange,
     fewest_splits,
-    link_flow,
     single_lp,
     survivable,
 )
@@ -181,16 +179,14 @@ def _fixed(routers: RouterNetwork, scheme: Fixed) -> _Answer:
     limits = _limits(scheme)
     network, bounds = routers.network, routers.bounds
     if scheme.k is None:
-        over_all = link_flow if scheme.method == "link-flow" else all_paths
-        found = over_all(network, bounds, **limits)
+        found = all_paths(network, bounds, **limits)
     else:
         candidates = _candidates(routers, scheme)
         if isinstance(scheme, HybridHop | HybridDelay):
             candidates = hybrid(network, candidates, scheme.single_percent)
         if scheme.failures == "single-link":
             return _survivable(routers, candidates, limits)
-        solve = exchange if scheme.method == "exchange" else single_lp
-        found = solve(network, bounds, candidates, **limits)
+        found = single_lp(network, bounds, candidates, **limits)
     if scheme.splits == "solver":
         return _Answer.of(found, found.worst_case)
     return _with_fewest_splits(routers, scheme, found)

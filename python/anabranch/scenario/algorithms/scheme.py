@@ -138,11 +138,6 @@ class Robust(Algorithm, kind="scheme"):
     algorithm: Literal["robust"] = "robust"
     k: int | None = None
     """Candidates of each pair; left out, all paths."""
-    method: Literal["single-lp", "exchange", "all-paths", "link-flow"] | None = None
-    """Which solver. Left out, ``single-lp`` over k paths and ``all-paths`` over all. They find the same.
-    ``single-lp``: One linear program, over k paths; ``exchange``: Matrices are added one by one, over k
-    paths; ``all-paths``: Paths are added one by one, over all; ``link-flow``: Flows on links, over all
-    paths."""
     splits: Literal["fewest", "solver"] | None = None
     """Which of the many splits with the least load. Left out, ``fewest``, and ``solver`` with
     ``failures``, for which a pair needs several paths. ``fewest``: The fewest pairs have several paths,
@@ -167,9 +162,6 @@ class HybridHop(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by hops."""
 
     algorithm: Literal["hybrid-hop"] = "hybrid-hop"
-    method: Literal["single-lp", "exchange"] | None = None
-    """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one."""
     k: int = 2
     """Candidates of each pair."""
     single_percent: float = 0.0
@@ -199,9 +191,6 @@ class HybridDelay(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by delay."""
 
     algorithm: Literal["hybrid-delay"] = "hybrid-delay"
-    method: Literal["single-lp", "exchange"] | None = None
-    """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one."""
     k: int = 2
     """Candidates of each pair."""
     single_percent: float = 0.0

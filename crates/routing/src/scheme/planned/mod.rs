@@ -10,8 +10,8 @@ mod tcpbp_exact;
 
 pub use given::GivenScheme;
 pub use robust_planner::{
-    CandidateMethod, Failures, HybridDelayScheme, HybridHopScheme, RobustMethod, RobustOptimalScheme,
-    RobustScheme, RobustSingleScheme, Splits,
+    Failures, HybridDelayScheme, HybridHopScheme, RobustOptimalScheme, RobustScheme, RobustSingleScheme,
+    Splits,
 };
 pub use tcpbp_exact::{Objective, Sharing, ThroughputModel};
 
