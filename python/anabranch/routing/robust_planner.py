@@ -18,7 +18,7 @@ from anabranch.errors import ScenarioError
 from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.routing.answers import answer_to
 from anabranch.routing.path_limits import limits_of
-from anabranch.routing.planned import Planned, pairs_of, plan_of
+from anabranch.routing.planned import Planned, clock_warnings, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
@@ -361,11 +361,7 @@ def _warnings(setup: Setup, scheme: RobustScheme, answer: _Answer, unbounded: li
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )
-    if "wall-limit" in {answer.status, answer.facts.get("split_status")}:
-        found.append(
-            "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit "
-            "counts on; another call may give another plan"
-        )
+    found += clock_warnings(answer.status, answer.facts.get("split_status"))
     if answer.warning:
         found.append(answer.warning)
     if answer.load > 1:

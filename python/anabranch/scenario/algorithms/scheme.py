@@ -124,6 +124,23 @@ class Semper(Algorithm, kind="scheme"):
     """What a short path is short in, there and back together."""
 
 
+class ConcurrentFlow(Algorithm, kind="scheme"):
+    """The split with which the flow that gets least has the most when all send at once, then all together,
+    over paths as short as that allows (maximum concurrent flow, Shahrokhi and Matula 1990).
+    """
+
+    algorithm: Literal["concurrent-flow"] = "concurrent-flow"
+    k: int | None = None
+    """Candidates of each pair; left out, all paths."""
+    time_limit: Span = Span(60000000000000)
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """Of the splits that carry as much, the one whose paths are shortest in this."""
+
+
 class Given(Algorithm, kind="scheme"):
     """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
 
@@ -263,6 +280,7 @@ Scheme = (
         "tcpbp",
         "tcpbp-exact",
         "semper",
+        "concurrent-flow",
         "given",
         "robust",
         "hybrid-hop",
@@ -279,6 +297,7 @@ Scheme = (
     | TcpbpScheme
     | TcpbpExact
     | Semper
+    | ConcurrentFlow
     | Given
     | Robust
     | HybridHop
@@ -298,6 +317,7 @@ AnyScheme = (
     | TcpbpScheme
     | TcpbpExact
     | Semper
+    | ConcurrentFlow
     | Given
     | Robust
     | HybridHop
