@@ -161,6 +161,13 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 	rm -rf results/model_errors results/model_errors_bbr
 	$(RUN) checks/benches/model_errors.py --out docs/model_errors.md
 
+spraying: setup ## shares of all pairs together against ECMP and maximum flows, by simulation; writes docs/spraying.md
+	$(RUN) checks/benches/spraying.py --out docs/spraying.md
+
+robust-parts: setup ## what each part of robust routing gains over HiGHS alone, for an hour; writes a section of docs/robust_benchmarks.md
+	rm -f results/robust_parts.json
+	$(RUN) checks/benches/robust_parts.py --out docs/robust_benchmarks.md
+
 # Before the package is made: with stale models it could not be imported.
 declarations: $(STAMPS)/package ## the Python classes of algorithms, from what the core declares
 	$(RUN) docs/generate/algorithms.py

@@ -36,6 +36,8 @@ SCHEMES: tuple[Any, ...] = (
     {"algorithm": "k-shortest", "k": 3},
     {"algorithm": "near-shortest", "within_percent": 40},
     "max-flow",
+    "concurrent-flow",
+    {"algorithm": "concurrent-flow", "k": 3},
     "semper",
     {"algorithm": "tcpbp", "k": 2},
     "tcpbp-exact",

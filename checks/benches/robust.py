@@ -30,15 +30,16 @@ from anabranch.routing.robust import (
     FlowNetwork,
     Solution,
     all_paths,
-    exchange,
-    link_flow,
     single_lp,
     worst_case,
 )
 from anabranch.topology import names
+from anabranch_publications.papers.robust.solvers import exchange, link_flow
 
 SPLITS = "## Split pairs, and what TCP has of them"
 """Where the section of checks/benches/robust_splits.py begins."""
+PARTS = "## What each part gains over HiGHS alone"
+"""Where that of checks/benches/robust_parts.py begins, behind it."""
 REPEATS = 3
 LIMIT_S = 210.0
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from robust import SPLITS, Row, table
+from robust import PARTS, SPLITS, Row, table
 
 from anabranch import Scenario
 from anabranch.topology import load, names
@@ -111,9 +111,11 @@ def main() -> None:
     arguments = parser.parse_args()
     every = [entry.spec.removeprefix("sndlib/") for entry in names() if entry.source == "sndlib"]
     every.sort(key=lambda name: (len(load(f"sndlib/{name}").nodes), name))
-    text, rows = "", dict[str, Row]()
+    text, parts, rows = "", "", dict[str, Row]()
     if arguments.out:
         text, _, old = arguments.out.read_text(encoding="utf-8").partition(SPLITS)
+        old, heading, parts = old.partition(PARTS)
+        parts = f"\n{heading}{parts}" if heading else ""
         if arguments.only:
             cells = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in old.splitlines()]
             rows = {line[0]: line for line in cells if line and line[0] in every}
@@ -124,7 +126,7 @@ def main() -> None:
         if arguments.out:
             done, left_out = [name for name in every if name in rows], [n for n in every if n not in rows]
             made = section([rows[name] for name in done], left_out)
-            arguments.out.write_text(f"{text.rstrip()}\n\n{made}", encoding="utf-8")
+            arguments.out.write_text(f"{text.rstrip()}\n\n{made}{parts}", encoding="utf-8")
 
 
 if __name__ == "__main__":

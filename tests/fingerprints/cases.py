@@ -205,6 +205,8 @@ def schemes() -> Iterator[tuple[str, Data]]:
     lossy = {"links": {"loss": 1e-3}, "link": uneven}
     for name in ("shortest", "ecmp", "disjoint", "max-flow", "semper"):
         yield f"scheme/{name}", mesh(network=lossy, routing={"scheme": name})
+    together = {"algorithm": "concurrent-flow", "k": 4}
+    yield "scheme/concurrent-flow", mesh(network=lossy, routing={"scheme": together})
     near = {"algorithm": "near-shortest", "within_percent": 60}
     yield "scheme/near-shortest", mesh(network=lossy, routing={"scheme": near, "metric": "delay"})
     own: tuple[Data, ...] = (

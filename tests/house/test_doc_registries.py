@@ -60,7 +60,6 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
         "robust.md",
         6,
     ),
-    "solver of robust routing": (names_of("scheme", "robust", "method"), "robust.md", 4),
     "sharing": (names_of("scheme", "tcpbp-exact", "sharing"), "tcpbp.md", 3),
     "objective": (names_of("scheme", "tcpbp-exact", "objective"), "tcpbp.md", 2),
     "setting of a link": (LinkSettings.model_fields, "links.md", 5),

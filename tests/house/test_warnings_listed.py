@@ -23,6 +23,8 @@ SOURCES = {
         "_breaches",
     },
     "plans/routes.py": {"warnings", "_says_nothing"},
+    "routing/concurrent_flow.py": {"_warnings"},
+    "routing/planned.py": {"clock_warnings"},
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
     "setup/given.py": {"_warnings"},
@@ -99,6 +101,7 @@ def test_no_other_function_says_warnings() -> None:
     own = {"routing/own_scheme.py"}  # what a class of the user's says are errors
     assert planners - own == {
         "plans/routes.py",
+        "routing/concurrent_flow.py",
         "routing/given.py",  # hands on those of setup/given.py
         "routing/robust_planner.py",
         "routing/tcpbp_exact.py",

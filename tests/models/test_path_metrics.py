@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from anabranch.plans.path_metrics import PATH_METRICS
+from anabranch.routing.path_metrics import PATH_METRICS
 from anabranch.scenario.algorithms.scheme import Metric
 
 

@@ -19,6 +19,7 @@ TAKING = (
     "k-shortest",
     "near-shortest",
     "tcpbp-exact",
+    "concurrent-flow",
     "robust",
     "hybrid-hop",
     "hybrid-delay",
@@ -223,7 +224,7 @@ def test_a_plan_has_no_path_beyond_the_limits_whatever_takes_them() -> None:
     names = [name for name, declared in declarations()["scheme"].items() if _takes(declared)]
     assert tuple(names) == TAKING
     for name in names:
-        robust = name in TAKING[4:]
+        robust = name in TAKING[5:]
         demand = {"demand": {"pair": "1 Mbps"}} if robust else {}
         scheme: Any = {"algorithm": name, "k": 3} if name not in ("shortest",) else name
         setup = resolve(limited(scheme=scheme, max_delay="12 ms", **demand))

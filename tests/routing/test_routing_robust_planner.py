@@ -37,10 +37,10 @@ def robust(demand: Any = "10 Mbps", **parameters: Any) -> dict[str, Any]:
     return {"scheme": {"algorithm": "robust", **parameters}, "demand": {"pair": demand}}
 
 
-@pytest.mark.parametrize("method", ["all-paths", "link-flow"])
-def test_a_ring_has_its_load_by_hand(method: str) -> None:
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_ring_has_its_load_by_hand(k: int | None) -> None:
     """12 pairs of 10 Mbps: 8 neighbours over one link, 4 opposite ones over two: 160 Mbps over 8 links."""
-    routes = scenario(robust(method=method)).routes()
+    routes = scenario(robust(**({} if k is None else {"k": k}))).routes()
     assert routes.facts["worst_case_load"] == pytest.approx(0.2, rel=1e-5)
     assert routes.facts["lower_bound"] == pytest.approx(0.2, rel=1e-5)
     assert routes.facts["status"] == "optimal"
@@ -293,7 +293,7 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("scheme", [
-    {"algorithm": "robust", "method": "exchange", "time_limit": "0.05 s"},
+    {"algorithm": "robust", "time_limit": "0.05 s"},
     {"algorithm": "robust-single", "time_limit": "0.6 s"},
 ])  # fmt: skip
 def test_more_candidates_are_never_worse(scheme: dict[str, str]) -> None:

@@ -34,7 +34,8 @@ CHOICES: list[tuple[str, str, str]] = [
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", "near-shortest", '
         '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
-        '"given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
+        '"concurrent-flow", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", '
+        '"robust-single"',
     ),
     (
         'to = "Atlanta"',
@@ -75,15 +76,16 @@ CHOICES: list[tuple[str, str, str]] = [
         "[run]",
         '[routing]\nscheme = "hybrid-hop"\nk = 3\n[run]',
         "routing.k: is a parameter of k-shortest, near-shortest, disjoint, tcpbp, tcpbp-exact, semper, "
-        "robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme), and stands with it: "
+        "concurrent-flow, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme), "
+        "and stands with it: "
         'write scheme = { algorithm = "hybrid-hop", k = ... }',
     ),
     (
         "[run]",
         '[routing]\nscheme = { algorithm = "shortest", k = 2 }\n[run]',
         "routing.scheme.k: is a parameter of k-shortest, near-shortest, disjoint, tcpbp, tcpbp-exact, "
-        "semper, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme); "
-        "the scheme here is "
+        "semper, concurrent-flow, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single "
+        "(scheme); the scheme here is "
         '"shortest", which has no parameters',
     ),
     (
@@ -91,7 +93,8 @@ CHOICES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = { algorithm = "k-shortst", k = 2 }\n[run]',
         'routing.scheme: algorithm "k-shortst" is not known; nearest: "k-shortest"; there are '
         '"shortest", "ecmp", "k-shortest", "near-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", '
-        '"semper", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
+        '"semper", "concurrent-flow", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", '
+        '"robust-single"',
     ),
     *(
         (

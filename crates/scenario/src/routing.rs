@@ -90,10 +90,11 @@ crate::table! {
         /// What a short path is short in; `max-flow` takes the shortest among the splits that carry the most.
         /// Left out: `tcpbp` for the schemes of that name, `hops` and `delay` for `hybrid-hop` and
         /// `hybrid-delay`, all of which take no other, and `hops` for the others. `ecmp`, `disjoint`,
-        /// `max-flow` and `semper` take those that are sums over links.
+        /// `max-flow`, `concurrent-flow` and `semper` take those that are sums over links.
         metric: Option<ChosenMetric>;
         /// Most delay of a path, one way: the sum of its links' propagation delays. No path of more is taken. For
-        /// `shortest`, `k-shortest`, `near-shortest`, `tcpbp-exact` and the robust schemes over k paths.
+        /// `shortest`, `k-shortest`, `near-shortest`, `tcpbp-exact`, and `concurrent-flow` and the robust schemes over
+        /// k paths.
         max_delay: Option<Span>;
         /// Most loss of a path: the probability that a packet is lost at random on its way, in the long run. For
         /// the schemes that take `max_delay`.
@@ -394,7 +395,7 @@ fn shares_fit(read: &Routing, table: &mut Reading<'_, '_>) -> Option<()> {
     let has_shares = match &read.choice.scheme.0 {
         Chosen::Own(_) => true,
         Chosen::Declared(of) => {
-            ["max-flow", GIVEN].contains(&of["algorithm"].as_str().unwrap_or_default())
+            ["max-flow", "concurrent-flow", GIVEN].contains(&of["algorithm"].as_str().unwrap_or_default())
                 || of.get("shares").and_then(|shares| shares.as_str()) == Some("capacity")
         }
     };

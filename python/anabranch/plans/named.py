@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.plans.path_metrics import PATH_METRICS
 from anabranch.plans.paths import PlanPaths
 from anabranch.plans.predictions import MOST_PATHS, ThroughputPrediction, predictions
 from anabranch.results.csv_cells import csv_text
+from anabranch.routing.path_metrics import PATH_METRICS
 from anabranch.routing.path_throughput import path_loss
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import pair_code

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plans.named import NamedPlan, PairRoutes
-from anabranch.plans.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
 from anabranch.plans.paths import link_ends
 from anabranch.routing import Planned, pairs_of, plan_of, planner_of
 from anabranch.routing.path_limits import limits_of, without_path
+from anabranch.routing.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
 from anabranch.routing.path_throughput import application_of
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.loss_detection import Fastrto

@@ -8,12 +8,12 @@ data.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routing.opposite_links import OppositeLinks
 from anabranch.routing.planned import Pair, Planned
 from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.scenario.quantity import quoted
@@ -84,12 +84,10 @@ class _Chooser:
     given: GivenRoutes
     derived: dict[str, int] = field(default_factory=lambda: {"pairs_by_routers": 0, "pairs_back": 0})
     """How many pairs have paths that are given for others."""
-    _parallel: dict[Pair, list[int]] = field(default_factory=lambda: defaultdict(list))
-    """Links from one node to another, in order."""
+    _opposites: OppositeLinks = field(init=False)
 
     def __post_init__(self) -> None:
-        for number, link in enumerate(self.setup.links):
-            self._parallel[link.origin, link.to].append(number)
+        self._opposites = OppositeLinks(self.setup.links)
 
     def paths(self, pair: Pair, *, is_answer: bool) -> _Paths | None:
         """The paths of a pair; none where it goes hop by hop, None where it has no route."""
@@ -97,7 +95,7 @@ class _Chooser:
         if found is not None:
             self.derived["pairs_by_routers"] += pair not in self.given.paths
         if found is None and is_answer and (there := self._one_way(pair[::-1])):
-            back = [(self._back(links), weight) for links, weight in there]
+            back = [(self._opposites.of_path(links), weight) for links, weight in there]
             if all(links is not None for links, _ in back):
                 self.derived["pairs_back"] += 1
                 return [(links, weight) for links, weight in back if links is not None]
@@ -114,15 +112,3 @@ class _Chooser:
             return None
         out, into = [first.out] if first else [], [last.into] if last else []
         return [((*out, *links, *into), weight) for links, weight in between]
-
-    def _back(self, links: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The same edges the other way; None where one has no other direction."""
-        found = []
-        for link in reversed(links):
-            ends = (self.setup.links[link].origin, self.setup.links[link].to)
-            number = self._parallel[ends].index(link)
-            others = self._parallel.get(ends[::-1], [])
-            if number >= len(others):
-                return None
-            found.append(others[number])
-        return tuple(found)

@@ -66,3 +66,13 @@ def plan_of(routes: Mapping[Pair, Sequence[WeightedPath]]) -> _core.Plan:
             weighted = [{"links": list(path.links), "weight": min(path.weight / total, 1.0)} for path in kept]
             found.append({"from": origin, "to": to, "paths": weighted})
     return _core.Plan(json.dumps({"routes": found, "tables": []}))
+
+
+def clock_warnings(*status: object) -> list[str]:
+    """What is to be said where a solver's status is ``wall-limit``."""
+    if "wall-limit" not in status:
+        return []
+    return [
+        "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit counts "
+        "on; another call may give another plan"
+    ]

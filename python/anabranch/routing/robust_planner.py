@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from anabranch.errors import ScenarioError
 from anabranch.routing.answers import answer_to
 from anabranch.routing.path_limits import limits_of
-from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
+from anabranch.routing.planned import Pair, Planned, WeightedPath, clock_warnings, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
@@ -28,9 +28,7 @@ from anabranch.routing.robust import (
     WorstCase,
     all_paths,
     ceiling_of,
-    exchange,
     fewest_splits,
-    link_flow,
     single_lp,
     survivable,
 )
@@ -180,16 +178,14 @@ def _fixed(routers: RouterNetwork, scheme: Fixed) -> _Answer:
     limits = _limits(scheme)
     network, bounds = routers.network, routers.bounds
     if scheme.k is None:
-        over_all = link_flow if scheme.method == "link-flow" else all_paths
-        found = over_all(network, bounds, **limits)
+        found = all_paths(network, bounds, **limits)
     else:
         candidates = _candidates(routers, scheme)
         if isinstance(scheme, HybridHop | HybridDelay):
             candidates = hybrid(network, candidates, scheme.single_percent)
         if scheme.failures == "single-link":
             return _survivable(routers, candidates, limits)
-        solve = exchange if scheme.method == "exchange" else single_lp
-        found = solve(network, bounds, candidates, **limits)
+        found = single_lp(network, bounds, candidates, **limits)
     if scheme.splits == "solver":
         return _Answer.of(found, found.worst_case)
     return _with_fewest_splits(routers, scheme, found)
@@ -364,11 +360,7 @@ def _warnings(setup: Setup, scheme: RobustScheme, answer: _Answer, unbounded: li
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )
-    if "wall-limit" in {answer.status, answer.facts.get("split_status")}:
-        found.append(
-            "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit "
-            "counts on; another call may give another plan"
-        )
+    found += clock_warnings(answer.status, answer.facts.get("split_status"))
     if answer.warning:
         found.append(answer.warning)
     if answer.load > 1:

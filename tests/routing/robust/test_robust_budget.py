@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from robust_networks import nsfnet, shortest_candidates, uniform_bounds
 
-from anabranch.routing.robust import Candidates, DemandBounds, FlowNetwork, Solution, all_paths, exchange
+from anabranch.routing.robust import Candidates, DemandBounds, FlowNetwork, Solution, all_paths
 from anabranch.routing.robust import budget as of_budget
 from anabranch.routing.robust.budget import Budget
 from anabranch.routing.robust.optimal import robust_optimal
 from anabranch.routing.robust.single_path import least_single_path
+from anabranch_publications.papers.robust.solvers import exchange
 
 Solve = Callable[[FlowNetwork, DemandBounds, Candidates, float], Solution]
 

@@ -20,12 +20,12 @@ from anabranch.routing.robust import (
     Splits,
     TrafficSplit,
     ceiling_of,
-    exchange,
     fewest_splits,
     single_lp,
     worst_case,
 )
 from anabranch.routing.robust.problem import RoutingProblem
+from anabranch_publications.papers.robust.solvers import exchange
 
 ROOM = 1e-6
 """By which part the load may be above the least one."""

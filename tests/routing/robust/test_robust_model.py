@@ -16,9 +16,9 @@ from anabranch.routing.robust import (
     FlowNetwork,
     NetworkError,
     all_paths,
-    link_flow,
     single_lp,
 )
+from anabranch_publications.papers.robust.solvers import link_flow
 
 INF = np.inf
 

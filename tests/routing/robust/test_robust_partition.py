@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from robust_networks import network, random_bounds, random_network, sndlib, uniform_bounds
 
-from anabranch.routing.robust import DemandBounds, FlowNetwork, all_paths, link_flow
+from anabranch.routing.robust import DemandBounds, FlowNetwork, all_paths
 from anabranch.routing.robust.budget import Budget
 from anabranch.routing.robust.partition import Partition
 from anabranch.routing.robust.two_phase import two_phase
+from anabranch_publications.papers.robust.solvers import link_flow
 
 
 def weights(net: FlowNetwork, heavy: list[tuple[int, int]]) -> np.ndarray:

@@ -28,14 +28,13 @@ from anabranch.routing.robust import (
     all_paths,
     cut_bound,
     decompose,
-    exchange,
-    link_flow,
     single_lp,
     worst_case,
 )
 from anabranch.routing.robust.alike import Alike
 from anabranch.routing.robust.problem import RoutingProblem
 from anabranch.routing.robust.trees import Trees
+from anabranch_publications.papers.robust.solvers import exchange, link_flow
 
 AGREEMENT = 1e-6
 

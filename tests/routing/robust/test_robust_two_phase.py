@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from robust_networks import network, nsfnet, random_bounds, random_network, sndlib, uniform_bounds
 
-from anabranch.routing.robust import DemandBounds, FlowNetwork, all_paths, link_flow, worst_case
+from anabranch.routing.robust import DemandBounds, FlowNetwork, all_paths, worst_case
 from anabranch.routing.robust.budget import Budget
 from anabranch.routing.robust.two_phase import TwoPhase, two_phase
+from anabranch_publications.papers.robust.solvers import link_flow
 
 
 def found(net: FlowNetwork, bounds: DemandBounds) -> tuple[TwoPhase, float]:

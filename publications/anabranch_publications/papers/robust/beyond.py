@@ -23,8 +23,8 @@ from anabranch_publications.papers.robust.network import (
 from anabranch_publications.papers.robust.nsfnet import scored, worst
 from anabranch_publications.papers.robust.parallel_paths import AT_MS, TOTALS
 from anabranch_publications.papers.robust.printed import THROUGHPUT, THROUGHPUT_ALL
+from anabranch_publications.papers.robust.splits import over_all_paths
 from anabranch_publications.papers.robust.studies import (
-    ALL,
     CASE,
     DURATION_S,
     QUICK_S,
@@ -39,9 +39,12 @@ from anabranch_publications.papers.robust.studies import (
 
 BEST_HYBRID_MBPS = 8.51
 """HYBRID-HOP at X = 40, the paper's best with a load under 1."""
-TRANSPORT_SCHEMES: Mapping[str, Mapping[str, Any]] = {
-    "ALL": ALL, "HYBRID-HOP 0": hybrid("hop", 0), "HYBRID-HOP 40": hybrid("hop", 40),
-}  # fmt: skip
+
+
+def _transport_schemes() -> dict[str, Mapping[str, Any]]:
+    """The schemes that transports and seeds are tried with, ``[routing]`` by name."""
+    hybrids = {f"HYBRID-HOP {x}": hybrid("hop", x) for x in (0, 40)}
+    return {"ALL": over_all_paths(), **hybrids}
 
 
 def senders(context: Context) -> FigureResult:
@@ -54,7 +57,7 @@ def senders(context: Context) -> FigureResult:
     table = simulated(context, "rfc-newreno", "Section 4 with NewReno of the RFCs", cases)
     for (case, printed), name in zip(zip(cases, TOTALS.values(), strict=True), TOTALS, strict=True):
         findings.append(_beside(f"{name}, d = {AT_MS} ms", printed, value(table, case, "total_mbps")))
-    others = by_transport(context, TRANSPORT_SCHEMES, _transports(context))
+    others = by_transport(context, _transport_schemes(), _transports(context))
     printed_of = {
         "ALL": THROUGHPUT_ALL,
         "HYBRID-HOP 0": THROUGHPUT["hop"][0],
@@ -83,25 +86,25 @@ def _beside(what: str, printed: float, ours: float) -> Finding:
     )
 
 
-SCATTER_CASES: Mapping[str, Mapping[str, Any]] = {**TRANSPORT_SCHEMES, "HYBRID-DELAY 0": hybrid("delay", 0)}
 SCATTER_SEEDS = 4
 
 
 def scatter(context: Context) -> FigureResult:
     """How far seeds and length change a throughput of section 6, which the tolerance is held to."""
     seconds = (1.0, 2.0) if context.quick else (DURATION_S, 2 * DURATION_S)
+    cases = {**_transport_schemes(), "HYBRID-DELAY 0": hybrid("delay", 0)}
     short, long = (
         repeated(
             context,
             f"scatter-{duration:g}-s",
             f"NSFNET, {seeds} seeds of {duration:g} s",
-            {name: nsfnet(scheme, duration_s=duration) for name, scheme in SCATTER_CASES.items()},
+            {name: nsfnet(scheme, duration_s=duration) for name, scheme in cases.items()},
             replications=seeds,
         )
         for duration, seeds in zip(seconds, (SCATTER_SEEDS, 1), strict=True)
     )
     rows, findings = [], []
-    for name in SCATTER_CASES:
+    for name in cases:
         values = short.runs.filter(pl.col(CASE).cast(pl.String) == name)["mean_mbps"].to_list()
         mean, longer = statistics.fmean(values), value(cells(long), name, "mean_mbps")
         largest = max(abs(other - mean) / mean for other in (*values, longer))
@@ -180,7 +183,7 @@ def failures(context: Context) -> FigureResult:
     schemes: dict[str, Mapping[str, Any]] = {
         "shortest": {"scheme": "shortest"},
         "ECMP": {"scheme": "ecmp"},
-        "ALL": ALL,
+        "ALL": over_all_paths(),
         "HYBRID-HOP 0": hybrid("hop", 0),
         "HYBRID-HOP 40": hybrid("hop", 40),
         "K = 4 for failures": {"scheme": {"algorithm": "robust", "k": 4, **survivable}},
@@ -210,10 +213,10 @@ def failures(context: Context) -> FigureResult:
 def transports(context: Context) -> FigureResult:
     """Path selection that avoids reordering beside transports that survive it."""
     names = _transports(context)
-    table = by_transport(context, TRANSPORT_SCHEMES, names)
+    table = by_transport(context, _transport_schemes(), names)
     rows = [
         {"scheme": scheme, **{name: value(table, f"{scheme}, {name}", "mean_mbps") for name in names}}
-        for scheme in TRANSPORT_SCHEMES
+        for scheme in _transport_schemes()
     ]
     selected = value(table, "HYBRID-HOP 40, ns2-newreno", "mean_mbps")
     survives = {name: value(table, f"ALL, {name}", "mean_mbps") for name in names[2:]}

@@ -25,11 +25,11 @@ from typing import Any
 
 from anabranch import Scenario
 from anabranch.routing.robust import single_lp, worst_case
-from anabranch.routing.robust.link_flow import link_flow
 from anabranch.routing.robust.selection import hybrid
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.setup import resolve
 from anabranch_publications.papers.robust.printed import EXAMPLE_MS, LOAD_ALL, LOADS, PERCENTS
+from anabranch_publications.papers.robust.solvers import link_flow
 
 Link = tuple[int, int]
 """Both ends by the paper's numbers, the lower first."""

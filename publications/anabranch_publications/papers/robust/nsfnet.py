@@ -26,7 +26,8 @@ from anabranch_publications.papers.robust.printed import (
     THROUGHPUT,
     THROUGHPUT_ALL,
 )
-from anabranch_publications.papers.robust.studies import ALL, chart, hybrid, section6, value
+from anabranch_publications.papers.robust.splits import over_all_paths
+from anabranch_publications.papers.robust.studies import chart, hybrid, section6, value
 
 CEILING_MBPS = 10.0
 _OF_A_RATIO = math.sqrt(2) * TOLERANCE
@@ -63,7 +64,7 @@ NOTE_14 = (
 @cache
 def worst(name: str, percent: int = 0, *, failures: bool = False) -> WorstLoads:
     """The worst case of a scheme: ``ALL``, ``hop`` or ``delay`` with X, by the evaluator."""
-    scheme = ALL if name == "ALL" else hybrid(name, percent)
+    scheme = over_all_paths() if name == "ALL" else hybrid(name, percent)
     return scored(scheme, failures=failures)
 
 

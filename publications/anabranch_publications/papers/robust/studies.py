@@ -15,6 +15,7 @@ from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.robust.network import RFC_SENDER, nsfnet, parallel
 from anabranch_publications.papers.robust.printed import BEST_PERCENT, PERCENTS
+from anabranch_publications.papers.robust.splits import by_exchange, over_all_paths
 
 CASE = "case"
 DURATION_S = 10.0
@@ -34,13 +35,10 @@ METRICS = [
     ),
 ]
 
-ALL: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "method": "link-flow", "splits": "solver"}}
-"""All paths; of the many solutions with the least load the one in their middle, which an interior point
-method gives: NUOPT, which the paper solved with, is one."""
 ALL_FEW: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "splits": "solver"}}
-"""The same load over far fewer paths, from column generation."""
+"""The load of ALL over far fewer paths, from column generation."""
 ALL_SIXTEEN: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "k": 16, "splits": "solver"}}
-"""The same load over the 16 shortest paths of each pair, by the path-flow program of section 3.2."""
+"""The load of ALL over the 16 shortest paths of each pair, by the path-flow program of section 3.2."""
 
 
 def hybrid(metric: str, percent: int, **more: str) -> dict[str, Any]:
@@ -49,7 +47,7 @@ def hybrid(metric: str, percent: int, **more: str) -> dict[str, Any]:
     Args:
         metric: ``hop`` or ``delay``.
         percent: X.
-        more: other fields of the scheme, such as its ``method``.
+        more: other fields of the scheme, such as its ``splits``.
     """
     scheme = {"algorithm": f"hybrid-{metric}", "k": 2, "single_percent": percent, "splits": "solver"}
     return {"scheme": scheme | more}
@@ -58,13 +56,13 @@ def hybrid(metric: str, percent: int, **more: str) -> dict[str, Any]:
 def schemes() -> dict[str, Mapping[str, Any]]:
     """Every scheme of section 6, ``[routing]`` by name."""
     named: dict[str, Mapping[str, Any]] = {
-        "ALL": ALL,
+        "ALL": over_all_paths(),
         "ALL, few paths": ALL_FEW,
         "ALL, 16 paths": ALL_SIXTEEN,
     }
     for metric, best in BEST_PERCENT.items():
         named |= {f"HYBRID-{metric.upper()} {x}": hybrid(metric, x) for x in PERCENTS}
-        named[f"HYBRID-{metric.upper()} {best}, exchange"] = hybrid(metric, best, method="exchange")
+        named[f"HYBRID-{metric.upper()} {best}, exchange"] = by_exchange(metric, best)
     named |= {f"HYBRID-HOP {x}, fewest splits": hybrid("hop", x, splits="fewest") for x in (80, 100)}
     return named
 

@@ -1,11 +1,10 @@
 """Fixed robust routing: the fractions that make the worst-case maximum link load least.
 
 Traffic is known by bounds only (`DemandBounds`), and the fractions of a pair's traffic on its paths stay
-whatever comes. Over candidate paths take `single_lp`, or `exchange` to check it; over all paths `all_paths`,
-or `link_flow` on small networks; `survivable` minds failures of links as well. `fewest_splits` takes, of the
-many routings with the least load, one that spreads few pairs. `worst_case` and
-`worst_case_under_failures` score any routing and know nothing of the solvers; `cut_bound` is a floor under
-all of them.
+whatever comes. Over candidate paths take `single_lp`, over all paths `all_paths`; `survivable` minds failures
+of links as well. `fewest_splits` takes, of the many routings with the least load, one that spreads few pairs.
+`worst_case` and `worst_case_under_failures` score any routing and know nothing of the solvers; `cut_bound` is
+a floor under all of them.
 """
 
 from .all_paths import all_paths
@@ -20,10 +19,8 @@ from .errors import (
     RoutingError,
     SolverError,
 )
-from .exchange import exchange
 from .failures import worst_case_under_failures
 from .fewest_splits import Splits, ceiling_of, fewest_splits
-from .link_flow import link_flow
 from .model import Candidates, DemandBounds, FlowNetwork, Solution, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .survivable import SurvivableSolution, survivable
@@ -49,9 +46,7 @@ __all__ = [
     "ceiling_of",
     "cut_bound",
     "decompose",
-    "exchange",
     "fewest_splits",
-    "link_flow",
     "single_lp",
     "survivable",
     "worst_case",

@@ -1,4 +1,4 @@
-"""Fixed robust routing over all paths by column generation, for networks too large for `link_flow`.
+"""Fixed robust routing over all paths by column generation.
 
 The program with duals knows a few paths of each pair. Its dual values price every arc for every pair; a path
 that is cheaper than all the known ones of its pair joins, and the cheapest of all paths prove a lower bound
@@ -24,14 +24,13 @@ from .budget import SEARCH_S, Budget, Status
 from .cuts import cut_bound
 from .dual_program import Mirror, mirror_of_arcs
 from .errors import SolverError
-from .link_flow import check_connected
 from .master import SMALL, Incumbent, start, step
 from .model import Candidates, DemandBounds, FlowNetwork, Ints, Solution
 from .partition import Partition
 from .problem import RoutingProblem
 from .trees import Trees
 from .two_phase import two_phase
-from .worst_case import load_of_shares
+from .worst_case import check_connected, load_of_shares
 
 _FIRST_PATHS = 6
 """Paths of each pair to begin with, at most."""
@@ -56,7 +55,14 @@ def all_paths(
     tolerance: float = 1e-6,
     time_limit_s: float | Budget = math.inf,
 ) -> Solution:
-    """The routing over all paths with the least worst-case load, with the arguments of `link_flow`.
+    """The routing over all paths with the least worst-case load.
+
+    Args:
+        network: the network; arcs without capacity are not used.
+        bounds: the demand bounds.
+        tolerance: largest gap between load and bound, as a part of the load.
+        time_limit_s: work (see `budget`) after which the best so far is returned, with status
+            `time-limit`; or the budget of a caller.
 
     Raises:
         BoundsError: a pair that may have traffic has no path.
@@ -73,7 +79,7 @@ def all_paths(
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
     lower = max(core.lower_bound, float(worst.load[trees.arcs].max()))
     status: Status = "optimal" if worst.max_load - lower <= tolerance * worst.max_load else core.status
-    return Solution(routing, worst, lower, status, "all-paths", core.iterations, budget.cpu_s)
+    return Solution(routing, worst, lower, status, core.iterations, budget.cpu_s)
 
 
 def _solved(
@@ -120,7 +126,7 @@ def _solved(
                 "all-paths", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
             )
         links = done.links
-    return best.solution(status, "all-paths", programs, budget)
+    return best.solution(status, programs, budget)
 
 
 def _through_intermediates(problem: RoutingProblem, best: Incumbent, budget: Budget, tolerance: float) -> int:

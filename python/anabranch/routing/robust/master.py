@@ -44,11 +44,9 @@ class Incumbent:
         load = self.worst_case.max_load
         return load - self.lower_bound <= tolerance * load
 
-    def solution(self, status: Status, method: str, programs: int, budget: Budget) -> Solution:
+    def solution(self, status: Status, programs: int, budget: Budget) -> Solution:
         """The incumbent as the solution of a solver."""
-        return Solution(
-            self.routing, self.worst_case, self.lower_bound, status, method, programs, budget.cpu_s
-        )
+        return Solution(self.routing, self.worst_case, self.lower_bound, status, programs, budget.cpu_s)
 
 
 def start(problem: RoutingProblem, budget: Budget) -> tuple[Incumbent, Ints]:

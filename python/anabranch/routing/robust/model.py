@@ -508,8 +508,6 @@ class Solution:
     worst_case: WorstCase
     lower_bound: float
     status: Status
-    method: str
-    """Which solver: `exchange`, `single-lp`, `link-flow` or `all-paths`."""
     iterations: int
     """Linear programs solved."""
     cpu_s: float

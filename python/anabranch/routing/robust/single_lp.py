@@ -56,7 +56,7 @@ def single_lp(
     routing = problem.routing(alike.fractions(fraction))
     worst = problem.worst(routing)
     lower = max(part.lower_bound, alike.constant_load)
-    return Solution(routing, worst, lower, part.status, "single-lp", part.iterations, budget.cpu_s)
+    return Solution(routing, worst, lower, part.status, part.iterations, budget.cpu_s)
 
 
 def _solved(
@@ -84,4 +84,4 @@ def _solved(
                 "single-lp", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
             )
         links = done.links
-    return best.solution(status, "single-lp", programs, budget)
+    return best.solution(status, programs, budget)

@@ -57,7 +57,7 @@ def least_single_path(
     lower = min(lower, worst.max_load)  # They may differ in the last digit.
     met = worst.max_load - lower <= tolerance * worst.max_load
     status: Status = "optimal" if met else budget.stopped
-    return Solution(routing, worst, lower, status, "single-path", programs, budget.cpu_s)
+    return Solution(routing, worst, lower, status, programs, budget.cpu_s)
 
 
 def single_path_routing(network: FlowNetwork, candidates: Candidates, path: tuple[int, ...]) -> TrafficSplit:

@@ -42,6 +42,25 @@ def worst_case(network: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit
     return load_of_shares(network, bounds, routing.source, routing.target, routing.share)
 
 
+def check_connected(network: FlowNetwork, bounds: DemandBounds) -> None:
+    """Raise BoundsError for a pair that may have traffic and no path over arcs with capacity."""
+    bounds.check_nodes(network)
+    nodes = len(network.nodes)
+    usable = network.capacity_mbps > 0
+    graph = sparse.csr_array(
+        (np.ones(usable.sum()), (network.tail[usable], network.head[usable])), shape=(nodes, nodes)
+    )
+    hops = sparse.csgraph.shortest_path(graph, unweighted=True)
+    source, target = bounds.pairs()
+    cut = np.flatnonzero(np.isinf(hops[source, target]))
+    if len(cut):
+        raise BoundsError(
+            network.pair_name(int(source[cut[0]]), int(target[cut[0]])),
+            f"may have traffic and has no path, like {len(cut) - 1} other pairs",
+            "connect the pair, or set its bound to 0",
+        )
+
+
 def check_covered(network: FlowNetwork, bounds: DemandBounds, source: Ints, target: Ints) -> None:
     """Raise BoundsError for a pair that may have traffic and is not among these."""
     bounds.check_nodes(network)

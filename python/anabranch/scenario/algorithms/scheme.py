@@ -124,6 +124,23 @@ class Semper(Algorithm, kind="scheme"):
     """What a short path is short in, there and back together."""
 
 
+class ConcurrentFlow(Algorithm, kind="scheme"):
+    """The split with which the flow that gets least has the most when all send at once, then all together,
+    over paths as short as that allows (maximum concurrent flow, Shahrokhi and Matula 1990).
+    """
+
+    algorithm: Literal["concurrent-flow"] = "concurrent-flow"
+    k: int | None = None
+    """Candidates of each pair; left out, all paths."""
+    time_limit: Span = Span(60000000000000)
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core."""
+    limits: PathLimitsSetup | None = filled_in(None)
+    """Candidates beyond these are left out."""
+    metric: Metric = filled_in("hops")
+    """Of the splits that carry as much, the one whose paths are shortest in this."""
+
+
 class Given(Algorithm, kind="scheme"):
     """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
 
@@ -138,11 +155,6 @@ class Robust(Algorithm, kind="scheme"):
     algorithm: Literal["robust"] = "robust"
     k: int | None = None
     """Candidates of each pair; left out, all paths."""
-    method: Literal["single-lp", "exchange", "all-paths", "link-flow"] | None = None
-    """Which solver. Left out, ``single-lp`` over k paths and ``all-paths`` over all. They find the same.
-    ``single-lp``: One linear program, over k paths; ``exchange``: Matrices are added one by one, over k
-    paths; ``all-paths``: Paths are added one by one, over all; ``link-flow``: Flows on links, over all
-    paths."""
     splits: Literal["fewest", "solver"] | None = None
     """Which of the many splits with the least load. Left out, ``fewest``, and ``solver`` with
     ``failures``, for which a pair needs several paths. ``fewest``: The fewest pairs have several paths,
@@ -167,9 +179,6 @@ class HybridHop(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by hops."""
 
     algorithm: Literal["hybrid-hop"] = "hybrid-hop"
-    method: Literal["single-lp", "exchange"] | None = None
-    """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one."""
     k: int = 2
     """Candidates of each pair."""
     single_percent: float = 0.0
@@ -199,9 +208,6 @@ class HybridDelay(Algorithm, kind="scheme"):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by delay."""
 
     algorithm: Literal["hybrid-delay"] = "hybrid-delay"
-    method: Literal["single-lp", "exchange"] | None = None
-    """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one."""
     k: int = 2
     """Candidates of each pair."""
     single_percent: float = 0.0
@@ -274,6 +280,7 @@ Scheme = (
         "tcpbp",
         "tcpbp-exact",
         "semper",
+        "concurrent-flow",
         "given",
         "robust",
         "hybrid-hop",
@@ -290,6 +297,7 @@ Scheme = (
     | TcpbpScheme
     | TcpbpExact
     | Semper
+    | ConcurrentFlow
     | Given
     | Robust
     | HybridHop
@@ -309,6 +317,7 @@ AnyScheme = (
     | TcpbpScheme
     | TcpbpExact
     | Semper
+    | ConcurrentFlow
     | Given
     | Robust
     | HybridHop

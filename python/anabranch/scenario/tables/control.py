@@ -54,11 +54,11 @@ class RouteChoice(ChoiceOfRoutes):
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
     ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint``,
-    ``max-flow`` and ``semper`` take those that are sums over links."""
+    ``max-flow``, ``concurrent-flow`` and ``semper`` take those that are sums over links."""
     max_delay: Span | None = None
     """Most delay of a path, one way: the sum of its links' propagation delays. No path of more is taken.
-    For ``shortest``, ``k-shortest``, ``near-shortest``, ``tcpbp-exact`` and the robust schemes over k
-    paths."""
+    For ``shortest``, ``k-shortest``, ``near-shortest``, ``tcpbp-exact``, and ``concurrent-flow`` and the
+    robust schemes over k paths."""
     max_loss: float | None = None
     """Most loss of a path: the probability that a packet is lost at random on its way, in the long run.
     For the schemes that take ``max_delay``."""

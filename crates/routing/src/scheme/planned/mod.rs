@@ -4,14 +4,16 @@
 //! The core checks their parameters and runs none of them. A setup has their plan and no scheme, and after a failure the
 //! dead paths of that plan are left out ([`prune`](crate::prune())).
 
+mod concurrent_flow;
 mod given;
 mod robust_planner;
 mod tcpbp_exact;
 
+pub use concurrent_flow::ConcurrentFlowScheme;
 pub use given::GivenScheme;
 pub use robust_planner::{
-    CandidateMethod, Failures, HybridDelayScheme, HybridHopScheme, RobustMethod, RobustOptimalScheme,
-    RobustScheme, RobustSingleScheme, Splits,
+    Failures, HybridDelayScheme, HybridHopScheme, RobustOptimalScheme, RobustScheme, RobustSingleScheme,
+    Splits,
 };
 pub use tcpbp_exact::{Objective, Sharing, ThroughputModel};
 
@@ -103,6 +105,7 @@ macro_rules! planned_schemes {
 
 planned_schemes! {
     "tcpbp-exact" => TcpbpExact(TcpbpExactScheme),
+    "concurrent-flow" => ConcurrentFlow(ConcurrentFlowScheme),
     "given" => Given(GivenScheme),
     "robust" => Robust(RobustScheme),
     "hybrid-hop" => HybridHop(HybridHopScheme),

@@ -4,7 +4,7 @@ use super::{Planned, Planner};
 use crate::scheme::{MOST_PATHS, metrics};
 use crate::{Metric, PathLimits};
 use anabranch_units::Span;
-use anabranch_units::declaration::{OutOfRange, Value, above, at_least};
+use anabranch_units::declaration::{OutOfRange, above, at_least};
 
 /// Of all of them. A packet takes path p with probability x_p (Fukushima et al. 2016, section 6).
 const ROBUST: Planner =
@@ -18,37 +18,6 @@ metrics! {
 metrics! {
     /// The metric of the candidates of `hybrid-delay`.
     pub enum DelayMetric { Delay }
-}
-
-anabranch_units::choice! {
-    /// How a split is found, over k paths or over all.
-    pub enum RobustMethod {
-        /// One linear program, over k paths.
-        "single-lp" => SingleLp,
-        /// Matrices are added one by one, over k paths.
-        "exchange" => Exchange,
-        /// Paths are added one by one, over all.
-        "all-paths" => AllPaths,
-        /// Flows on links, over all paths.
-        "link-flow" => LinkFlow,
-    }
-}
-
-impl RobustMethod {
-    /// Whether it takes candidate paths; the others take all paths.
-    const fn takes_candidates(self) -> bool {
-        matches!(self, Self::SingleLp | Self::Exchange)
-    }
-}
-
-anabranch_units::choice! {
-    /// How a split over k paths is found.
-    pub enum CandidateMethod {
-        /// One linear program.
-        "single-lp" => SingleLp,
-        /// Matrices are added one by one.
-        "exchange" => Exchange,
-    }
 }
 
 anabranch_units::choice! {
@@ -116,8 +85,6 @@ macro_rules! hybrid_scheme {
         least_load_scheme! {
             $(#[doc = $doc])+
             pub struct $name by $metric::$default {
-                /// Which solver; left out, `single-lp`. They find the same.
-                method: Option<CandidateMethod> = None;
                 /// Candidates of each pair.
                 k: u32 = 2, at_least(1).at_most(MOST_PATHS);
                 /// X: so many percent of the pairs, those with the longest candidates by delay, keep only their shortest
@@ -130,7 +97,7 @@ macro_rules! hybrid_scheme {
             const PLANNER: Planner = ROBUST;
 
             fn check_together(&self) -> Result<(), OutOfRange> {
-                check_failures(self.failures, self.method.is_some(), self.splits)
+                check_failures(self.failures, self.splits)
             }
         }
     };
@@ -141,8 +108,6 @@ least_load_scheme! {
     pub struct RobustScheme by Metric::Hops {
         /// Candidates of each pair; left out, all paths.
         k: Option<u32> = None, at_least(1).at_most(MOST_PATHS);
-        /// Which solver. Left out, `single-lp` over k paths and `all-paths` over all. They find the same.
-        method: Option<RobustMethod> = None;
     }
 }
 
@@ -179,29 +144,13 @@ impl Planned for RobustScheme {
 
     fn check_together(&self) -> Result<(), OutOfRange> {
         let needs_k = |parameter| Err(OutOfRange::new(parameter, "takes candidate paths; give robust a k"));
-        let Some(k) = self.k else {
-            if self.limits.is_some() {
-                return needs_k("limits");
-            }
-            if self.failures != Failures::Nothing {
-                return needs_k("failures");
-            }
-            return self.check_method("all paths");
-        };
-        check_failures(self.failures, self.method.is_some(), self.splits)?;
-        self.check_method(&format!("{k} paths of each pair"))
-    }
-}
-
-impl RobustScheme {
-    /// Checks that the method is one over the paths that are used, in words.
-    fn check_method(&self, used: &str) -> Result<(), OutOfRange> {
-        let fits = |method: RobustMethod| method.takes_candidates() == self.k.is_some();
-        let Some(method) = self.method.filter(|method| !fits(*method)) else { return Ok(()) };
-        let fitting = RobustMethod::NAMES.iter().filter(|(_, method)| fits(*method));
-        let names = fitting.map(|(name, _)| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-        let problem = format!("is \"{}\", but {used} are to be used: choose among {names}", method.plain());
-        Err(OutOfRange::new("method", problem))
+        if self.k.is_none() && self.limits.is_some() {
+            return needs_k("limits");
+        }
+        if self.k.is_none() && self.failures != Failures::Nothing {
+            return needs_k("failures");
+        }
+        check_failures(self.failures, self.splits)
     }
 }
 
@@ -214,25 +163,18 @@ impl Planned for RobustSingleScheme {
 }
 
 /// Checks what does not go with failures of links.
-fn check_failures(failures: Failures, has_method: bool, splits: Option<Splits>) -> Result<(), OutOfRange> {
-    if failures == Failures::Nothing {
+fn check_failures(failures: Failures, splits: Option<Splits>) -> Result<(), OutOfRange> {
+    if failures == Failures::Nothing || splits != Some(Splits::Fewest) {
         return Ok(());
     }
-    if has_method {
-        let problem = "with failures there is one method only; leave method out";
-        return Err(OutOfRange::new("method", problem));
-    }
-    if splits == Some(Splits::Fewest) {
-        let problem = "a pair on one path has none when a link of it fails; leave splits out, or failures";
-        return Err(OutOfRange::new("splits", problem));
-    }
-    Ok(())
+    let problem = "a pair on one path has none when a link of it fails; leave splits out, or failures";
+    Err(OutOfRange::new("splits", problem))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_units::declaration::{Parameter, Parameters};
+    use anabranch_units::declaration::{Parameter, Parameters, Value};
 
     fn refused(scheme: &impl Planned) -> Option<(String, String)> {
         assert_eq!(scheme.check(), Ok(()), "each within its bounds");
@@ -241,21 +183,6 @@ mod tests {
 
     fn place(scheme: &impl Planned) -> Option<String> {
         refused(scheme).map(|(parameter, _)| parameter)
-    }
-
-    #[test]
-    fn a_method_takes_the_paths_that_are_used() {
-        for (name, method) in RobustMethod::NAMES {
-            for k in [None, Some(3)] {
-                let scheme = RobustScheme { method: Some(method), k, ..RobustScheme::default() };
-                let over_k_paths = ["single-lp", "exchange"].contains(&name);
-                let right = over_k_paths == k.is_some();
-                assert_eq!(place(&scheme), (!right).then(|| "method".to_owned()), "{name} {k:?}");
-            }
-        }
-        let all = RobustScheme { method: Some(RobustMethod::Exchange), ..RobustScheme::default() };
-        let (_, problem) = refused(&all).expect("over all paths");
-        assert!(problem.ends_with("choose among \"all-paths\", \"link-flow\""), "{problem}");
     }
 
     #[test]
@@ -270,12 +197,11 @@ mod tests {
     }
 
     #[test]
-    fn failures_have_one_method_and_split_pairs() {
+    fn failures_need_split_pairs() {
         let failures = Failures::SingleLink;
-        let (method, splits) = (Some(CandidateMethod::Exchange), Some(Splits::Fewest));
+        let splits = Some(Splits::Fewest);
         let hop = HybridHopScheme { failures, ..HybridHopScheme::default() };
         assert_eq!(place(&hop), None);
-        assert_eq!(place(&HybridHopScheme { method, ..hop }).as_deref(), Some("method"));
         assert_eq!(place(&HybridHopScheme { splits, ..hop }).as_deref(), Some("splits"));
         let solver = Some(Splits::Solver);
         assert_eq!(place(&HybridHopScheme { splits: solver, ..hop }), None);
@@ -293,7 +219,7 @@ mod tests {
         };
         let of_all = ["time_limit", "gap", "limits", "metric"];
         assert_eq!(names(RobustSingleScheme::declared()), [&["k"][..], &of_all].concat());
-        let hybrid = ["method", "k", "single_percent", "splits", "failures"];
+        let hybrid = ["k", "single_percent", "splits", "failures"];
         assert_eq!(names(HybridHopScheme::declared()), [&hybrid[..], &of_all].concat());
     }
 

@@ -14,13 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .bound import prices
-from .budget import Budget, Status
-from .errors import SolverError
-from .highs import Answer, Entries, Program, solve_interior
-from .master import start
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, WorstCase
-from .problem import RoutingProblem
+from anabranch.routing.robust.bound import prices
+from anabranch.routing.robust.budget import Budget, Status
+from anabranch.routing.robust.errors import SolverError
+from anabranch.routing.robust.highs import Answer, Entries, Program, solve_interior
+from anabranch.routing.robust.master import start
+from anabranch.routing.robust.model import (
+    Candidates,
+    DemandBounds,
+    Floats,
+    FlowNetwork,
+    Ints,
+    Solution,
+    WorstCase,
+)
+from anabranch.routing.robust.problem import RoutingProblem
 
 _TOWARDS_BEST = 0.8
 """Weight of the best routing in the one that is looked at."""
@@ -87,7 +95,7 @@ def exchange(
         if not new:
             raise SolverError("exchange", f"stalled at a gap above {tolerance}", "ask for a larger tolerance")
         master.add(new)
-    return best.solution(status, "exchange", rounds, budget)
+    return best.solution(status, rounds, budget)
 
 
 class _Master:

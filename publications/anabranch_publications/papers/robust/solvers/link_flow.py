@@ -12,14 +12,14 @@ import math
 import numpy as np
 from scipy import sparse
 
-from .bound import AllPaths, prices
-from .budget import Budget, Status
-from .decompose import decompose
-from .dual_program import mirror_of_arcs
-from .errors import BoundsError, RoutingError, SolverError
-from .highs import Answer, Entries, Program, solve_interior
-from .model import DemandBounds, Floats, FlowNetwork, Ints, Solution
-from .worst_case import load_of_shares
+from anabranch.routing.robust.bound import AllPaths, prices
+from anabranch.routing.robust.budget import Budget, Status
+from anabranch.routing.robust.decompose import decompose
+from anabranch.routing.robust.dual_program import mirror_of_arcs
+from anabranch.routing.robust.errors import RoutingError, SolverError
+from anabranch.routing.robust.highs import Answer, Entries, Program, solve_interior
+from anabranch.routing.robust.model import DemandBounds, Floats, FlowNetwork, Ints, Solution
+from anabranch.routing.robust.worst_case import check_connected, load_of_shares
 
 
 def link_flow(
@@ -62,31 +62,12 @@ def link_flow(
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
     proved = prices(network, bounds, source, target, *program.duals(answer), fill=True)
     lower = float(AllPaths(network).cheapest(proved, 0.0)[0].sum())
-    solution = Solution(routing, worst, lower, status, "link-flow", 1, budget.cpu_s)
+    solution = Solution(routing, worst, lower, status, 1, budget.cpu_s)
     if status == "optimal" and solution.gap > tolerance:
         raise SolverError(
             "link-flow", f"stalled at a gap of {solution.gap:.2g}", "ask for a larger tolerance"
         )
     return solution
-
-
-def check_connected(network: FlowNetwork, bounds: DemandBounds) -> None:
-    """Raise BoundsError for a pair that may have traffic and no path over arcs with capacity."""
-    bounds.check_nodes(network)
-    nodes = len(network.nodes)
-    usable = network.capacity_mbps > 0
-    graph = sparse.csr_array(
-        (np.ones(usable.sum()), (network.tail[usable], network.head[usable])), shape=(nodes, nodes)
-    )
-    hops = sparse.csgraph.shortest_path(graph, unweighted=True)
-    source, target = bounds.pairs()
-    cut = np.flatnonzero(np.isinf(hops[source, target]))
-    if len(cut):
-        raise BoundsError(
-            network.pair_name(int(source[cut[0]]), int(target[cut[0]])),
-            f"may have traffic and has no path, like {len(cut) - 1} other pairs",
-            "connect the pair, or set its bound to 0",
-        )
 
 
 class _LinkFlow:
