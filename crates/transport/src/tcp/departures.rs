@@ -38,15 +38,24 @@ pub(crate) struct Newest {
     pub(crate) sent_at: Instant,
     pub(crate) end: u64,
     pub(crate) departure: Departure,
+    /// Where the ACK phase of its sample begins: when the last byte before its transmission was delivered.
+    pub(crate) acks_since: Instant,
 }
 
 impl Newest {
-    /// Of two, the one sent later (draft-cheng-iccrg-delivery-rate-estimation section 3.3.1).
+    /// Of two, the one sent later (draft-cheng-iccrg-delivery-rate-estimation section 3.3.1); returns it if it is the
+    /// second.
     #[inline]
-    pub(crate) fn take(newest: &mut Option<Self>, sent: &Sent, departure: Departure) {
-        if newest.is_none_or(|n| (sent.sent_at, sent.end) > (n.sent_at, n.end)) {
-            *newest = Some(Self { sent_at: sent.sent_at, end: sent.end, departure });
+    pub(crate) fn take<'a>(
+        newest: &'a mut Option<Self>,
+        sent: &Sent,
+        departure: Departure,
+    ) -> Option<&'a mut Self> {
+        if newest.is_some_and(|n| (sent.sent_at, sent.end) <= (n.sent_at, n.end)) {
+            return None;
         }
+        let acks_since = departure.delivery.delivered_at;
+        Some(newest.insert(Self { sent_at: sent.sent_at, end: sent.end, departure, acks_since }))
     }
 }
 
@@ -57,6 +66,9 @@ pub(crate) struct Departures {
     pub(super) all: VecDeque<Departure>,
     /// The newest delivered since the last look.
     pub(super) newest: Option<Newest>,
+    /// Where the ACK phase of the last newest segment should have begun, and that of the next one does begin: the error
+    /// of ns-3 up to 3.40. `None` if phases begin where they should.
+    pub(super) previous_acks_since: Option<Instant>,
     /// What was judged lost since the last look; `None` if nobody looks.
     pub(super) marks: Option<Vec<LossMark>>,
 }
@@ -107,6 +119,21 @@ impl Scoreboard {
         self.departures.as_mut()?.newest.take()
     }
 
+    /// Lets the ACK phase of each sample begin where that of the one before should have, from now on: the error of ns-3
+    /// up to 3.40 (its issue 1026). It has no such time yet, nor after a sample that spanned too little: it then counts
+    /// from the start of the simulation.
+    pub(crate) fn mistake_ack_phases(&mut self) {
+        self.note_departures().previous_acks_since = Some(Instant::ZERO);
+    }
+
+    /// The last newest segment gave no sample.
+    #[inline]
+    pub(crate) fn forget_sample(&mut self) {
+        if let Some(previous) = self.departures.as_mut().and_then(|kept| kept.previous_acks_since.as_mut()) {
+            *previous = Instant::ZERO;
+        }
+    }
+
     /// Notes every loss from now on.
     pub(crate) fn note_losses(&mut self) {
         self.note_departures().marks.get_or_insert_default();
@@ -151,7 +178,10 @@ impl Scoreboard {
     pub(super) fn note_delivered(&mut self, index: usize) {
         if let Some(departures) = &mut self.departures {
             let departure = departures.all[index];
-            Newest::take(&mut departures.newest, &self.segments[index], departure);
+            let newest = Newest::take(&mut departures.newest, &self.segments[index], departure);
+            if let (Some(newest), Some(previous)) = (newest, &mut departures.previous_acks_since) {
+                std::mem::swap(&mut newest.acks_since, previous);
+            }
         }
     }
 }

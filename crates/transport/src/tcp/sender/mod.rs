@@ -351,6 +351,9 @@ impl Sender {
         } else if self.config.congestion_control.measures_rate() || self.detector.looks_at_departures() {
             self.board.note_departures();
         }
+        if self.config.congestion_control.mistakes_ack_phases() {
+            self.board.mistake_ack_phases();
+        }
     }
 
     #[inline]
