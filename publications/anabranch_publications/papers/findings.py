@@ -201,6 +201,7 @@ def number(
     tolerance: Tolerance | None = None,
     kind: Kind = "printed",
     prediction: Prediction | None = None,
+    refutation: Refutation | None = None,
     remark: str = "",
 ) -> Finding:
     """A published number beside ours; they agree if they are equal as printed, or within a tolerance.
@@ -214,6 +215,7 @@ def number(
         tolerance: how far ours may be from it beyond rounding.
         kind: whose number it is.
         prediction: why it differs, if it does.
+        refutation: what of the publication itself contradicts it.
         remark: what is suspected.
     """
     half = 0.5 * 10.0**-digits
@@ -232,6 +234,7 @@ def number(
         prediction,
         remark,
         ours / published if published > 0 else None,
+        refutation,
     )
 
 
