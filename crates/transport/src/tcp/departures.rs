@@ -43,19 +43,13 @@ pub(crate) struct Newest {
 }
 
 impl Newest {
-    /// Of two, the one sent later (draft-cheng-iccrg-delivery-rate-estimation section 3.3.1); returns it if it is the
-    /// second.
+    /// Of two, the one sent later (draft-cheng-iccrg-delivery-rate-estimation section 3.3.1).
     #[inline]
-    pub(crate) fn take<'a>(
-        newest: &'a mut Option<Self>,
-        sent: &Sent,
-        departure: Departure,
-    ) -> Option<&'a mut Self> {
-        if newest.is_some_and(|n| (sent.sent_at, sent.end) <= (n.sent_at, n.end)) {
-            return None;
+    pub(crate) fn take(newest: &mut Option<Self>, sent: &Sent, departure: Departure) {
+        if newest.is_none_or(|n| (sent.sent_at, sent.end) > (n.sent_at, n.end)) {
+            let acks_since = departure.delivery.delivered_at;
+            *newest = Some(Self { sent_at: sent.sent_at, end: sent.end, departure, acks_since });
         }
-        let acks_since = departure.delivery.delivered_at;
-        Some(newest.insert(Self { sent_at: sent.sent_at, end: sent.end, departure, acks_since }))
     }
 }
 
@@ -66,11 +60,20 @@ pub(crate) struct Departures {
     pub(super) all: VecDeque<Departure>,
     /// The newest delivered since the last look.
     pub(super) newest: Option<Newest>,
-    /// Where the ACK phase of the last newest segment should have begun, and that of the next one does begin: the error
-    /// of ns-3 up to 3.40. `None` if phases begin where they should.
-    pub(super) previous_acks_since: Option<Instant>,
+    /// The segment of the last sample, where the ACK phase of a sample begins at that of the one before: the error of ns-3
+    /// up to 3.40. `None` if phases begin where they should.
+    pub(super) sampled: Option<Sampled>,
     /// What was judged lost since the last look; `None` if nobody looks.
     pub(super) marks: Option<Vec<LossMark>>,
+}
+
+/// What ns-3 keeps of the segment of a delivery rate's last sample.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Sampled {
+    /// Bytes delivered when it left; only a segment that left after more of them makes another sample.
+    delivered: u64,
+    /// When the last of these was.
+    delivered_at: Instant,
 }
 
 /// Bytes judged lost since a transmission, of its [`Departure::lost_then`] and of all that was ever lost.
@@ -123,14 +126,14 @@ impl Scoreboard {
     /// up to 3.40 (its issue 1026). It has no such time yet, nor after a sample that spanned too little: it then counts
     /// from the start of the simulation.
     pub(crate) fn mistake_ack_phases(&mut self) {
-        self.note_departures().previous_acks_since = Some(Instant::ZERO);
+        self.note_departures().sampled = Some(Sampled::default());
     }
 
-    /// The last newest segment gave no sample.
+    /// The last sample spanned too little.
     #[inline]
     pub(crate) fn forget_sample(&mut self) {
-        if let Some(previous) = self.departures.as_mut().and_then(|kept| kept.previous_acks_since.as_mut()) {
-            *previous = Instant::ZERO;
+        if let Some(sampled) = self.departures.as_mut().and_then(|kept| kept.sampled.as_mut()) {
+            sampled.delivered_at = Instant::ZERO;
         }
     }
 
@@ -178,9 +181,17 @@ impl Scoreboard {
     pub(super) fn note_delivered(&mut self, index: usize) {
         if let Some(departures) = &mut self.departures {
             let departure = departures.all[index];
-            let newest = Newest::take(&mut departures.newest, &self.segments[index], departure);
-            if let (Some(newest), Some(previous)) = (newest, &mut departures.previous_acks_since) {
-                std::mem::swap(&mut newest.acks_since, previous);
+            let sent = &self.segments[index];
+            let Some(sampled) = &mut departures.sampled else {
+                Newest::take(&mut departures.newest, sent, departure);
+                return;
+            };
+            let Delivery { delivered, delivered_at, .. } = departure.delivery;
+            if sampled.delivered == 0 || delivered > sampled.delivered {
+                let last = std::mem::replace(sampled, Sampled { delivered, delivered_at });
+                let acks_since = last.delivered_at;
+                departures.newest =
+                    Some(Newest { sent_at: sent.sent_at, end: sent.end, departure, acks_since });
             }
         }
     }

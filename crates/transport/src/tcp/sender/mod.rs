@@ -178,7 +178,7 @@ impl Sender {
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             persist: Persist::default(),
-            rate: measures.then(Box::default),
+            rate: measures.then(|| Box::new(RateSampler::repeating(control.mistakes_ack_phases()))),
             window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
             undo: None,

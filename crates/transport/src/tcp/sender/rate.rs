@@ -11,9 +11,18 @@ pub(super) struct RateSampler {
     first_sent_at: Instant,
     /// Delivered counter up to which samples are application-limited; 0 for not.
     app_limited_until: u64,
+    /// The last sample's interval and segment.
+    sampled: Option<(Span, Newest)>,
+    /// An ACK that delivers no newer segment gives a sample over the last one's interval, too, as in ns-3.
+    repeats: bool,
 }
 
 impl RateSampler {
+    /// As ns-3 has it, whose ACKs without a newer segment repeat the last interval.
+    pub(super) fn repeating(repeats: bool) -> Self {
+        Self { repeats, ..Self::default() }
+    }
+
     /// State to keep with a segment that is about to leave (section 3.2).
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, pipe: u64) -> Delivery {
@@ -58,12 +67,16 @@ impl RateSampler {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let newest = newest?;
-        self.first_sent_at = newest.sent_at;
-        let send_elapsed = newest.sent_at.saturating_since(newest.departure.delivery.first_sent_at);
-        let ack_elapsed = now.since(newest.acks_since);
-        let interval = send_elapsed.max(ack_elapsed);
+        if let Some(newest) = newest {
+            self.first_sent_at = newest.sent_at;
+            let send_elapsed = newest.sent_at.saturating_since(newest.departure.delivery.first_sent_at);
+            self.sampled = Some((send_elapsed.max(now.since(newest.acks_since)), newest));
+        } else if !self.repeats {
+            return None;
+        }
+        let (interval, newest) = self.sampled?;
         if interval == Span::ZERO || (min_rtt != Span::MAX && interval < min_rtt) {
+            self.sampled = None;
             return None;
         }
         Some(RateSample {
