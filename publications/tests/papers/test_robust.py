@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from anabranch_publications.papers.robust.printed import (
     THROUGHPUT,
     THROUGHPUT_ALL,
 )
-from anabranch_publications.papers.robust.settings import met
+from anabranch_publications.papers.robust.settings import met, misfit
 from anabranch_publications.papers.robust.studies import CHOSEN, schemes
 
 ROBUST = PAPERS["robust"]
@@ -245,6 +246,9 @@ def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
     claims = met(table, CHOSEN)
     assert (len(claims), claims.count(False)) == (34, 1)
     assert sum(met(table, replace(CHOSEN, split="fewest splits"))) < 20
+    assert misfit(table, CHOSEN) == 0.0
+    twice = table.with_columns(pl.col("mean_mbps") * 2)
+    assert misfit(twice, CHOSEN) == pytest.approx(math.log(2))
 
 
 def test_every_printed_improvement_is_a_row(tmp_path: Path) -> None:

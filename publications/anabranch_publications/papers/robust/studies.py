@@ -74,7 +74,7 @@ class Settings:
 
 
 CHOSEN = Settings("the exchange method", "ALL, 16 paths")
-"""The one set that claims are held to; figure ``settings`` tries all of them against all claims."""
+"""The one set that claims are held to; figure ``settings`` holds all of them against all claims."""
 
 
 def hybrid(metric: str, percent: int, **more: str) -> dict[str, Any]:
