@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -143,6 +143,15 @@ bench-htsim: setup ## the engine beside htsim alone, as pairs; HTSIM=folder of i
 validate: setup ## run the scenarios of checks/validation/ here, and in ns-3 if installed; writes docs/validation.md
 	$(RUN) checks/validation/ns3_peer.py --out checks/validation/ns3_results.json
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) checks/validation/compare.py --out docs/validation.md
+
+# Versions of ns-3 on PyPI: the newest before 3.41, where its delivery rates were mended, and the newest.
+NS3 ?= 3.39.post2 3.44.post0
+validate-ns3: setup ## claims of MPRC's thesis in ns-3 itself, each version of it in target/ns3; writes docs/reproductions/ns3.md
+	for version in $(NS3); do \
+		[ -d "target/ns3/$$version/ns3" ] || \
+			$(RUN) -m pip install --quiet --no-deps --target "target/ns3/$$version" "ns3==$$version" || \
+			echo "skipped: ns-3 $$version cannot be installed here"; done
+	$(RUN) checks/validation/ns3_claims.py $(NS3:%=--ns3 target/ns3/%)
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py

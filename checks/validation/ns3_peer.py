@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
 import json
 import re
 import shutil
@@ -57,6 +56,7 @@ class Installation:
             "g++",
             "-std=c++20" if minor >= 42 else "-std=c++17",
             "-O3",
+            f"-DNS3_MINOR={minor}",
             f"-I{self.include}",
             str(SOURCE),
         ]
@@ -65,18 +65,15 @@ class Installation:
         subprocess.run([*command, "-o", str(target)], check=True)  # noqa: S603 - fixed words and found folders
 
 
-def find_wheel() -> Installation | None:
-    """The PyPI package in this interpreter's environment; its Python bindings are not loaded."""
-    found = importlib.util.find_spec("ns3")
-    try:
-        release = importlib.metadata.version("ns3")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    for folder in (found.submodule_search_locations or []) if found else []:
-        root = Path(folder)
+def find_wheel(site: Path | None = None) -> Installation | None:
+    """The PyPI package in a folder, else in this interpreter's environment; its bindings are not loaded."""
+    places = sys.path if site is None else [str(site)]
+    for package in importlib.metadata.distributions(name="ns3", path=places):
+        root, release = Path(str(package.locate_file("ns3"))), package.version
         for library in sorted((root / "lib64").glob("libns3*-core.so")):
             prefix = library.name.removeprefix("lib").removesuffix("core.so")
-            version = re.search(r"\d+\.\d+", prefix)
+            # Not every library's name has the version: that of 3.39 is `libns3-dev-core.so`.
+            version = re.match(r"\d+\.\d+", release)
             if version and (root / "include" / "ns3" / "core-module.h").is_file():
                 return Installation(
                     version[0], f"PyPI ns3 {release}", root / "include", library.parent, prefix

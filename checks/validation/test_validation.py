@@ -24,6 +24,8 @@ from compare import (
     report,
     speed_row,
 )
+from ns3_claims import AUTHOR, ON_THE_WIRE, Claim, claims, in_ns3, verdict
+from ns3_peer import find_wheel
 from records import Results, RunRecord
 from scenarios import Scenario, all_scenarios
 
@@ -133,3 +135,54 @@ def test_without_ns3_the_peer_says_so_and_succeeds(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("skipped: ns-3 is not installed")
     assert not (tmp_path / "out.json").exists()
+
+
+BBR = next(claim for claim in claims() if claim.scenario.name == "claims/2.4/bbr")
+"""Printed: at most 2.5 Mbps."""
+
+
+@pytest.mark.parametrize(
+    ("author", "ours", "error", "expected"),
+    [
+        ([14.0], [1.0], [], "agrees"),
+        ([0.1], [14.0], [0.1], "agrees with the error"),
+        ([0.1], [14.0], [14.0], "differs"),
+        # One seed of the author's simulator gives it.
+        ([14.0, 0.1, 14.0], [14.0], [14.0], "differs"),
+        ([14.0, 13.0], [14.0], [14.0], "refuted"),
+        ([], [14.0], [14.0], "differs (no ns-3 of that version ran)"),
+        # 2.45 Mbps of payload are 2.54 of IP bytes.
+        ([14.0], [2.45], [14.0], "refuted"),
+    ],
+)
+def test_what_the_author_s_simulator_says_of_a_claim(
+    author: list[float], ours: list[float], error: list[float], expected: str
+) -> None:
+    assert pytest.approx(1500 / 1448) == ON_THE_WIRE
+    assert verdict(BBR, author, ours, error) == expected
+
+
+def test_every_claim_has_its_own_scenario() -> None:
+    found: list[Claim] = list(claims())
+    assert len({claim.scenario.name for claim in found}) == len(found) == 12
+    assert {claim.figure for claim in found} == {"2.4", "5.5", "5.7"}
+
+
+def test_a_folder_without_ns_3_is_skipped_with_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_ns3(tmp_path, 1.0)
+    assert f"skipped: no ns-3 in {tmp_path}" in capsys.readouterr().out
+
+
+def test_the_version_of_ns_3_is_its_package_s(tmp_path: Path) -> None:
+    """The library of 3.39 is `libns3-dev-core.so`: its name has no version."""
+    for file in ("lib64/libns3-dev-core.so", "include/ns3/core-module.h"):
+        (tmp_path / "ns3" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "ns3" / file).touch()
+    about = tmp_path / "ns3-3.39.post2.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ns3\nVersion: 3.39.post2\n")
+    found = find_wheel(tmp_path)
+    assert found is not None
+    assert (found.version, found.source, found.prefix) == (AUTHOR, "PyPI ns3 3.39.post2", "ns3-dev-")

@@ -42,6 +42,18 @@ def test_a_transport_that_no_traffic_uses_is_told() -> None:
     )
 
 
+def test_an_error_of_another_simulator_is_told_as_such() -> None:
+    table = '[transport.cubic]\npreset = "bbr"\n'
+    assert warnings(BASE + table) == []
+    told = table + 'congestion_control = { algorithm = "bbr", delivery_rate = "ns-3.37" }\n'
+    (line,) = warnings(BASE + told)
+    assert line.startswith('transport.cubic: delivery_rate = "ns-3.37" ')
+    assert (
+        "is an error of ns-3 up to 3.40 (its issue 1026), which is kept for the reproduction of a publication"
+        in line
+    )
+
+
 def test_ecn_takes_queues_that_mark_and_transports_that_react() -> None:
     expected = ["transport.cubic.ecn: no queue marks packets, so that it changes nothing"]
     assert warnings(BASE + ECN) == expected

@@ -159,7 +159,8 @@ class RepairedReno : public TcpLinuxReno
 NS_OBJECT_ENSURE_REGISTERED(RepairedReno);
 
 /// TcpPrrRecovery that counts as delivered what the SACK blocks say (RFC 6937), without the further
-/// segment that ns-3 3.44 adds for each duplicate ACK.
+/// segment that ns-3 3.44 adds for each duplicate ACK. Earlier versions are not told of such ACKs,
+/// and are left as they are.
 class RepairedPrr : public TcpPrrRecovery
 {
   public:
@@ -175,10 +176,12 @@ class RepairedPrr : public TcpPrrRecovery
         return CopyObject<RepairedPrr>(this);
     }
 
+#if NS3_MINOR >= 42
     void DoRecovery(Ptr<TcpSocketState> state, uint32_t deliveredBytes, bool) override
     {
         TcpPrrRecovery::DoRecovery(state, deliveredBytes, false);
     }
+#endif
 };
 
 NS_OBJECT_ENSURE_REGISTERED(RepairedPrr);

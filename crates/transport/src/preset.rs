@@ -78,7 +78,8 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         "linux-bbr" => {
             // 2^-10 s of the pacing rate.
             let burst = Span::from_ps(976_562_500);
-            let congestion_control = CongestionConfig::Bbr(BbrParameters { burst, long_term: true });
+            let congestion_control =
+                CongestionConfig::Bbr(BbrParameters { burst, long_term: true, ..Default::default() });
             TcpConfig { congestion_control, ..linux_tuned("bbr") }
         }
         // Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers of FastRTO.

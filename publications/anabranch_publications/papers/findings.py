@@ -13,8 +13,8 @@ from typing import Any, Literal, ParamSpec
 from anabranch.results.stored import metric_value
 from anabranch.text.units import plain
 
-Verdict = Literal["agrees", "differs as predicted", "differs"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "differs as predicted", "differs")
+Verdict = Literal["agrees", "differs as predicted", "refuted", "differs"]
+VERDICTS: tuple[Verdict, ...] = ("agrees", "differs as predicted", "refuted", "differs")
 
 Kind = Literal["printed", "fitted", "bound", "question"]
 KINDS: Mapping[Kind, str] = {
@@ -75,7 +75,7 @@ def predicts(predict: Callable[P, Prediction]) -> Callable[P, Prediction]:
 
     It computes or simulates what its hypothesis says, and never sees the number that it predicts.
     """
-    name = f"{predict.__module__.removeprefix('anabranch_publications.papers.')}.{predict.__qualname__}"
+    name = _short_name(predict)
 
     @wraps(predict)
     def run(*args: P.args, **kwargs: P.kwargs) -> Prediction:
@@ -83,6 +83,42 @@ def predicts(predict: Callable[P, Prediction]) -> Callable[P, Prediction]:
 
     EXPERIMENTS[name] = run
     return run
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """Why a printed claim cannot be reproduced: what of its own publication contradicts it.
+
+    That is another number that the publication prints, or what the simulator that its author used gives for
+    the same set-up. Only a function marked by :func:`refutes` makes one that a finding takes.
+    """
+
+    holds: bool
+    """Whether the evidence contradicts the claim."""
+    text: str
+    """The evidence, with its numbers."""
+    source: str = ""
+    """What computed it, by its name in :data:`REFUTATIONS`."""
+
+
+REFUTATIONS: dict[str, Callable[..., Refutation]] = {}
+"""Comparisons of a printed claim with other evidence of its publication, by module and name."""
+
+
+def refutes(compare: Callable[P, Refutation]) -> Callable[P, Refutation]:
+    """Marks a function that holds a printed claim against its own publication; it never sees our number."""
+    name = _short_name(compare)
+
+    @wraps(compare)
+    def run(*args: P.args, **kwargs: P.kwargs) -> Refutation:
+        return replace(compare(*args, **kwargs), source=name)
+
+    REFUTATIONS[name] = run
+    return run
+
+
+def _short_name(function: Callable[..., object]) -> str:
+    return f"{function.__module__.removeprefix('anabranch_publications.papers.')}.{function.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +150,15 @@ class Finding:
     ratio: float | None = None
     """Ours over the published number, where both are numbers above zero; if it is not given, that of the two
     texts where both are a number with the same unit."""
+    refutation: Refutation | None = None
+    """What of the publication itself contradicts the claim."""
 
     def __post_init__(self) -> None:
         """Takes the ratio from the texts, where that is possible.
 
         Raises:
-            ValueError: if it has a prediction that no experiment made, or none of our numbers to hold to it.
+            ValueError: if it has a prediction that no experiment made, or none of our numbers to hold to it;
+                or a refutation that no comparison made.
         """
         if self.ratio is None:
             object.__setattr__(self, "ratio", _printed_ratio(self.published, self.ours))
@@ -128,16 +167,20 @@ class Finding:
                 raise ValueError(f'"{self.what}": no experiment makes its prediction')
             if self.value is None:
                 raise ValueError(f'"{self.what}": a prediction without a number of ours')
+        if self.refutation is not None and self.refutation.source not in REFUTATIONS:
+            raise ValueError(f'"{self.what}": no comparison makes its refutation')
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it agrees, and if not, whether our number is what a prediction says."""
+        """Whether it agrees; if not, whether our number is as predicted, or the claim is refuted."""
         if self.agrees:
             return "agrees"
         predicted = (
             self.prediction is not None and self.value is not None and self.prediction.holds(self.value)
         )
-        return "differs as predicted" if predicted else "differs"
+        if predicted:
+            return "differs as predicted"
+        return "refuted" if self.refutation is not None and self.refutation.holds else "differs"
 
 
 def _printed_ratio(published: str, ours: str) -> float | None:
@@ -158,6 +201,7 @@ def number(
     tolerance: Tolerance | None = None,
     kind: Kind = "printed",
     prediction: Prediction | None = None,
+    refutation: Refutation | None = None,
     remark: str = "",
 ) -> Finding:
     """A published number beside ours; they agree if they are equal as printed, or within a tolerance.
@@ -171,6 +215,7 @@ def number(
         tolerance: how far ours may be from it beyond rounding.
         kind: whose number it is.
         prediction: why it differs, if it does.
+        refutation: what of the publication itself contradicts it.
         remark: what is suspected.
     """
     half = 0.5 * 10.0**-digits
@@ -189,6 +234,7 @@ def number(
         prediction,
         remark,
         ours / published if published > 0 else None,
+        refutation,
     )
 
 
@@ -206,9 +252,12 @@ def sentence(counts: Counts) -> str:
     """The counts in words, each kind apart."""
     parts = []
     for kind, name in KINDS.items():
-        agree, predicted, differ = (counts[kind][verdict] for verdict in VERDICTS)
-        total = agree + predicted + differ
-        parts.append(f"of {total} {name} {agree} agree, {predicted} differ as predicted and {differ} differ")
+        agree, predicted, refuted, differ = (counts[kind][verdict] for verdict in VERDICTS)
+        total = agree + predicted + refuted + differ
+        also = f", {refuted} are refuted" if refuted else ""
+        parts.append(
+            f"of {total} {name} {agree} agree, {predicted} differ as predicted{also} and {differ} differ"
+        )
     return "; ".join(parts)
 
 
@@ -219,11 +268,13 @@ def verdict_text(finding: Finding) -> str:
 
 
 def explained(finding: Finding) -> str:
-    """The prediction with its source; then the remark."""
+    """The prediction with its source; what refutes the claim; then the remark."""
     parts = []
     if finding.prediction is not None:
         made = finding.prediction
         parts.append(f"{made.interval} predicted by {made.experiment}: {made.text}")
+    if finding.refutation is not None and finding.refutation.holds:
+        parts.append(f"by {finding.refutation.source}: {finding.refutation.text}")
     if finding.remark:
         parts.append(f"not tested: {finding.remark}" if finding.verdict == "differs" else finding.remark)
     return "; ".join(parts)
@@ -244,6 +295,13 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "prediction": None
         if made is None
         else {"value": made.value, "width": made.width, "experiment": made.experiment, "text": made.text},
+        "refutation": None
+        if finding.refutation is None
+        else {
+            "holds": finding.refutation.holds,
+            "source": finding.refutation.source,
+            "text": finding.refutation.text,
+        },
         "remark": finding.remark,
     }
 
@@ -270,6 +328,7 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
         None if made is None else _prediction_of(made),
         text_of(row, "remark"),
         metric_value(row["ratio"]),
+        None if row["refutation"] is None else _refutation_of(row["refutation"]),
     )
     if found.verdict != row["verdict"]:
         raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
@@ -281,6 +340,12 @@ def _prediction_of(made: Mapping[str, Any]) -> Prediction:
     if value is None or width is None:
         raise ValueError("a prediction without a number")
     return Prediction(value, width, text_of(made, "text"), text_of(made, "experiment"))
+
+
+def _refutation_of(made: Mapping[str, Any]) -> Refutation:
+    if not isinstance(made["holds"], bool):
+        raise ValueError("holds is neither true nor false")  # noqa: TRY004 - the file is wrong
+    return Refutation(made["holds"], text_of(made, "text"), text_of(made, "source"))
 
 
 def text_of(row: Mapping[str, Any], key: str) -> str:

@@ -51,6 +51,7 @@ FILES = ("README.md", REPORT, SUMMARY, f"{_RATIOS}.png", f"{_RATIOS}.svg")
 _MARKS: dict[Verdict, tuple[str, str, str]] = {
     "agrees": (PALETTE[0], "o", PALETTE[0]),
     "differs as predicted": (PALETTE[4], "D", "none"),
+    "refuted": (PALETTE[2], "s", "none"),
     "differs": (PALETTE[1], "X", PALETTE[1]),
 }
 """Colour, marker and filling, which tell the verdicts apart without colours, too."""
@@ -299,7 +300,7 @@ def _read(paper: Paper, file: Path) -> Reproduction | None:
 
 _COUNTS = (
     "printed claims",
-    *(f"of them {verdict}" for verdict in ("agree", "differ as predicted", "differ")),
+    *(f"of them {verdict}" for verdict in ("agree", "differ as predicted", "refuted", "differ")),
     "by construction",
     "of these agree",
     "bounds of ours",

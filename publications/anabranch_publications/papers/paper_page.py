@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _TONES: Mapping[Verdict, tuple[str, Tone]] = {
     "agrees": ("agrees", "good"),
     "differs as predicted": ("differs as predicted", "known"),
+    "refuted": ("refuted", "known"),
     "differs": ("differs", "bad"),
 }
 
@@ -41,7 +42,7 @@ FINDINGS = (
     Column("ratio", "ratio", digits=3),
     Column("agrees_if", "agrees if"),
     Column("verdict", "verdict", priority=_SHOWN),
-    Column("why", "predicted, by what; or what is suspected"),
+    Column("why", "predicted or refuted, by what; or what is suspected"),
 )
 """What is said of each finding, in every medium."""
 FINDING_CHOICES = ("of", "verdict")
@@ -105,6 +106,7 @@ def count_cards(counts: Counts) -> list[Card]:
         Card("Printed claims", str(total), "numbers and statements"),
         card("Agree", "agrees"),
         card("Differ as predicted", "differs as predicted"),
+        card("Refuted", "refuted"),
         card("Differ", "differs"),
         own("fitted"),
         own("bound"),

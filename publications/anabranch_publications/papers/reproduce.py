@@ -37,7 +37,7 @@ FOLDER_KIND = "reproduction"
 """What the manifest of a paper's folder calls it."""
 
 
-FORMAT = 3
+FORMAT = 4
 """Of ``summary.json``. 1 had verdicts that a text alone could change; 2 counted numbers that the set-up was
 fitted to among the printed claims."""
 

@@ -1,5 +1,6 @@
 """MPRC is reproduced: what its thesis claims, and the references that it is checked against."""
 
+import math
 from pathlib import Path
 
 import polars as pl
@@ -8,8 +9,9 @@ import pytest
 from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.mprc import CURVES
 from anabranch_publications.papers.mprc.curves import Curves, half_of_the_paths, peak_of_bbr
-from anabranch_publications.papers.mprc.network import scenario
-from anabranch_publications.papers.mprc.studies import compare, variants
+from anabranch_publications.papers.mprc.figures import by_choice
+from anabranch_publications.papers.mprc.network import MENDED_BBR, TODAY_CHOICE, lost, scenario
+from anabranch_publications.papers.mprc.studies import compare, median, variants
 from anabranch_publications.papers.sql import query
 
 MPRC = PAPERS["mprc"]
@@ -28,16 +30,19 @@ def verdicts(figure: str, folder: Path) -> dict[str, str]:
 
 def test_mprc_fills_the_grid_and_the_peers_do_as_in_ns3(folder: Path) -> None:
     found = verdicts("2.4", folder)
-    for transport in ("newreno", "cubic", "bbr"):
+    for transport in ("newreno", "cubic", "bbr-mended"):
         assert found[f"{transport}, ns-3 3.48 as the reference"] == "agrees"
     assert found["MPRC on the grid"] == "agrees"
-    assert found["BBR after its peak of 15 Mbps"] == "differs"
+    assert found["BBR after its peak of 15 Mbps"] == "agrees"
 
 
-def test_bbr_does_not_collapse(folder: Path) -> None:
+def test_bbr_collapses_with_the_error_of_ns_3_only(folder: Path) -> None:
     found = verdicts("5.5", folder)
-    assert found["BBR after its peak of 15 Mbps"] == "differs"
+    assert found["BBR after its peak of 15 Mbps"] == "agrees"
     assert found["MPRC"] == "agrees"
+    runs = Context(folder, quick=True, jobs=2)
+    mended = by_choice(runs, "Abilene, short", "disjoint", errors=False)[TODAY_CHOICE]
+    assert median(mended, "goodput_mbps", transport=MENDED_BBR) > 5
 
 
 def test_mprc_fills_three_paths_and_retransmits_hardly_anything_without_need(folder: Path) -> None:
@@ -50,9 +55,18 @@ def test_mprc_is_like_cubic_on_one_path(folder: Path) -> None:
     assert found["MPRC over CUBIC"] == found["mprc fills the path"] == "agrees"
 
 
-def test_a_loss_that_is_rare_leaves_the_capacity_as_predicted(folder: Path) -> None:
+def test_errors_leave_mprc_what_the_law_of_loss_says(folder: Path) -> None:
     found = verdicts("5.7", folder)
-    assert found["newreno"] == "differs as predicted"
+    assert found["newreno"] == "agrees"
+    assert found["MPRC holds the usable bandwidth"] == "differs as predicted"
+
+
+def test_errors_of_bytes_lose_packets_by_their_size() -> None:
+    """1500 bytes with 1e-5 each: 1 - exp(-0.015) = 1.49 %."""
+    assert lost(1500) == pytest.approx(-math.expm1(-0.015), rel=1e-4)
+    links = scenario("Abilene, short", "disjoint", errors=True)["network"]["link"]
+    assert [link["loss"] for link in links if "loss" in link] == [lost(1500), lost(64)]
+    assert sum(float(link["delay"].removesuffix(" ms")) for link in links if "delay" in link) == 15
 
 
 def test_a_k_that_follows_rtt_diversity_spares_the_rare_slow_path(folder: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
         paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS, FITTED, OWN, ASKED)
     )
     assert complaints == []
-    assert printed(overview) == [3, 1, 1]
+    assert printed(overview) == [3, 1, 0, 1]
     assert overview.sentence() == (
         "of 5 printed claims 3 agree, 1 differ as predicted and 1 differ; "
         "of 1 printed claims that hold by construction 1 agree, 0 differ as predicted and 0 differ; "
@@ -93,7 +93,12 @@ def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
         "of 1 questions of ours 0 agree, 0 differ as predicted and 1 differ"
     )
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["counts"]["printed"] == {"agrees": 3, "differs as predicted": 1, "differs": 1}
+    assert summary["counts"]["printed"] == {
+        "agrees": 3,
+        "differs as predicted": 1,
+        "refuted": 0,
+        "differs": 1,
+    }
     assert (
         summary["counts"]["fitted"]["agrees"]
         == summary["counts"]["bound"]["agrees"]
@@ -112,7 +117,9 @@ def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
     assert "test_overview.twice: twice \\| as fast |" in text
     statement = "| 1.2 | a statement | printed | it falls | it rises |  | as stated | differs: "
     assert f"{statement}not tested: the wind |" in text
-    assert re.search(r"^\| all \|  \| 5 \| 3 \| 1 \| 1 \| 1 \| 1 \| 1 \| 1 \| 1 \| 0 \|", text, re.MULTILINE)
+    assert re.search(
+        r"^\| all \|  \| 5 \| 3 \| 1 \| 0 \| 1 \| 1 \| 1 \| 1 \| 1 \| 1 \| 0 \|", text, re.MULTILINE
+    )
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert html.count('class="badge good"') == 5
     assert html.count('class="badge known"') == 1
@@ -144,7 +151,7 @@ def test_a_paper_that_fails_costs_no_other(error: Exception, run: Run, tmp_path:
     assert len(complaints) == 1
     assert complaints[0].startswith("two failed:")
     assert str(error) in complaints[0]
-    assert printed(overview) == [1, 1, 0]
+    assert printed(overview) == [1, 1, 0, 0]
     assert [outcome.paper.key for outcome in overview.failed()] == ["two"]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if line.startswith("| two |")]
@@ -242,13 +249,18 @@ def test_the_command_without_a_paper(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shown = CliRunner().invoke(app, ["reproduce", "--quick", "--out", str(tmp_path)])
     assert shown.exit_code == 1
     last = shown.stdout.split("The publications, printed beside ours")[1]
-    assert re.search(r"^all +3 +2 +1 +0( +0){6} *$", last, re.MULTILINE)
+    assert re.search(r"^all +3 +2 +1 +0 +0( +0){6} *$", last, re.MULTILINE)
     assert re.search(r"^two +failed: ValueError: no +- +- +- +-", last, re.MULTILINE)
     as_json = CliRunner().invoke(app, ["reproduce", "--json", "--out", str(tmp_path)])
     documents = json.loads(as_json.stdout)
     assert [document["paper"] for document in documents] == ["one", "three", "two", "all"]
     assert [document["failed"] for document in documents[:3]] == ["", "", "ValueError: no"]
-    assert documents[-1]["counts"]["printed"] == {"agrees": 2, "differs as predicted": 1, "differs": 0}
+    assert documents[-1]["counts"]["printed"] == {
+        "agrees": 2,
+        "differs as predicted": 1,
+        "refuted": 0,
+        "differs": 0,
+    }
     assert all(document.keys() >= documents[0].keys() for document in documents)
 
 

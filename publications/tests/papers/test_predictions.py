@@ -9,7 +9,17 @@ from dataclasses import replace
 import pytest
 
 from anabranch_publications.papers import PAPERS
-from anabranch_publications.papers.findings import EXPERIMENTS, Finding, Prediction, Tolerance, number
+from anabranch_publications.papers.findings import (
+    EXPERIMENTS,
+    REFUTATIONS,
+    Finding,
+    Prediction,
+    Refutation,
+    Tolerance,
+    finding_data,
+    finding_of,
+    number,
+)
 from anabranch_publications.papers.tcpbp.network import PAIRS
 from anabranch_publications.papers.tcpbp.stability import weather
 from anabranch_publications.papers.tcpbp.throughput import printed_law
@@ -39,7 +49,8 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "semper.figures.no_path_empty": (),
     "semper.fairness.two_paths_each": (32,),
     "semper.recovery.next_timeout": (50.0, (0.22, 0.27)),
-    "mprc.figures.rare_loss": ("newreno", 9.65),
+    "robust.nsfnet.between_plans": ((7.5, 9.84), (1.0, 1.0)),
+    "mprc.figures.by_the_law_of_loss": ("disjoint", 20.0),
 }
 """One call of every experiment; a new one that is not here fails the first test."""
 
@@ -79,6 +90,21 @@ def test_a_prediction_without_an_experiment_is_refused(experiment: str) -> None:
     by_hand = Prediction(2.0, 0.5, "because", experiment)
     with pytest.raises(ValueError, match='"x": no experiment makes its prediction'):
         Finding("x", "1", "2", agrees=False, value=2.0, prediction=by_hand)
+
+
+def test_what_contradicts_a_claim_decides_where_nothing_else_does() -> None:
+    made = REFUTATIONS["robust.nsfnet.own_numbers"]()
+    assert (made.holds, made.source) == (True, "robust.nsfnet.own_numbers")
+    found = Finding("x", "for each", "for some", agrees=False, refutation=made)
+    assert found.verdict == "refuted"
+    assert finding_of(finding_data(found)) == found
+    assert replace(found, agrees=True).verdict == "agrees"
+    assert replace(found, refutation=replace(made, holds=False)).verdict == "differs"
+
+
+def test_a_refutation_without_a_comparison_is_refused() -> None:
+    with pytest.raises(ValueError, match='"x": no comparison makes its refutation'):
+        Finding("x", "1", "2", agrees=False, refutation=Refutation(holds=True, text="because"))
 
 
 def test_a_prediction_needs_a_number_of_ours() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -17,13 +19,27 @@ from anabranch.routing.router_network import RouterNetwork
 from anabranch.setup import resolve
 from anabranch.topology import load
 from anabranch_publications.papers import PAPERS, Context, reproduce
+from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.robust import inference
 from anabranch_publications.papers.robust.inference import MOVED, USUAL_MS, Loads
 from anabranch_publications.papers.robust.network import LINKS, ROUTERS, nsfnet, parallel, router
-from anabranch_publications.papers.robust.nsfnet import above_hop, same_at_the_limit, worst
+from anabranch_publications.papers.robust.nsfnet import (
+    above_hop,
+    same_at_the_limit,
+    throughput_claims,
+    worst,
+)
 from anabranch_publications.papers.robust.parallel_paths import falls
-from anabranch_publications.papers.robust.printed import EXAMPLE_MS, IMPROVEMENT_PERCENT, LOADS, PERCENTS
-from anabranch_publications.papers.robust.studies import schemes
+from anabranch_publications.papers.robust.printed import (
+    EXAMPLE_MS,
+    IMPROVEMENT_PERCENT,
+    LOADS,
+    PERCENTS,
+    THROUGHPUT,
+    THROUGHPUT_ALL,
+)
+from anabranch_publications.papers.robust.settings import met, misfit
+from anabranch_publications.papers.robust.studies import CHOSEN, schemes
 
 ROBUST = PAPERS["robust"]
 
@@ -158,29 +174,81 @@ def test_how_throughput_falls_above_three_gaps(
 
 
 def mean_mbps(**of_case: float) -> pl.DataFrame:
-    """Throughputs of section 6 by case; 5 Mbps where nothing is said."""
-    cases = dict.fromkeys(schemes(), 5.0) | {name.replace("_", " "): own for name, own in of_case.items()}
+    """Throughputs of section 6 by case, with the settings of the figures; 5 Mbps where nothing is said."""
+    cases = dict.fromkeys(schemes(), 5.0)
+    cases |= {f"{name.replace('_', ' ')}, {CHOSEN.split}": own for name, own in of_case.items()}
     return pl.DataFrame({"case": list(cases), "mean_mbps": list(cases.values())})
 
 
-@pytest.mark.parametrize(("at_80", "verdict"), [(9.26, "differs"), (9.80, "agrees")])
+def with_plans(table: pl.DataFrame, scheme: str, middle: float, fewest: float) -> pl.DataFrame:
+    """The same with throughputs of a scheme by two other plans of the least load."""
+    of_case = {f"{scheme}, the single program": middle, f"{scheme}, fewest splits": fewest}
+    changed = pl.col("case").replace_strict(of_case, default=pl.col("mean_mbps"), return_dtype=pl.Float64)
+    return table.with_columns(changed.alias("mean_mbps"))
+
+
+@pytest.mark.parametrize(
+    ("at_80", "verdict"), [(9.26, "differs as predicted"), (9.80, "agrees"), (8.9, "differs")]
+)
 def test_the_same_throughput_with_80_and_100_percent(at_80: float, verdict: str) -> None:
     table = mean_mbps(**{"HYBRID-HOP_80": at_80, "HYBRID-HOP_100": 9.84})
-    printed, _ = same_at_the_limit(table)
+    printed = same_at_the_limit(with_plans(table, "HYBRID-HOP 80", 9.2, 9.84), CHOSEN)
     assert printed.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("middle", "fewest", "verdict"),
+    [
+        (7.9, 9.9, "differs as predicted"),
+        # Ours is outside of the plans of the least load: not that they are many makes the difference.
+        (7.9, 8.9, "differs"),
+        # The printed 8.32 Mbps is below all of them.
+        (8.9, 9.9, "differs"),
+    ],
+)
+def test_that_plans_of_the_least_load_are_many_explains_what_they_span(
+    middle: float, fewest: float, verdict: str
+) -> None:
+    table = with_plans(mean_mbps(**{"HYBRID-DELAY_20": 9.1}), "HYBRID-DELAY 20", middle, fewest)
+    findings = {finding.what: finding for finding in throughput_claims(table, "delay", CHOSEN)}
+    assert findings["HYBRID-DELAY, X = 20"].verdict == verdict
 
 
 def test_a_sentence_and_its_numbers_that_contradict_each_other_are_two_rows() -> None:
     hop = {f"HYBRID-HOP_{x}": 5.0 for x in PERCENTS}
-    sentence, numbers = above_hop(mean_mbps(**hop), [6.0] * len(PERCENTS))
+
+    def rows(delay: list[float]) -> list[Finding]:
+        own = {f"HYBRID-DELAY_{x}": mbps for x, mbps in zip(PERCENTS, delay, strict=True)}
+        return above_hop(mean_mbps(**hop, **own), CHOSEN)
+
+    sentence, numbers = rows([6.0] * len(PERCENTS))
     assert (sentence.verdict, numbers.verdict) == ("agrees", "differs")
     # As printed: 9.03 and 9.84 below 9.28 and 10.0.
-    sentence, numbers = above_hop(mean_mbps(**hop), [6.0, 6.0, 6.0, 4.0, 4.0, 5.0])
-    assert (sentence.verdict, numbers.verdict) == ("differs", "agrees")
-    assert "X = 60, 80" in sentence.remark
+    sentence, numbers = rows([6.0, 6.0, 6.0, 4.0, 4.0, 5.0])
+    assert (sentence.verdict, numbers.verdict) == ("refuted", "agrees")
+    assert sentence.refutation is not None
+    assert "9.03 and 9.28 Mbps for X = 60" in sentence.refutation.text
     # Half a percent is what seeds change.
-    sentence, _ = above_hop(mean_mbps(**hop), [5.025] * len(PERCENTS))
+    sentence, _ = rows([5.025] * len(PERCENTS))
     assert sentence.ours == "for X = none"
+
+
+def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
+    """With every printed number as ours all claims are met but two, of which each excludes the other."""
+    printed = {
+        f"HYBRID-{metric.upper()}_{x}": mbps
+        for metric, own in THROUGHPUT.items()
+        for x, mbps in zip(PERCENTS, own, strict=True)
+    }
+    table = mean_mbps(**printed)
+    everything = pl.when(pl.col("case") == CHOSEN.everything).then(THROUGHPUT_ALL)
+    table = table.with_columns(everything.otherwise(pl.col("mean_mbps")).alias("mean_mbps"))
+    claims = met(table, CHOSEN)
+    assert (len(claims), claims.count(False)) == (34, 1)
+    assert sum(met(table, replace(CHOSEN, split="fewest splits"))) < 20
+    assert misfit(table, CHOSEN) == 0.0
+    twice = table.with_columns(pl.col("mean_mbps") * 2)
+    assert misfit(twice, CHOSEN) == pytest.approx(math.log(2))
 
 
 def test_every_printed_improvement_is_a_row(tmp_path: Path) -> None:

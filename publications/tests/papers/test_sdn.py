@@ -67,7 +67,12 @@ def test_the_summary_counts_verdicts(folder: Path) -> None:
     assert not (folder / "README.md").exists()
     own = folder / "figure-4.13"
     summary = json.loads((own / "summary.json").read_text(encoding="utf-8"))
-    assert summary["counts"]["printed"] == {"agrees": 11, "differs as predicted": 0, "differs": 0}
+    assert summary["counts"]["printed"] == {
+        "agrees": 11,
+        "differs as predicted": 0,
+        "refuted": 0,
+        "differs": 0,
+    }
     page = (own / "README.md").read_text(encoding="utf-8")
     assert page.count("| agrees |") == 11
     images = re.findall(r"\]\((.+?\.png)\)", page)

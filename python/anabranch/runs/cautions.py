@@ -14,6 +14,7 @@ from anabranch import _core
 from anabranch.plans.paths import PlanPaths
 from anabranch.results.censored import late_note
 from anabranch.routing.planned import Pair
+from anabranch.scenario.algorithms.congestion_control import Bbr
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
@@ -41,6 +42,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
     return [
         *(f"network.topology: {note}" for note in setup.provenance if note.startswith(UNREAD)),
         *_unused_transports(scenario, setup),
+        *_kept_errors(setup),
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
         *_after_the_end(setup),
@@ -56,6 +58,19 @@ def _unused_transports(scenario: Scenario, setup: Setup) -> Iterator[str]:
     for name in scenario.transport:
         if name not in used:
             yield f"transport.{name}: no traffic uses it, so that it changes nothing"
+
+
+def _kept_errors(setup: Setup) -> Iterator[str]:
+    """Errors of other simulators that transports have for reproductions."""
+    for transport in setup.transports:
+        tcp = tcp_of(transport.config)
+        control = tcp and tcp.congestion_control
+        if isinstance(control, Bbr) and control.delivery_rate != Bbr().delivery_rate:
+            yield (
+                f'transport.{transport.name}: delivery_rate = "{control.delivery_rate}" '
+                "is an error of ns-3 up to 3.40 (its issue 1026), which is kept for the reproduction of a "
+                "publication: with it BBR measures far too low a rate where packets are reordered"
+            )
 
 
 def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:

@@ -44,7 +44,7 @@ mod tests;
 mod window;
 
 pub use balia::Balia;
-pub use bbr::{Bbr, BbrParameters};
+pub use bbr::{Bbr, BbrParameters, DeliveryRate};
 pub use bbr3::{Bbr3, Bbr3Parameters};
 pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
@@ -81,6 +81,14 @@ controllers! {
     "held" => Held(Held),
     // What the caller brings along has no line here, but a name (`external.rs`).
     ; "python"
+}
+
+impl CongestionConfig {
+    /// Whether ACK phases of its delivery rates begin where they should not ([`DeliveryRate::Ns3`]).
+    #[must_use]
+    pub(crate) fn mistakes_ack_phases(&self) -> bool {
+        matches!(self, Self::Bbr(bbr) if bbr.delivery_rate == DeliveryRate::Ns3)
+    }
 }
 
 /// What one arriving ACK said.

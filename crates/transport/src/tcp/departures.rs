@@ -38,6 +38,8 @@ pub(crate) struct Newest {
     pub(crate) sent_at: Instant,
     pub(crate) end: u64,
     pub(crate) departure: Departure,
+    /// Where the ACK phase of its sample begins: when the last byte before its transmission was delivered.
+    pub(crate) acks_since: Instant,
 }
 
 impl Newest {
@@ -45,7 +47,8 @@ impl Newest {
     #[inline]
     pub(crate) fn take(newest: &mut Option<Self>, sent: &Sent, departure: Departure) {
         if newest.is_none_or(|n| (sent.sent_at, sent.end) > (n.sent_at, n.end)) {
-            *newest = Some(Self { sent_at: sent.sent_at, end: sent.end, departure });
+            let acks_since = departure.delivery.delivered_at;
+            *newest = Some(Self { sent_at: sent.sent_at, end: sent.end, departure, acks_since });
         }
     }
 }
@@ -57,8 +60,20 @@ pub(crate) struct Departures {
     pub(super) all: VecDeque<Departure>,
     /// The newest delivered since the last look.
     pub(super) newest: Option<Newest>,
+    /// The segment of the last sample, where the ACK phase of a sample begins at that of the one before: the error of ns-3
+    /// up to 3.40. `None` if phases begin where they should.
+    pub(super) sampled: Option<Sampled>,
     /// What was judged lost since the last look; `None` if nobody looks.
     pub(super) marks: Option<Vec<LossMark>>,
+}
+
+/// What ns-3 keeps of the segment of a delivery rate's last sample.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Sampled {
+    /// Bytes delivered when it left; only a segment that left after more of them makes another sample.
+    delivered: u64,
+    /// When the last of these was.
+    delivered_at: Instant,
 }
 
 /// Bytes judged lost since a transmission, of its [`Departure::lost_then`] and of all that was ever lost.
@@ -107,6 +122,21 @@ impl Scoreboard {
         self.departures.as_mut()?.newest.take()
     }
 
+    /// Lets the ACK phase of each sample begin where that of the one before should have, from now on: the error of ns-3
+    /// up to 3.40 (its issue 1026). It has no such time yet, nor after a sample that spanned too little: it then counts
+    /// from the start of the simulation.
+    pub(crate) fn mistake_ack_phases(&mut self) {
+        self.note_departures().sampled = Some(Sampled::default());
+    }
+
+    /// The last sample spanned too little.
+    #[inline]
+    pub(crate) fn forget_sample(&mut self) {
+        if let Some(sampled) = self.departures.as_mut().and_then(|kept| kept.sampled.as_mut()) {
+            sampled.delivered_at = Instant::ZERO;
+        }
+    }
+
     /// Notes every loss from now on.
     pub(crate) fn note_losses(&mut self) {
         self.note_departures().marks.get_or_insert_default();
@@ -151,7 +181,18 @@ impl Scoreboard {
     pub(super) fn note_delivered(&mut self, index: usize) {
         if let Some(departures) = &mut self.departures {
             let departure = departures.all[index];
-            Newest::take(&mut departures.newest, &self.segments[index], departure);
+            let sent = &self.segments[index];
+            let Some(sampled) = &mut departures.sampled else {
+                Newest::take(&mut departures.newest, sent, departure);
+                return;
+            };
+            let Delivery { delivered, delivered_at, .. } = departure.delivery;
+            if sampled.delivered == 0 || delivered > sampled.delivered {
+                let last = std::mem::replace(sampled, Sampled { delivered, delivered_at });
+                let acks_since = last.delivered_at;
+                departures.newest =
+                    Some(Newest { sent_at: sent.sent_at, end: sent.end, departure, acks_since });
+            }
         }
     }
 }

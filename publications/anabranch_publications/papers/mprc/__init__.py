@@ -32,12 +32,11 @@ from anabranch_publications.papers.mprc.figures import (
     single_path,
     throughput,
 )
-from anabranch_publications.papers.mprc.network import LOSS
 
 _FIRST = within_a_second
 _STEADIER = steadier("cubic", "newreno", "NewReno experiences greater fluctuations than CUBIC")
-CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float], ...] = (
-    ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, (), 0.0),
+CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], bool], ...] = (
+    ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, (), False),
     (
         "2.4",
         "TCP variants over ECMP, grid",
@@ -45,26 +44,26 @@ CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float],
         "ECMP",
         grid,
         (_STEADIER, peak_of_bbr(15, 2.5)),
-        0.0,
+        False,
     ),
     (
         "5.3",
         "MPRC and TCP variants over OSPF, Abilene",
-        "Abilene",
+        "Abilene, short",
         "single path",
         single_path,
         (_FIRST,),
-        0.0,
+        False,
     ),
-    ("5.4", "MPRC and TCP variants over OSPF, AT&T", "AttMpls", "single path", single_path, (_FIRST,), 0.0),
+    ("5.4", "MPRC and TCP variants over OSPF, AT&T", "AttMpls", "single path", single_path, (_FIRST,), False),
     (
         "5.5",
         "MPRC and TCP variants over multipath routing, Abilene",
-        "Abilene",
+        "Abilene, short",
         "disjoint",
         abilene,
         (_STEADIER, minimal_fluctuation, peak_of_bbr(20, 2.5)),
-        0.0,
+        False,
     ),
     (
         "5.6",
@@ -73,31 +72,32 @@ CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float],
         "disjoint",
         attmpls,
         (minimal_fluctuation,),
-        0.0,
+        False,
     ),
     (
         "5.7",
         "Path errors over OSPF, Abilene",
-        "Abilene",
+        "Abilene, short",
         "single path",
-        lossy(dict.fromkeys(("newreno", "cubic", "bbr"), "well below the bandwidth"), loss_alone=True),
+        lossy(dict.fromkeys(("newreno", "cubic", "bbr"), "well below the bandwidth"), "single path"),
         (peak_of_bbr(10, None),),
-        LOSS,
+        True,
     ),
     (
         "5.8",
         "Path errors over ECMP, Abilene",
-        "Abilene",
+        "Abilene, short",
         "disjoint",
         lossy(
             dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": WORST},
-            loss_alone=False,
+            "disjoint",
         ),
         (half_of_the_paths,),
-        LOSS,
+        True,
     ),
 )
-"""Figures of throughput over time: key, title, network, routing, claims, claims of its curves, loss."""
+"""Figures of throughput over time: key, title, network, routing, claims, claims of its curves, and whether
+bytes have errors."""
 
 PAPER = Paper(
     "mprc",
@@ -105,8 +105,8 @@ PAPER = Paper(
     "T. Chang, Master's thesis, University of Victoria, 2024",
     (
         *(
-            FigureSpec(key, title, throughput(key, title, network, routing, claims, *curves, loss=loss))
-            for key, title, network, routing, claims, curves, loss in CURVES
+            FigureSpec(key, title, throughput(key, title, network, routing, claims, *curves, errors=errors))
+            for key, title, network, routing, claims, curves, errors in CURVES
         ),
         FigureSpec(
             "5.9",

@@ -33,9 +33,9 @@ SPURIOUS = {
 }
 
 
-def transports(context: Context, *, today: bool = True) -> Factor:
-    """The transports as a factor: the thesis's, and today's."""
-    names = [*PAPER, *(TODAY if today and not context.quick else ())]
+def transports(context: Context, *more: str, today: bool = True) -> Factor:
+    """The transports as a factor: the thesis's, others by name, and today's."""
+    names = [*PAPER, *more, *(TODAY if today and not context.quick else ())]
     return Factor(field="traffic[0].transport", label="transport", levels=names)
 
 

@@ -7,6 +7,7 @@ from anabranch_publications.papers.robust.beyond import failures, optimal, scatt
 from anabranch_publications.papers.robust.inferred import network
 from anabranch_publications.papers.robust.nsfnet import conclusion, loads, throughput
 from anabranch_publications.papers.robust.parallel_paths import figure_4, figure_5, figure_7, printed_lines
+from anabranch_publications.papers.robust.settings import settings
 
 PAPER = Paper(
     "robust",
@@ -20,6 +21,7 @@ PAPER = Paper(
         FigureSpec("network", "The network of figure 8, inferred", network),
         FigureSpec("12", "Worst-case maximum link load, HYBRID-HOP and ALL", loads("12", "hop")),
         FigureSpec("13", "Worst-case maximum link load, HYBRID-DELAY and ALL", loads("13", "delay")),
+        FigureSpec("settings", "Plans and number of paths, which the paper leaves open", settings),
         FigureSpec("14", "TCP throughput of a connection, HYBRID-HOP and ALL", throughput("14", "hop")),
         FigureSpec("15", "TCP throughput of a connection, HYBRID-DELAY and ALL", throughput("15", "delay")),
         FigureSpec("conclusion", "What follows: abstract and conclusion", conclusion),

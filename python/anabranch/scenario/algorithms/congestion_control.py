@@ -48,6 +48,12 @@ class Bbr(Algorithm, kind="congestion_control"):
     long_term: bool = False
     """Measure what a policer lets through where a fifth is lost, and send at that rate for 48 rounds, as
     Linux does."""
+    delivery_rate: Literal["draft", "ns-3.37"] = "draft"
+    """How delivery rates are measured. ``ns-3.37`` is an error, for reproductions alone. ``draft``: As
+    they should be (draft-cheng-iccrg-delivery-rate-estimation section 3); ``ns-3.37``: With an error of
+    ns-3 up to 3.40 (its issue 1026), kept for the reproduction of what was simulated with it: the ACK
+    phase of a sample begins where that of the sample before should have, and after a sample that spanned
+    less than the smallest RTT at the start of the simulation, so that the rate comes out far too low."""
 
 
 class Bbr3(Algorithm, kind="congestion_control"):

@@ -49,6 +49,19 @@ const CWND_GAIN: f64 = 2.0;
 /// (draft section 4.2.3.3, "BBRMinPipeCwnd").
 const MIN_PIPE_SEGMENTS: u64 = 4;
 
+anabranch_units::choice! {
+    /// How delivery rates are measured.
+    pub enum DeliveryRate {
+        /// As they should be (draft-cheng-iccrg-delivery-rate-estimation section 3).
+        "draft" => Draft,
+        /// With an error of ns-3 up to 3.40 (its issue 1026), kept for the reproduction of what was simulated with it: the
+        /// ACK phase of a sample begins where that of the sample before should have, and after a sample that spanned less
+        /// than the smallest RTT at the start of the simulation; an ACK that delivers no newer segment repeats the last
+        /// interval. With reordered packets the rate comes out far too low.
+        "ns-3.37" => Ns3,
+    }
+}
+
 anabranch_units::parameters! {
     /// A model of bottleneck bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
     pub struct BbrParameters {
@@ -56,6 +69,8 @@ anabranch_units::parameters! {
         burst: Span = Span::ZERO, at_most(Span::from_ms(100));
         /// Measure what a policer lets through where a fifth is lost, and send at that rate for 48 rounds, as Linux does.
         long_term: bool = false;
+        /// How delivery rates are measured. `ns-3.37` is an error, for reproductions alone.
+        delivery_rate: DeliveryRate = DeliveryRate::Draft;
     }
 }
 

@@ -148,7 +148,11 @@ impl Sender {
     fn take_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         let newest = self.board.take_newest();
         let rate = self.rate.as_mut()?;
-        rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
+        let sample = rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min());
+        if newest.is_some() && sample.is_none() {
+            self.board.forget_sample();
+        }
+        sample
     }
 
     /// For the log: the ACK is worked in.

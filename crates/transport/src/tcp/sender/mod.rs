@@ -178,7 +178,7 @@ impl Sender {
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             persist: Persist::default(),
-            rate: measures.then(Box::default),
+            rate: measures.then(|| Box::new(RateSampler::repeating(control.mistakes_ack_phases()))),
             window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
             undo: None,
@@ -350,6 +350,9 @@ impl Sender {
             self.board.note_losses();
         } else if self.config.congestion_control.measures_rate() || self.detector.looks_at_departures() {
             self.board.note_departures();
+        }
+        if self.config.congestion_control.mistakes_ack_phases() {
+            self.board.mistake_ack_phases();
         }
     }
 

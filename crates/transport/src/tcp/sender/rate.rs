@@ -11,9 +11,18 @@ pub(super) struct RateSampler {
     first_sent_at: Instant,
     /// Delivered counter up to which samples are application-limited; 0 for not.
     app_limited_until: u64,
+    /// The last sample's interval and segment.
+    sampled: Option<(Span, Newest)>,
+    /// An ACK that delivers no newer segment gives a sample over the last one's interval, too, as in ns-3.
+    repeats: bool,
 }
 
 impl RateSampler {
+    /// As ns-3 has it, whose ACKs without a newer segment repeat the last interval.
+    pub(super) fn repeating(repeats: bool) -> Self {
+        Self { repeats, ..Self::default() }
+    }
+
     /// State to keep with a segment that is about to leave (section 3.2).
     #[inline]
     pub(super) fn on_sent(&mut self, now: Instant, pipe: u64) -> Delivery {
@@ -58,12 +67,16 @@ impl RateSampler {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let newest = newest?;
-        self.first_sent_at = newest.sent_at;
-        let send_elapsed = newest.sent_at.saturating_since(newest.departure.delivery.first_sent_at);
-        let ack_elapsed = now.since(newest.departure.delivery.delivered_at);
-        let interval = send_elapsed.max(ack_elapsed);
+        if let Some(newest) = newest {
+            self.first_sent_at = newest.sent_at;
+            let send_elapsed = newest.sent_at.saturating_since(newest.departure.delivery.first_sent_at);
+            self.sampled = Some((send_elapsed.max(now.since(newest.acks_since)), newest));
+        } else if !self.repeats {
+            return None;
+        }
+        let (interval, newest) = self.sampled?;
         if interval == Span::ZERO || (min_rtt != Span::MAX && interval < min_rtt) {
+            self.sampled = None;
             return None;
         }
         Some(RateSample {
@@ -97,7 +110,8 @@ mod tests {
     }
 
     fn newest(sent_at: Instant, end: u64, delivery: Delivery) -> Newest {
-        Newest { sent_at, end, departure: Departure { delivery, ..Departure::default() } }
+        let departure = Departure { delivery, ..Departure::default() };
+        Newest { sent_at, end, departure, acks_since: delivery.delivered_at }
     }
 
     /// Ten bytes leave every millisecond, and all ACKs come together `gap_ms` after the last.
@@ -151,6 +165,48 @@ mod tests {
         }
         assert!(sample(5, 10, Span::MAX).is_some(), "no RTT is known yet");
         assert!(sample(1, 0, Span::MAX).is_none(), "no time has passed");
+    }
+
+    /// ns-3 issue 1026: the ACK phase of a sample begins at the prior delivery time of the sample before. Segments leave each
+    /// 10 ms, and are acknowledged 40 ms later, so that each carries as its prior delivery the ACK that came as it left.
+    #[test]
+    fn with_the_error_of_ns_3_an_ack_phase_begins_a_sample_early() {
+        let phases = |mistaken: bool, min_rtt: Span| {
+            let mut sampler = RateSampler::default();
+            let mut board = crate::tcp::scoreboard::Scoreboard::new(10);
+            if mistaken {
+                board.mistake_ack_phases();
+            } else {
+                let _ = board.note_departures();
+            }
+            let mut samples = vec![];
+            for step in 0..12 {
+                if step >= 4 {
+                    let _ = board.acknowledge(10 * (step - 3), |_| {});
+                    let newest = board.take_newest();
+                    let sample = sampler.on_delivered(ms(10 * step), 10, newest, 0, min_rtt);
+                    if newest.is_some() && sample.is_none() {
+                        board.forget_sample();
+                    }
+                    samples.push(sample.map(|sample| sample.interval));
+                }
+                let delivery = sampler.on_sent(ms(10 * step), 10 * step.min(4));
+                board.push(10 * step, 10 * (step + 1), false, ms(10 * step), delivery);
+            }
+            samples
+        };
+        // Acknowledged at 40, 50, ... ms; the first four left before any ACK, at 0 ms, and the fifth after that at 40 ms.
+        let right = [40, 50, 60, 70, 40, 40, 40, 40].map(|span| Some(Span::from_ms(span)));
+        assert_eq!(phases(false, Span::from_ms(40)), right);
+        // From the fifth sample on a step too long: it counts from the ACK at 40 ms only in the sixth.
+        let mistaken = [40, 50, 60, 70, 80, 50, 50, 50].map(|span| Some(Span::from_ms(span)));
+        assert_eq!(phases(true, Span::from_ms(40)), mistaken);
+        // Samples of less than the smallest RTT: without the error none; with it each next one counts from the start.
+        assert_eq!(phases(false, Span::from_ms(45))[4..], [None; 4]);
+        let from_the_start = [Some(80), Some(50), Some(50), Some(50)].map(|span| span.map(Span::from_ms));
+        assert_eq!(phases(true, Span::from_ms(45))[4..], from_the_start);
+        let alternating = [Some(80), None, Some(100), None].map(|span| span.map(Span::from_ms));
+        assert_eq!(phases(true, Span::from_ms(55))[4..], alternating);
     }
 
     /// Section 3.3.2: ACKs that come compressed, here at once, do not make the path look faster than the data left.
