@@ -16,7 +16,7 @@ class AnabranchError(Exception):
     """Base of every error that a user can cause and repair."""
 
     def report(self) -> str:
-        """What the command line says of it."""
+        """The text that the command line says."""
         return str(self)
 
 
@@ -65,7 +65,7 @@ class Origin(str):
         return origin
 
     def with_changes(self, fields: Iterable[str]) -> Origin:
-        """The same, of which these fields have got other values."""
+        """The origin, of which these fields have got other values."""
         return Origin(self, self._positions, (*self._changed, *fields))
 
     def locate(self, problems: Sequence[Problem]) -> Iterator[Problem]:

@@ -202,8 +202,8 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("from anabranch.runs.runner import run", "scenario -> runner is not allowed"),
-        ("import anabranch.terminal.cli", "scenario -> cli is not allowed"),
+        ("from anabranch.runs.runner import run", "scenario -> runs is not allowed"),
+        ("import anabranch.terminal.cli", "scenario -> terminal is not allowed"),
         ("from anabranch import run", "scenario -> __init__ is not allowed"),
         ("from anabranch import Scenario", "scenario -> __init__ is not allowed"),
         ("from ..setup import resolve", "scenario -> setup is not allowed"),
@@ -215,11 +215,11 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
         ("import anabranch_publications", "scenario -> publications.__init__ is not allowed"),
         (
             "try:\n    import anabranch.terminal.cli\nexcept ImportError:\n    raise",
-            "scenario -> cli is not allowed",
+            "scenario -> terminal is not allowed",
         ),
-        ("def f():\n    from anabranch.terminal.cli import main", "scenario -> (cli) is not allowed"),
-        ("def f():\n    from anabranch.runs.runner import run", "scenario -> (runner) is not allowed"),
-        ("if TYPE_CHECKING:\n    import anabranch.terminal.cli", "scenario -> (cli) is not allowed"),
+        ("def f():\n    from anabranch.terminal.cli import main", "scenario -> (terminal) is not allowed"),
+        ("def f():\n    from anabranch.runs.runner import run", "scenario -> (runs) is not allowed"),
+        ("if TYPE_CHECKING:\n    import anabranch.terminal.cli", "scenario -> (terminal) is not allowed"),
     ],
 )
 def test_a_forged_import_is_found(architecture: str, source: str, complaint: str) -> None:
@@ -239,8 +239,8 @@ def test_the_library_does_without_its_publications(architecture: str) -> None:
 def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -> None:
     allowed = allowed_edges("python-parts", architecture)
     source = "def f():\n    from anabranch.report import style"
-    edges = python_edges("runner", source, [PACKAGE], set(allowed))
-    assert edges == {Edge("runner", "report", deferred=True)}
+    edges = python_edges("runs", source, [PACKAGE], set(allowed))
+    assert edges == {Edge("runs", "report", deferred=True)}
     assert complaints(set(allowed), edges, allowed) == []
 
 
@@ -259,8 +259,6 @@ def test_a_circle_is_found() -> None:
 
 
 LEFT = [
-    # A live run on switches is a live run, which begins the one on switches.
-    {"anabranch.live.run", "anabranch.live.switches.run"},
     # A table has algorithms among its fields, and an algorithm of the user's own is a table.
     {f"anabranch.scenario.{name}" for name in ("algorithm", "choice", "forms", "plain", "table", "typed")},
 ]

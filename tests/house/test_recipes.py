@@ -29,9 +29,11 @@ def tracked() -> tuple[str, ...]:
     if listed.returncode == 0:
         return tuple(name for name in listed.stdout.splitlines() if (ROOT / name).is_file())
     # An unpacked archive has no history.
-    skipped = {"target", "results", ".venv", ".git"}
+    skipped = {"target", ".venv", ".git"}
     found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
-    return tuple(path.as_posix() for path in found if not skipped & set(path.parts))
+    return tuple(
+        path.as_posix() for path in found if not skipped & set(path.parts) and path.parts[0] != "results"
+    )
 
 
 @cache

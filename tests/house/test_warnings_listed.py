@@ -11,9 +11,9 @@ from documents import ROOT
 
 PACKAGE = ROOT / "python" / "anabranch"
 SOURCES = {
-    "cautions.py": None,
-    "censored.py": {"unfinished_note", "late_note"},
-    "runner.py": {
+    "runs/cautions.py": None,
+    "results/censored.py": {"unfinished_note", "late_note"},
+    "runs/runner.py": {
         "_measured",
         "_waiting",
         "_unfinished",
@@ -81,7 +81,7 @@ def test_every_warning_of_the_code_is_listed() -> None:
 
 def test_no_other_function_says_warnings() -> None:
     """Those that a run collects, and the planners that return some."""
-    runner = ast.parse((PACKAGE / "runner.py").read_text(encoding="utf-8"))
+    runner = ast.parse((PACKAGE / "runs" / "runner.py").read_text(encoding="utf-8"))
     (entry,) = (
         value
         for node in ast.walk(runner)
@@ -90,7 +90,7 @@ def test_no_other_function_says_warnings() -> None:
         if isinstance(key, ast.Constant) and key.value == "warnings"
     )
     collected = {ast.unparse(part).partition("(")[0] for part in getattr(entry, "elts", [])}
-    names = {"warnings", "cautions", "planned.warnings"} | (SOURCES["runner.py"] or set())
+    names = {"warnings", "cautions", "planned.warnings"} | (SOURCES["runs/runner.py"] or set())
     assert {name.lstrip("*") for name in collected} == names
     planners = {
         file.relative_to(PACKAGE).as_posix()

@@ -167,7 +167,7 @@ with tempfile.TemporaryDirectory() as folder:
     ),
     "a table on the page of loads, in its workbook and its CSV files": Toy(
         insertions={
-            f"{PACKAGE}/views/loads.py": [
+            f"{PACKAGE}/report/views/loads.py": [
                 (
                     "    tables = [_links(loads), _matrix(loads, link)]\n",
                     "    rows = [(one.link, one.load) for one in loads.links if one.load > 0]\n"
@@ -191,7 +191,7 @@ assert "Links with a load" in page
     ),
     "a command": Toy(
         insertions={
-            f"{PACKAGE}/cli.py": [
+            f"{PACKAGE}/terminal/cli.py": [
                 (
                     "    print_json(head | json_schema(table))\n",
                     '\n\n@app.command()\ndef toy() -> None:\n    """Say nothing."""\n    write("")\n',

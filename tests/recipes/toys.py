@@ -20,7 +20,7 @@ TRANSPORT = "crates/transport/src"
 ROUTING = "crates/routing/src"
 ENGINE = "crates/engine/src"
 SCENARIO = "crates/scenario/src"
-COLUMNS = "python/anabranch/columns"
+COLUMNS = "python/anabranch/media/columns"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
         files={f"{TRANSPORT}/congestion/toy.rs": CONGESTION_CONTROL},

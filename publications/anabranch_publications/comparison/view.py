@@ -111,14 +111,14 @@ def ratio_table(comparison: Comparison, subject: Subject) -> DataTable:
 
 
 def system_table(comparison: Comparison) -> DataTable:
-    """What is compared."""
+    """The systems that are compared."""
     columns = (SYSTEM, Column("label", "label"), Column("what", "what it is"), Column("source", "source"))
     rows = [(system.name, system.label, system.what, system.source) for system in comparison.systems]
     return DataTable.of_rows("systems", "What is compared", columns, rows)
 
 
 def meaning_table() -> DataTable:
-    """What is measured."""
+    """The measures and their meanings."""
     columns = (Column("column", "column"), Column("heading", "heading"), Column("meaning", "meaning"))
     rows = [(measure.name, measure.label, measure.meaning) for measure in MEASURES.values()]
     return DataTable.of_rows("measures", "What is measured", columns, rows)

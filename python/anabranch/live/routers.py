@@ -1,4 +1,4 @@
-"""What is between the hosts of a live run: routers of the engine, or others with the same methods."""
+"""The network between the hosts of a live run: routers of the engine, or others with the same methods."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Routers(Protocol):
         """Packets that devices between hosts have lost because their queues were full."""
 
     def warnings(self) -> list[str]:
-        """What must be known about the run, once it is over.
+        """Sentences about the run for the user, once it is over.
 
         Raises:
             LiveError: if something has failed that the run needs.
         """
 
     def finish(self) -> _core.LiveOutcome:
-        """What the network has measured; the run is over."""
+        """The measurements of the network; the run is over."""
 
     def tables(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         """The tables with what only these routers know, and without what they do not."""

@@ -246,7 +246,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """What is read from the top to the end: a page for a browser, or a page of text."""
+    """A document that is read from the top to the end: a page for a browser, or a page of text."""
 
     title: str
     lead: Sequence[Paragraph]

@@ -51,7 +51,7 @@ class PathRow:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """Where one node may send packets to a destination, each with the same share."""
+    """The next hops of one node to a destination, each with the same share."""
 
     node: str
     next_nodes: tuple[str, ...]

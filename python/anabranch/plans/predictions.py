@@ -1,4 +1,4 @@
-"""What the throughput models say about the flows of a scenario, over the routes that its packets will take.
+"""Predictions of the throughput models for the flows of a scenario, over the routes of its packets.
 
 A flow that keeps to one path is as in ``routing/path_throughput.py``; what spreads its packets over several
 paths has the mean of them.
@@ -37,7 +37,7 @@ _PER_PACKET: Final = ("packet", "packet-round-robin")
 
 @dataclass(frozen=True, slots=True)
 class ThroughputPrediction:
-    """What each flow of a pair gets that uses one transport."""
+    """The throughput of each flow of a pair that uses one transport."""
 
     transport: str
     """Name that the scenario gives it."""

@@ -46,7 +46,7 @@ _LARGE = 30
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Where a map is on paper, in points of print, upwards."""
+    """The place of a map on paper, in points of print, upwards."""
 
     placed: Placement
     points: Points
@@ -240,6 +240,6 @@ def link_widths(capacities_mbps: Sequence[float], widest: float) -> list[float]:
 
 
 def capacity_words(capacities_mbps: Sequence[float]) -> str:
-    """What the width of links stands for."""
+    """Words for the width of links."""
     least, most = (with_unit(value, "Mbps") for value in (min(capacities_mbps), max(capacities_mbps)))
     return f"each link {most}" if least == most else f"width: capacity, {least} to {most}"

@@ -21,7 +21,7 @@ ROUTE_TABLES = {"routes", "next_hops"}
 
 @dataclass(frozen=True, slots=True)
 class ResultRoutes:
-    """What the routes of some pairs make of their packets."""
+    """Paths and shares of the packets of some pairs."""
 
     shares: Mapping[NamedPair, Mapping[int, float]]
     """The share of a pair's packets on each link that its routes use, for pairs that have routes. Where

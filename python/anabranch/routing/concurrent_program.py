@@ -36,7 +36,7 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True)
 class Sending:
-    """What pairs of nodes send; pairs and links count from 0 in the order of their arrays."""
+    """The rates of pairs of nodes; pairs and links count from 0 in the order of their arrays."""
 
     pairs: Sequence[Pair]
     flows: Floats

@@ -69,7 +69,7 @@ def plan_of(routes: Mapping[Pair, Sequence[WeightedPath]]) -> _core.Plan:
 
 
 def clock_warnings(*status: object) -> list[str]:
-    """What is to be said where a solver's status is ``wall-limit``."""
+    """Warnings where a solver's status is ``wall-limit``."""
     if "wall-limit" not in status:
         return []
     return [

@@ -159,7 +159,7 @@ def throughput(key: str, metric: str) -> Callable[[Context], FigureResult]:
 
 
 def throughput_claims(table: pl.DataFrame, metric: str, settings: Settings) -> list[Finding]:
-    """What section 6 prints of figure 14 or 15, held to one set of settings."""
+    """Claims of section 6 on figure 14 or 15, held to one set of settings."""
     scheme = f"HYBRID-{metric.upper()}"
     ours = [value(table, settings.hybrid(metric, x), "mean_mbps") for x in PERCENTS]
     everything = value(table, settings.everything, "mean_mbps")
@@ -295,7 +295,7 @@ def conclusion(context: Context) -> FigureResult:
 
 
 def conclusion_claims(table: pl.DataFrame, settings: Settings) -> list[Finding]:
-    """What is printed of throughput over ALL, and of the best schemes, held to one set of settings."""
+    """Claims on throughput over ALL and on the best schemes, held to one set of settings."""
     findings = [
         _improvement(table, metric, x, printed, settings)
         for metric, own in IMPROVEMENT_PERCENT.items()

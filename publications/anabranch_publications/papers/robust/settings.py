@@ -89,7 +89,7 @@ def misfit(table: pl.DataFrame, settings: Settings) -> float:
 
 
 def met(table: pl.DataFrame, settings: Settings) -> list[bool]:
-    """Which printed claims agree with a set of settings."""
+    """Whether each printed claim agrees with a set of settings."""
     claims = [
         *throughput_claims(table, "hop", settings),
         # ALL once.

@@ -74,7 +74,7 @@ the plans with that load, one with the fewest split pairs."""
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the paper leaves open of section 6."""
+    """The settings of section 6 that the paper leaves open."""
 
     split: str
     """Of :data:`SPLITS`."""

@@ -213,7 +213,7 @@ class SwitchedRouters:
         return 0 if self._switch is None else self._switch.dropped_packets(but=self._darkened)
 
     def warnings(self) -> list[str]:
-        """What the controller has told of, and what the scenario wants that devices do not do.
+        """Sentences of the controller, and on what the scenario wants that devices do not do.
 
         Raises:
             OwnCodeError: if an application of the user's own has failed.

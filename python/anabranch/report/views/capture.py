@@ -54,7 +54,7 @@ def subflow_table(subflows: pl.DataFrame) -> DataTable:
 
 
 def capture_cards(result: Result) -> list[Card]:
-    """What is asked first about captures, as far as it has an answer."""
+    """Cards of captures: the first questions that have an answer."""
     connections, subflows, summary = result.connections, result.subflows, result.summary
     samples = connections.filter(pl.col("rtt_samples") > 0)
     count = int(samples["rtt_samples"].sum())

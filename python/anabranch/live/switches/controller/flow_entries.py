@@ -52,7 +52,7 @@ class MadeEntry:
 
     @property
     def match(self) -> tuple[bool, bool | None, int]:
-        """What is different between entries of a group. Only one of them has this match."""
+        """The difference between entries of a group. Only one of them has this match."""
         return (self.entry.syn_or_fin, self.entry.from_host, self.entry.priority)
 
     @property

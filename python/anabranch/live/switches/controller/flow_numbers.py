@@ -25,7 +25,7 @@ class FlowPacket:
     tcp: TcpFields | None
 
     def header(self) -> _core.PacketHeader:
-        """What an application reads in it."""
+        """The fields that an application reads in the packet."""
         tcp = self.tcp or TcpFields(syn=False, fin=False, ack=False)
         return (self.flow, self.direction, *self.pair, tcp.syn, tcp.fin, tcp.mss)
 
@@ -63,7 +63,7 @@ class FlowNumbers:
         self._forward[number] = ends
 
     def seen(self, frame: bytes) -> FlowPacket | None:
-        """What a frame is; None for one that is of no two hosts of the run."""
+        """The packet in a frame; None for one that is of no two hosts of the run."""
         ends = FiveTuple.of(frame)
         if ends is None:
             return None

@@ -70,7 +70,7 @@ def read_probe(frame: bytes) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class TcpFields:
-    """What the controller reads in the header of a TCP segment (RFC 9293 section 3.1)."""
+    """The fields that the controller reads in the header of a TCP segment (RFC 9293 section 3.1)."""
 
     syn: bool
     fin: bool
@@ -82,7 +82,7 @@ class TcpFields:
 
     @classmethod
     def of(cls, frame: bytes) -> Self | None:
-        """Those of a frame; None where it has no header of TCP."""
+        """The fields of a frame; None where it has no header of TCP."""
         at = _tcp_at(frame)
         if at is None:
             return None

@@ -148,7 +148,7 @@ class GovernedSwitches:
             self._ask("on_removed", made.switch, self._now(), flow, direction, reason)
 
     def tables(self) -> dict[str, Any]:
-        """What the application has to say at the end, and from when to when packets of links were counted."""
+        """The application's tables at the end, and from when to when packets of links were counted."""
         tables = {} if self._core is None else self._core.tables()
         plain = {
             name: {

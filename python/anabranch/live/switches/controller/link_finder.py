@@ -1,4 +1,4 @@
-"""Which links there are: those between switches by LLDP, those of hosts by the light of their ports."""
+"""Discovery of links: those between switches by LLDP, those of hosts by the light of their ports."""
 
 from __future__ import annotations
 

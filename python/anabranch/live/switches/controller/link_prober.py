@@ -1,4 +1,4 @@
-"""What real switches show of a link: its delay by probes, its packets by the counters of both ends.
+"""Measurement of links of real switches: the delay by probes, its packets by the counters of both ends.
 
 Probes go from the controller over the link and back. Half of the quickest ways to both switches and back is
 taken off, and what a frame takes to leave a switch and to enter one, whatever the length of the link. The
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
 
 
 class SeenLink(NamedTuple):
-    """What a round of probes has seen of a link, times on the monotonic clock."""
+    """The results of a round of probes on a link, times on the monotonic clock."""
 
     link: int
     number: int
@@ -75,7 +75,7 @@ class LinkCounts:
         """From when to when these packets were sent."""
 
     def read(self, sent: Reading, received: Reading, delay_ns: int) -> None:
-        """Both ends have been read once more, of a link of this delay."""
+        """Takes the counters of both ends, read once more, of a link of this delay."""
         before, self._last_sent = self._last_sent, sent
         if sent.at_ns <= before.at_ns:
             return
@@ -156,7 +156,7 @@ class LinkProber:
         self.counts[link] = LinkCounts(sent, received)
 
     def on_down(self, links: Collection[int]) -> None:
-        """These links are down."""
+        """Forgets the rounds of these links, which are down."""
         for own in self._rounds:
             own.failed.update(links)
         for link in links:

@@ -61,7 +61,7 @@ class GoneEntry(NamedTuple):
 
 
 class PortCounters(NamedTuple):
-    """What a port has counted since it is there."""
+    """The counts of a port since it is there."""
 
     port: int
     received_packets: int
