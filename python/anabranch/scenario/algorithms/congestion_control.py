@@ -53,7 +53,8 @@ class Bbr(Algorithm, kind="congestion_control"):
     they should be (draft-cheng-iccrg-delivery-rate-estimation section 3); ``ns-3.37``: With an error of
     ns-3 up to 3.40 (its issue 1026), kept for the reproduction of what was simulated with it: the ACK
     phase of a sample begins where that of the sample before should have, and after a sample that spanned
-    less than the smallest RTT at the start of the simulation, so that the rate comes out far too low."""
+    less than the smallest RTT at the start of the simulation; an ACK that delivers no newer segment
+    repeats the last interval. With reordered packets the rate comes out far too low."""
 
 
 class Bbr3(Algorithm, kind="congestion_control"):
