@@ -169,7 +169,8 @@ class Overview:
             "What the publications behind Anabranch print, beside what came out here. Counted apart: printed "
             "numbers that our set-up was fitted to, which hold by construction; bounds and references that "
             "we set; and questions that the publications leave open. Differs as predicted: an experiment or "
-            "a calculation of the same run predicts our number, which is inside. "
+            "a calculation of the same run predicts our number, which is inside. Refuted: the publication "
+            "itself contradicts the claim. "
             f"Now {self.sentence()}."
         )
 

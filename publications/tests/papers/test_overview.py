@@ -160,7 +160,7 @@ def test_a_paper_that_fails_costs_no_other(error: Exception, run: Run, tmp_path:
     # Once it works, its reason is gone.
     mended, _ = run(paper("one", AGREES), paper("two", AGREES), paper("three", KNOWN))
     assert mended.failed() == []
-    assert printed(mended) == [2, 1, 0]
+    assert printed(mended) == [2, 1, 0, 0]
 
 
 def test_parts_of_other_days_are_told_apart(run: Run, tmp_path: Path) -> None:
