@@ -1,4 +1,4 @@
-"""Paths and shares of a plan for the packets of pairs, over the links of a setup; it is the core that walks."""
+"""Paths and shares of a plan for the packets of pairs, over the links of a setup; the core walks."""
 
 from __future__ import annotations
 
