@@ -214,7 +214,12 @@ const TRACES: [(&str, &str, usize, [usize; 2]); 5] = [
     ("linux-cubic", include_str!("../../../../checks/validation/linux/acks/cubic-10-100.csv"), 680, [4, 0]),
     ("linux-bbr", include_str!("../../../../checks/validation/linux/acks/bbr-10-100.csv"), 87, [0, 0]),
     // Recorded when the first of these rules were written.
-    ("linux-reno", include_str!("../../../../checks/validation/linux/acks/reno-10-100-later.csv"), 255, [1, 0]),
+    (
+        "linux-reno",
+        include_str!("../../../../checks/validation/linux/acks/reno-10-100-later.csv"),
+        255,
+        [1, 0],
+    ),
 ];
 
 #[test]

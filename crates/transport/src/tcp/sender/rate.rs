@@ -182,7 +182,7 @@ mod tests {
             let mut samples = vec![];
             for step in 0..12 {
                 if step >= 4 {
-                    let _ = board.acknowledge(10 * (step - 3), |_| {});
+                    board.acknowledge(10 * (step - 3), |_| {});
                     let newest = board.take_newest();
                     let sample = sampler.on_delivered(ms(10 * step), 10, newest, 0, min_rtt);
                     if newest.is_some() && sample.is_none() {
