@@ -44,7 +44,7 @@ endif
 .PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: $(STAMPS)/package $(STAMPS)/publications ## make .venv and install Anabranch and its publications into it, compiled for speed
 	@$(RUN) docs/generate/algorithms.py --check
