@@ -65,15 +65,15 @@ def serve(connection: Connection, seed: str, scratch: str) -> None:
     import mutants  # noqa: PLC0415 - the process of the parent needs none of it
 
     for module in (
-        "cli",
-        "capture",
+        "terminal.cli",
+        "runs.capture",
         "media.terminal",
-        "views.run",
-        "forwarding",
+        "report.views.run",
+        "plans.forwarding",
         "report.plots.every",
         "report.html",
         "study",
-        "worst_loads",
+        "plans.worst_loads",
     ):
         # Not in the time of the first case.
         importlib.import_module(f"anabranch.{module}")

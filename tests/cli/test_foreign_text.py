@@ -118,8 +118,8 @@ def test_a_spreadsheet_runs_no_cell() -> None:
 def test_nothing_goes_around_the_filters() -> None:
     """Standard output is written by console.py alone, and CSV by result.py alone.
 
-    But for what programs read: the controller of switches tells its parent on its standard output, and names
-    in the tables of an export are those of the network to the letter, because a scenario reads them back.
+    But for what programs read: the controller of switches tells its parent on a descriptor, and names in the
+    tables of an export are those of the network to the letter, because a scenario reads them back.
     """
     calls: dict[str, set[str]] = {}
     files = [
@@ -135,6 +135,6 @@ def test_nothing_goes_around_the_filters() -> None:
                     if name == end or (name.endswith(f".{end.lstrip('.')}") and end != "print"):
                         calls.setdefault(end, set()).add(file.name)
     assert calls == {
-        "stdout.write": {"console.py", "tell.py"}, "stderr.write": {"console.py"},
+        "stdout.write": {"console.py"}, "stderr.write": {"console.py"},
         ".write_csv": {"result.py"}, "csv.writer": {"csv_cells.py"},
     }  # fmt: skip

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import CommandError, ResultError
-from anabranch.process import start_up
 from anabranch.report.damage import damage_told
+from anabranch.terminal import start_up
 
 FIRST = Path(__file__).parents[2] / "examples" / "first.toml"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError, _core
-from anabranch.export import export
+from anabranch.export.write import export
 from anabranch.plans.routes import plan
 from anabranch.scenario.routing import declarations
 from anabranch.setup import Needed, resolve
@@ -33,6 +33,7 @@ SCHEMES: dict[str, Any] = {
     "near-shortest": {"algorithm": "near-shortest", "within_percent": 60},
     "disjoint": "disjoint",
     "max-flow": "max-flow",
+    "concurrent-flow": {"algorithm": "concurrent-flow", "k": 3},
     "semper": "semper",
     "tcpbp": {"algorithm": "tcpbp", "k": 2},
     "tcpbp-exact": "tcpbp-exact",

@@ -79,6 +79,8 @@ def test_the_examples_are_studies() -> None:
         "mprc_sensitivity": (7 * 4 * 3**3 * 3, ["categorical"] + 4 * ["continuous"]),
         "queues": (5 * 2 * 10, ["continuous", "categorical"]),
         "rrul": (5 * 5, ["categorical"]),
+        # Transports over shares by capacity and equal ones, three replications.
+        "unequal_paths": (7 * 2 * 3, ["categorical", "categorical"]),
     }
     files = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
     assert [file.stem for file in files] == sorted(expected)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -22,7 +21,7 @@ from anabranch.live.switches.process import ControllerProcess
 from anabranch.live.switches.tables import controller_tables
 from anabranch.live.switches.vswitch import VSwitch
 from anabranch.plans.switch_rules import TCP, OwnFlow
-from anabranch.process.foreign import plain
+from anabranch.process.console import say
 from anabranch.routing import Planned
 from anabranch.scenario.algorithms.load_balancing import Flow
 from anabranch.scenario.choice import leaf
@@ -141,9 +140,9 @@ class SwitchedRouters:
                 controller.wait()
                 yield
                 self._told = controller.tables()
-                if self._setup.own:
+                if self._setup.own and (written := controller.said().rstrip("\n")):
                     # What own code writes goes where that of a simulation goes.
-                    sys.stderr.write(plain(controller.said()))
+                    say(written)
 
     def _controlled(self, hosts: Mapping[int, Host]) -> dict[str, Any]:
         """The configuration of the controller, with addresses and ports."""
