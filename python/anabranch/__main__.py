@@ -29,7 +29,7 @@ def main() -> None:
 def _spare_collections() -> None:
     """Looks for garbage only where there can be some: not among what imports make, nor at the exit.
 
-    Nearly all of those objects stay. Looking at them again and again was a fifth to a quarter of a short command.
+    Nearly all of those objects stay. Looking at them over and over was a fifth of a short command.
     """
     gc.set_threshold(_FIRST_COLLECTION)
     gc.callbacks.append(_collect_as_usual)
