@@ -15,7 +15,7 @@ pub use form::{Field, Form, TableForm, Tag, Usual};
 pub use list::{read_some, some_of};
 pub use number::Number;
 pub use quantity::{Packets, Quantity, QuantityForm, Segments, Speed};
-pub use table::{Reading, Table, entries, name_of, purpose, read_table};
+pub use table::{Reading, Table, entries, fields_behind, name_of, names_behind, purpose, read_table};
 
 use crate::node::Node;
 use crate::problem::{Place, Problems};

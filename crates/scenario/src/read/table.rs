@@ -41,28 +41,42 @@ impl Reading<'_, '_> {
     }
 
     /// The value of a field, its default where it is left out; one that is wrong or missing is noted.
+    ///
+    /// There is one of these for each field of all tables: what does not depend on the type stands outside.
     pub fn field<T: Read>(
         &mut self,
         key: &'static str,
         text: &[&str],
-        default: Option<T>,
-        outside: impl Fn(&T, &Node) -> Option<String>,
+        default: fn() -> Option<T>,
+        outside: fn(&T, &Node) -> Option<String>,
     ) -> Option<T> {
         let key = self.word(key);
-        let at = self.at.key(key);
         let Some(node) = self.node.get(key) else {
-            let value = default.or_else(T::absent);
+            let value = default().or_else(T::absent);
             if value.is_none() {
-                self.problems.add(&at, format!("is missing{}", purpose(&joined(text))));
+                self.note_missing(key, text);
             }
             return value;
         };
-        let value = T::read(node, &at, self.problems)?;
+        let value = T::read(node, &self.at.key(key), self.problems)?;
         if let Some(message) = outside(&value, node) {
-            self.problems.add(&at, message);
+            self.problems.add(&self.at.key(key), message);
             return None;
         }
         Some(value)
+    }
+
+    fn note_missing(&mut self, key: &str, text: &[&str]) {
+        self.problems.add(&self.at.key(key), format!("is missing{}", purpose(&joined(text))));
+    }
+
+    /// Notes each key of the table that it does not have, and says whether there was none.
+    fn has_no_others(&mut self, entries: &[(String, Node)], form: &TableForm) -> bool {
+        let before = self.problems.count();
+        for (key, _) in entries {
+            note_unknown(key, self, form.tag.map(|tag| tag.key), form.fields);
+        }
+        self.problems.count() == before
     }
 
     /// Notes what is wrong with a field, by its key, or with one below it, by keys with dots between them.
@@ -174,13 +188,27 @@ pub fn read_table<T: Table>(
     let names = T::names();
     let mut reading = Reading { node, at, problems, names: &names };
     let read = T::take(&mut reading);
-    let before = reading.problems.count();
-    for (key, _) in entries {
-        note_unknown(key, &mut reading, T::FORM.tag.map(|tag| tag.key), T::FORM.fields);
+    if !reading.has_no_others(entries, &T::FORM) {
+        return None;
     }
-    let read = read.filter(|_| reading.problems.count() == before)?;
+    let read = read?;
     together(&read, &mut reading)?;
     Some(read)
+}
+
+/// The fields of a table: those of the tables before it, then its own.
+#[must_use]
+pub fn fields_behind(parts: &[TableForm], own: Vec<Field>) -> Vec<Field> {
+    parts.iter().flat_map(TableForm::fields).chain(own).collect()
+}
+
+/// Key and name of each field of a table: those of the tables before it, then its own.
+#[must_use]
+pub fn names_behind(
+    parts: &[Vec<(&'static str, &'static str)>],
+    own: &[(&'static str, &'static str)],
+) -> Vec<(&'static str, &'static str)> {
+    parts.iter().flatten().chain(own).copied().collect()
 }
 
 /// The name of a field, which Rust may write with `r#`.
@@ -257,14 +285,14 @@ macro_rules! table {
                 fields: || {
                     let parts: &[$crate::read::TableForm] =
                         &[$( $(<$part_type as $crate::read::Table>::FORM),+ )?];
-                    let own = [$( $crate::read::Field {
+                    let own = vec![$( $crate::read::Field {
                         key: $crate::key!($field $($key)?),
                         name: $crate::read::name_of(stringify!($field)),
                         text: ::anabranch_units::declaration::joined(&[$($text),+]),
                         form: $crate::form!($type $(, $bounds)?),
                         default: $crate::usual!($type $(, $default)?),
                     }),*];
-                    parts.iter().flat_map($crate::read::TableForm::fields).chain(own).collect()
+                    $crate::read::fields_behind(parts, own)
                 },
             };
 
@@ -272,7 +300,7 @@ macro_rules! table {
                 let parts: &[Vec<(&'static str, &'static str)>] =
                     &[$( $(<$part_type as $crate::read::Table>::names()),+ )?];
                 let own = [$( ($crate::key!($field $($key)?), $crate::read::name_of(stringify!($field))) ),*];
-                parts.iter().flatten().copied().chain(own).collect()
+                $crate::read::names_behind(parts, &own)
             }
 
             fn take(from: &mut $crate::read::Reading<'_, '_>) -> Option<Self> {
@@ -280,7 +308,7 @@ macro_rules! table {
                 $( let $field = from.field::<$type>(
                     $crate::key!($field $($key)?),
                     &[$($text),+],
-                    $crate::default!($($default)?),
+                    || $crate::default!($($default)?),
                     |_value, node| $crate::outside!($type, _value, node $(, $bounds)?),
                 ); )*
                 Some(Self { $( $($part: $part?,)+ )? $( $field: $field?, )* })

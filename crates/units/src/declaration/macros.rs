@@ -31,11 +31,24 @@ macro_rules! parameters {
         }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize)]
         $(#[derive($($derived),+)])?
-        #[serde(default, deny_unknown_fields)]
         $vis struct $name {
             $( $(#[doc = $text])+ pub $field: $type, )*
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                fn table(
+                    mut _fields: $crate::declaration::json::Fields,
+                ) -> Result<$name, $crate::declaration::json::Error> {
+                    let mut _read = $name::default();
+                    $( _fields.read(stringify!($field), &mut _read.$field)?; )*
+                    _fields.end(&[$(stringify!($field)),*])?;
+                    Ok(_read)
+                }
+                $crate::declaration::json::read(source, table)
+            }
         }
 
         impl Default for $name {
@@ -113,7 +126,7 @@ macro_rules! registry {
         }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize)]
         $(#[derive($($derived),+)])?
         #[serde(tag = "algorithm")]
         $vis enum $name {
@@ -127,6 +140,24 @@ macro_rules! registry {
                 #[serde(rename = $external)]
                 $external_variant($code),
             )?
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                fn table(
+                    mut fields: $crate::declaration::json::Fields,
+                ) -> Result<$name, $crate::declaration::json::Error> {
+                    match fields.name()?.as_str() {
+                        $( $algorithm => Ok($name::$variant(fields.parameters()?)), )+
+                        $( $external => Ok($name::$external_variant(fields.parameters()?)), )?
+                        other => Err(::serde::de::Error::unknown_variant(
+                            other,
+                            &[$($algorithm,)+ $($external)?],
+                        )),
+                    }
+                }
+                $crate::declaration::json::read(source, table)
+            }
         }
 
         impl $name {

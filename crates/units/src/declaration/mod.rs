@@ -4,6 +4,7 @@
 //! one line of text; [`registry!`](crate::registry) makes an enumeration of algorithms of one kind, told apart by name.
 //! The check of values, the JSON form and the description that other languages read ([`Registry`]) all follow from them.
 
+pub mod json;
 pub mod leaf;
 mod macros;
 #[cfg(test)]
