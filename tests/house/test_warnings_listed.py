@@ -28,12 +28,12 @@ SOURCES = {
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
     "setup/given.py": {"_warnings"},
-    "topology/readers/attributes.py": {"notes"},
+    "topology/attributes/unread.py": {"notes", "_unsure"},
 }
 """The functions that say warnings, by file; None: all of them."""
 SHORTEST = 30
 """Letters from which on a text is a sentence. Shorter ones are its parts."""
-NO_WARNINGS = ("link speeds were no number", "link weights were no number")
+NO_WARNINGS = ("Read by its name and unit:",)
 """Sentences of these functions that are notes of a topology."""
 
 

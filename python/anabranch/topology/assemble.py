@@ -1,18 +1,29 @@
 """From what a reader found to a Topology: unique names, no self-loops, gaps filled, and all of it noted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from .attributes.choices import AttributeChoice
+from .attributes.reading import interpret
+from .directions import paired, parallel_links
 from .draft import Draft, DraftNode
 from .error import TopologyError
 from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, great_circle_km, median_length_km
 from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
-def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> Topology:
-    """Settle names, places and lengths of a draft. `where` is the place for error messages.
+def assemble(
+    name: str,
+    where: str,
+    draft: Draft,
+    provenance: Sequence[str],
+    choices: Mapping[str, AttributeChoice] = MappingProxyType({}),
+) -> Topology:
+    """Settle attributes, names, places and lengths of a draft. `where` is the place for error messages.
 
-    Raises TopologyError for a graph without nodes and for links or demands between nodes that are not there.
+    Raises TopologyError for a graph without nodes, for links or demands between nodes that are not there, for
+    attributes with impossible values, and for `choices` of attributes that the draft does not have.
     """
     if not draft.nodes:
         raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
@@ -22,16 +33,17 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
             f"the graph has {len(draft.nodes)} nodes and {len(draft.links)} links",
             f"at most {MAX_NODES} and {MAX_LINKS} are taken",
         )
-    notes = [*provenance, *draft.notes]
-    names = unique_names(draft.nodes, notes)
+    read = interpret(draft, choices, where)
+    notes = [*provenance, *draft.notes, *read.notes]
+    names = unique_names(read.nodes, notes)
     _check_ends(where, draft, names)
-    links = _without_self_loops(draft.links, notes)
-    places = _places(draft.nodes, links, notes)
+    links = paired(_without_self_loops(read.links, notes), notes)
+    places = _places(read.nodes, links, notes)
     nodes = tuple(
         TopologyNode(
             names[node.id], places.get(node.id), node.kind, () if names[node.id] == node.id else (node.id,)
         )
-        for node in draft.nodes
+        for node in read.nodes
     )
     finished = _finish_links(links, names, places, notes)
     demands = None
@@ -80,8 +92,7 @@ def unique_names(nodes: Sequence[DraftNode], notes: list[str]) -> dict[str, str]
 
 def _note_shape(topology: Topology, notes: list[str]) -> None:
     """Notes parallel links and components: both are kept, and both change what a scenario may say."""
-    joined = {frozenset((link.a, link.b)) for link in topology.links if not link.directed}
-    parallel = sum(not link.directed for link in topology.links) - len(joined)
+    parallel = parallel_links(topology.links)
     if parallel:
         notes.append(
             f"{_number(parallel, 'link is', 'links are')} parallel to another one and kept: index tells them "

@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
 
@@ -43,10 +42,10 @@ def read_graphml(data: bytes, where: str) -> Draft:
     direction = graph.attributes.get("edgedefault", "undirected")
     if direction not in ("directed", "undirected"):
         raise TopologyError(graph.place, f'edgedefault is "{direction}"', 'write "directed" or "undirected"')
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes = [_node(element, keys, known) for element in graph.all("node")]
-    links = _links(graph, keys, direction == "directed", known, speeds)
-    notes = _zoo_notes(graph, keys) + speeds.notes()
+    links = _links(graph, keys, direction == "directed", known)
+    notes = _zoo_notes(graph, keys)
     return Draft(nodes, links, notes=notes)
 
 
@@ -82,15 +81,13 @@ def _node(element: Element, keys: dict[str, _Key], known: NodeIds) -> DraftNode:
     return draft_node(node_id, _attributes(element, "node", keys), element.place)
 
 
-def _links(
-    graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds, speeds: SpeedCount
-) -> list[TopologyLink]:
+def _links(graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds) -> list[DraftLink]:
     hyperedge = graph.child("hyperedge")
     if hyperedge is not None:
         raise TopologyError(
             hyperedge.place, "hyperedges are not read", "replace it by a node with one edge to each end"
         )
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for element in graph.all("edge"):
         a, b = element.required("source"), element.required("target")
         known.check_ends(a, b, element.place)
@@ -99,7 +96,7 @@ def _links(
             raise TopologyError(element.place, f'directed is "{own}"', 'write "true" or "false"')
         one_way = directed if own is None else own == "true"
         attributes = _attributes(element, "edge", keys)
-        links.append(draft_link(a, b, attributes, one_way, element.place, speeds))
+        links.append(draft_link(a, b, attributes, one_way, element.place))
     return links
 
 
