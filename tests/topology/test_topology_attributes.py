@@ -12,7 +12,9 @@ from anabranch.topology import Topology, TopologyError
 from anabranch.topology.attributes.choices import choices_from
 from anabranch.topology.attributes.reading import interpret
 from anabranch.topology.attributes.spelling import meaning_of
+from anabranch.topology.directions import paired
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.model import TopologyLink
 from anabranch.topology.sources.files import parse_topology
 
 
@@ -180,10 +182,7 @@ def test_contradictions_and_impossible_values_have_a_place(attribute: str, messa
 def test_a_value_that_is_no_number_is_told() -> None:
     graph = topology(gml(one_edge('latency_ms "n/a"') + one_edge("latency_ms 3")))
     assert [link.delay_ps for link in graph.links] == [None, 3 * 10**9]
-    assert (
-        'latency_ms of 1 link is no number with a unit of a delay, such as "n/a", and counts as not given.'
-        in graph.provenance
-    )
+    assert 'latency_ms of 1 link, such as "n/a", is no delay and counts as not given.' in graph.provenance
 
 
 @pytest.mark.parametrize(
@@ -250,3 +249,89 @@ def test_capacities_are_exact(number: Decimal) -> None:
     for unit, factor in (("kbps", 10**3), ("Mbps", 10**6), ("Gbps", 10**9)):
         graph = topology(gml(one_edge(f'bw "{number} {unit}"')))
         assert graph.links[0].capacity_bps == int(number * factor)
+
+
+ZERO = "node [ id 1 Latitude 0 Longitude 0 ] node [ id 2 Latitude 0.0 Longitude -0.0 ]"
+FAR_NODES = "node [ id 1 lat 50.1 lon 8.7 ] node [ id 2 lat 50.1 lon 8.7 ] node [ id 3 lat 48.1 lon 11.6 ]"
+
+
+def placed(graph: Topology) -> list[str]:
+    return [node.name for node in graph.nodes if node.place is not None and node.place.source == "file"]
+
+
+def test_places_at_zero_that_stand_for_none() -> None:
+    graph = topology(gml(one_edge(""), ZERO))
+    assert unread(graph) == [
+        "Not read: the coordinates 0/0 of 2 nodes, which stand for coordinates that nobody knew."
+    ]
+    assert (graph.links[0].length_km, graph.links[0].length_source) == (100.0, "default")
+    # One node at 0/0 is no better, 5000 km from all others; the Gulf of Guinea may have one near others.
+    alone = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 48.1 lon 11.6 ]"))
+    assert placed(alone) == ["2"]
+    near = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 0 lon 3 ]"))
+    assert placed(near) == ["1", "2"]
+    assert unread(near) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "length"),
+    [
+        ("length_km 300", 300),
+        ("delay_ms 1.5", 300),
+        ("length_km 30", None),
+        ("delay_ms 0.4", None),
+        ("", None),
+    ],
+)
+def test_places_that_far_nodes_share(stated: str, length: int | None) -> None:
+    graph = topology(gml(one_edge(stated) + "edge [ source 2 target 3 ]", FAR_NODES))
+    if length is None:
+        assert placed(graph) == ["1", "2", "3"]
+        assert unread(graph) == []
+        return
+    assert placed(graph) == ["3"]
+    assert unread(graph) == [
+        "Not read: the coordinates 50.1/8.7 that 2 nodes share, though a link between two of them is "
+        f"{length} km long."
+    ]
+
+
+def test_two_one_way_entries_are_one_link() -> None:
+    back = "edge [ source 2 target 1 {} ]"
+    (link,) = topology(gml(one_edge("bw_mbps 10") + back.format("bw_mbps 10"), directed=1)).links
+    assert (link.a, link.b, link.directed, link.capacity_bps) == ("1", "2", False, 10**7)
+    unlike = topology(gml(one_edge("bw_mbps 10") + back.format("bw_mbps 5"), directed=1))
+    assert [(link.a, link.directed, link.capacity_bps) for link in unlike.links] == [
+        ("1", True, 10**7),
+        ("2", True, 5 * 10**6),
+    ]
+    assert not any("parallel" in sentence for sentence in unlike.provenance)
+    assert (
+        "1 pair of one-way links are the two directions of one link each, with values of their own."
+    ) in unlike.provenance
+    undirected = topology(gml(one_edge("") + back.format("")))
+    assert len(undirected.links) == 2
+    assert any(sentence.startswith("1 link is parallel") for sentence in undirected.provenance)
+
+
+def test_one_way_entries_are_paired_with_those_that_are_alike() -> None:
+    """Two cables, of 10 and of 5 Mbps, each listed from both ends, and a third in one direction only."""
+    entries = [(1, 2, 10), (1, 2, 5), (2, 1, 5), (2, 1, 10), (1, 2, 7)]
+    edges = "".join(f"edge [ source {a} target {b} bw_mbps {bw} ]" for a, b, bw in entries)
+    graph = topology(gml(edges, directed=1))
+    assert [(link.directed, link.capacity_bps) for link in graph.links] == [
+        (False, 10**7),
+        (False, 5 * 10**6),
+        (True, 7 * 10**6),
+    ]
+    assert any(sentence.startswith("2 links are parallel") for sentence in graph.provenance)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"), st.integers(1, 3)), max_size=12))
+def test_pairing_keeps_the_capacity_of_every_direction(entries: list[tuple[str, str, int]]) -> None:
+    """What leads from a node to another is the same before and after, whatever is paired."""
+    links = [TopologyLink(a, b, capacity_bps=bps, directed=True) for a, b, bps in entries if a != b]
+    merged = paired(links, [])
+    after = [(link.a, link.b, link.capacity_bps) for link in merged]
+    after += [(link.b, link.a, link.capacity_bps) for link in merged if not link.directed]
+    assert sorted(after) == sorted((link.a, link.b, link.capacity_bps) for link in links)

@@ -62,7 +62,7 @@ def test_graphml() -> None:
     known = sorted(link.length_km or 0 for link in ring.links[:3])
     assert ring.links[6].length_km == known[1]
     assert any("1 link from a node to itself was left out" in sentence for sentence in ring.provenance)
-    assert any("is no number with a unit of a capacity" in sentence for sentence in ring.provenance)
+    assert any("is no capacity and counts as not given" in sentence for sentence in ring.provenance)
     assert any("Internal = 0), kept as routers: 1." in sentence for sentence in ring.provenance)
 
 

@@ -9,7 +9,14 @@ from .attributes.reading import interpret
 from .directions import paired, parallel_links
 from .draft import Draft, DraftNode
 from .error import TopologyError
-from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, great_circle_km, median_length_km
+from .gaps import (
+    DEFAULT_LENGTH_KM,
+    SAME_POINT_KM,
+    fill_places,
+    great_circle_km,
+    median_length_km,
+    without_placeholders,
+)
 from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
@@ -46,6 +53,7 @@ def assemble(
         for node in read.nodes
     )
     finished = _finish_links(links, names, places, notes)
+    notes += _capacity_notes(finished, "capacity" in read.unread)
     demands = None
     if draft.demands is not None:
         demands = {(names[a], names[b]): value for (a, b), value in draft.demands.items()}
@@ -126,7 +134,8 @@ def _without_self_loops(links: Sequence[TopologyLink], notes: list[str]) -> list
 
 
 def _places(nodes: Sequence[DraftNode], links: Sequence[TopologyLink], notes: list[str]) -> dict[str, Place]:
-    placed = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
+    stated = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
+    placed = without_placeholders(stated, links, notes)
     filled = fill_places(placed, [node.id for node in nodes], [(link.a, link.b) for link in links])
     if filled:
         notes.append(
@@ -140,7 +149,7 @@ def _places(nodes: Sequence[DraftNode], links: Sequence[TopologyLink], notes: li
             "no path leads to a node that has one, or too many nodes lack one to fill them in."
         )
     elif unplaced:
-        notes.append("No node has coordinates, so none has a place.")
+        notes.append(f"No node has {'usable ' if stated else ''}coordinates, so none has a place.")
     return placed | filled
 
 
@@ -192,13 +201,20 @@ def _note_lengths(
             f"place or filling put both ends at one point, got {default_km:.1f} km, {rule}; a delay in the "
             "scenario overrides it."
         )
-    if not any(link.capacity_bps is not None for link in links):
-        notes.append("The source gives no capacities: the scenario sets them.")
-    elif any(link.capacity_bps is None for link in links):
-        given = sum(1 for link in links if link.capacity_bps is not None)
-        notes.append(
-            f"The source gives the capacity of {given} of {len(links)} links; the scenario sets the others."
-        )
+
+
+def _capacity_notes(links: Sequence[TopologyLink], has_unread: bool) -> list[str]:
+    given = sum(1 for link in links if link.capacity_bps is not None)
+    if given == len(links) and links:
+        return []
+    if given:
+        source = "What is read of the source" if has_unread else "The source"
+        return [
+            f"{source} gives the capacity of {given} of {len(links)} links; the scenario sets the others."
+        ]
+    if has_unread:
+        return ["The capacities of the source are not read: the scenario sets them."]
+    return ["The source gives no capacities: the scenario sets them."]
 
 
 def _number(count: int, singular: str, plural: str) -> str:

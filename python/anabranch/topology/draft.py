@@ -42,11 +42,12 @@ class Draft:
     """A graph as read: links and demands by node id. `notes` are the reader's own sentences of provenance.
 
     A link whose quantities the reader knows is a TopologyLink. `meanings` has the attributes of links whose
-    name says too little outside of the format: those that it defines.
+    name says too little or the wrong thing outside of the format: what it defines them to be, or None for one
+    that is no quantity of a link.
     """
 
     nodes: Sequence[DraftNode]
     links: Sequence[TopologyLink | DraftLink]
     demands: Mapping[tuple[str, str], float] | None = None
     notes: list[str] = field(default_factory=list)
-    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+    meanings: Mapping[str, Meaning | None] = field(default_factory=dict)

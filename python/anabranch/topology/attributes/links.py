@@ -6,7 +6,7 @@ user's choice comes first, then Anabranch's own, then the format's, then the fir
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -62,7 +62,7 @@ class LinkReader:
     """Reads the links of one file, which have the same attributes."""
 
     def __init__(
-        self, choices: Mapping[str, AttributeChoice], meanings: Mapping[str, Meaning], tally: Tally
+        self, choices: Mapping[str, AttributeChoice], meanings: Mapping[str, Meaning | None], tally: Tally
     ) -> None:
         self._choices = choices
         self._meanings = meanings
@@ -95,24 +95,42 @@ class LinkReader:
         return (_link(link.a, link.b, True, label, forward), _link(link.b, link.a, True, label, backward))
 
     def _stated(self, attributes: Mapping[str, str]) -> Iterator[_Stated]:
-        """The attributes that may state quantities, the most trusted first."""
-        chosen = [key for key in QUANTITIES if key in self._choices]
-        for quantity in chosen:
-            choice = self._choices[quantity]
+        """The attributes that may state quantities, the most trusted first.
+
+        A chosen one is alone where a link has it; another link has its others.
+        """
+        chosen: set[Quantity] = set()
+        for quantity in QUANTITIES:
+            choice = self._choices.get(quantity)
+            if choice is None:
+                continue
             for name, is_back in ((choice.name, False), (choice.backward, True)):
                 text = None if name is None else text_of(attributes, name)
                 if name is not None and text is not None:
-                    yield _Stated(
-                        name, text, _chosen_meaning(quantity, choice, name, is_back), is_strict=True
-                    )
+                    chosen.add(quantity)
+                    meaning = _chosen_meaning(quantity, choice, name, is_back)
+                    yield _Stated(name, text, meaning, is_strict=True)
         by_rank: tuple[list[_Stated], ...] = ([], [], [])
         for name, text, unit_name in _with_speed_units(attributes):
-            meaning = self._meanings.get(name) or meaning_of(name)
-            if meaning is not None and meaning.quantity not in chosen:
+            named = self._meaning(name)
+            if named is not None and named.quantity not in chosen:
                 own = name.strip().lower()
                 rank = 0 if own in OWN else 1 if name in self._meanings or own in _ZOO_SPEED else 2
-                by_rank[rank].append(_Stated(name, text, meaning, own in _STRICT, unit_name))
+                by_rank[rank].append(_Stated(name, text, named, own in _STRICT, unit_name))
         yield from (stated for rank in by_rank for stated in rank)
+
+    def _meaning(self, name: str) -> Meaning | None:
+        """What the format says of a name, or else the name itself.
+
+        A format has one unit of a quantity: the user says that of one attribute for all of them.
+        """
+        if name not in self._meanings:
+            return meaning_of(name)
+        meaning = self._meanings[name]
+        choice = None if meaning is None else self._choices.get(meaning.quantity)
+        if meaning is None or choice is None or choice.name not in self._meanings:
+            return meaning
+        return replace(meaning, unit=choice.unit)
 
     def _number(self, stated: _Stated, where: str) -> _Value | _Outcome:
         """The value in the base unit of its quantity, or why there is none."""
@@ -161,6 +179,8 @@ class LinkReader:
 
     def _note_open(self, stated: _Stated, outcome: _Outcome, is_known: bool) -> None:
         """What is said of a value that is not read; a text beside a value of the same quantity repeats it."""
+        if is_known and stated.meaning.doubt:
+            return
         self._settled(stated)
         if outcome == "no number":
             if not is_known:

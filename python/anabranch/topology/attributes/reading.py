@@ -9,7 +9,7 @@ from anabranch.topology.model import TopologyLink
 from .choices import AttributeChoice, refuse_unused
 from .links import LinkReader
 from .nodes import read_nodes
-from .topohub import topohub_graph
+from .topohub import NOTE, topohub_graph
 from .units import Quantity
 from .unread import Tally
 
@@ -44,4 +44,5 @@ def interpret(draft: Draft, choices: Mapping[str, AttributeChoice], where: str) 
     ]
     tally.check_size(where)
     refuse_unused(choices, tally.links, tally.nodes)
-    return Interpreted(nodes, links, tally.notes(), tally.unread_quantities)
+    notes = tally.notes() if topohub is None else [NOTE, *tally.notes()]
+    return Interpreted(nodes, links, notes, tally.unread_quantities)

@@ -16,6 +16,7 @@ from .choices import entries_of
 from .spelling import Meaning
 from .units import measured, unit_named
 
+NOTE: Final = "As in TopoHub's graphs, pos is (longitude, latitude) in degrees and dist a length in km."
 POSITION: Final = "pos"
 _DISTANCE: Final = "dist"
 _WITHIN: Final = 0.05

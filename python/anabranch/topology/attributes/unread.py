@@ -82,7 +82,7 @@ class Tally:
                 f"{quantity} of {_links(count)} from {shown(name)}{f' {how}' if how else ''}"
                 for (name, quantity, how), count in self.taken.items()
             )
-            notes.append(f"Read by its name and unit: {', '.join(entries)}.")
+            notes.append(f"Read: {', '.join(entries)}.")
         notes += [self._no_number(name, some) for name, some in self.no_number.items()]
         notes += self._unsure()
         if self.maybe_places is not None:
@@ -101,8 +101,8 @@ class Tally:
 
     def _no_number(self, name: str, some: _Some) -> str:
         return (
-            f"{shown(name)} of {_links(some.count)} is no number with a unit of "
-            f'{_article(some.meaning.quantity)}, such as "{_cut(some.example)}", and counts as not given.'
+            f'{shown(name)} of {_links(some.count)}, such as "{_cut(some.example)}", is no '
+            f"{some.meaning.quantity} and counts as not given."
         )
 
     def _unsure(self) -> Iterable[str]:
