@@ -141,8 +141,9 @@ class LinkReader:
             if value is not None and meaning.is_sure and value.is_of_another(quantity):
                 raise _clash(stated, f"{value.unit_text} is no unit of a {quantity}", where)
             return self._no_number(stated, where)
-        if meaning.is_sure and unit is not None and meaning.unit is not None and unit != meaning.unit:
-            raise _clash(stated, f"its name, or the scenario, says {meaning.unit.name}", where)
+        other = meaning.unit if meaning.is_sure and quantity != "loss" else None
+        if unit is not None and other is not None and unit != other:  # `loss` may be in percent as well
+            raise _clash(stated, f"its name, or the scenario, says {other.name}", where)
         unit = unit or meaning.unit
         if not meaning.is_sure or (unit is None and quantity != "weight"):
             return "unsure"

@@ -16,7 +16,7 @@ _LATITUDE: Final = ("latitude", "lat")
 _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
 _NAMES: Final = ("label", "name")
 _LABEL_IS_ID: Final = ("name", "label")
-"""The order where a label only repeats the id, as in GML files that networkx writes."""
+"""The order where labels are ids, as in GML files that networkx writes."""
 _DRAWN: Final = (("x", "y"), (f"{POSITION}[0]", f"{POSITION}[1]"))
 """Attributes that may be longitude and latitude, or points of a drawing."""
 
@@ -29,11 +29,7 @@ def read_nodes(
 ) -> list[DraftNode]:
     """The nodes with their labels and coordinates. Raises TopologyError for impossible coordinates."""
     with_attributes = [node for node in nodes if node.attributes]
-    names = _NAMES
-    if any(_value(node.attributes, ("name",)) for node in with_attributes) and all(
-        _value(node.attributes, ("label",)) in (None, node.id) for node in with_attributes
-    ):
-        names = _LABEL_IS_ID
+    names = _LABEL_IS_ID if _labels_are_ids(with_attributes) else _NAMES
     read = []
     for node in nodes:
         tally.nodes.update(node.attributes.keys())
@@ -48,6 +44,14 @@ def read_nodes(
     if not any(node.coordinates for node in read):
         _note_drawn(with_attributes, tally)
     return read
+
+
+def _labels_are_ids(nodes: Sequence[DraftNode]) -> bool:
+    """Whether every label is a number or the id, beside names: networkx writes ids as labels."""
+    labels = [(_value(node.attributes, ("label",)), node.id) for node in nodes]
+    return any(_value(node.attributes, ("name",)) for node in nodes) and all(
+        label is None or label == node_id or label.isdecimal() for label, node_id in labels
+    )
 
 
 def _label(

@@ -153,7 +153,7 @@ def _article(quantity: Quantity) -> str:
 
 
 def _cut(text: str) -> str:
-    plain = " ".join(text.split())
+    plain = "".join(c if c.isprintable() else "." for c in " ".join(text.split()))
     return plain if len(plain) <= _SHOWN else f"{plain[:_SHOWN]}..."
 
 

@@ -89,6 +89,8 @@ def read_gml(data: bytes, where: str) -> Draft:
     for item in graph.all("node"):
         node_id = item.required("node", "id")
         known.declare(node_id, item.place)
+        for key in ("label", "name"):
+            item.single(key)
         nodes.append(draft_node(node_id, item.attributes(("id",)), item.place))
     links: list[DraftLink] = []
     for item in graph.all("edge"):
