@@ -29,11 +29,13 @@ capacity = "10 Gbps"
 """,
     "network.file": """
 [network]
-topology = "file:net.graphml"
+topology = "file:testbed.graphml"
 [network.file.attributes]
 capacity = { name = "bw", unit = "Mbps" }
 """,
     "network.file.attributes": """
+[network]
+topology = "file:testbed.graphml"
 [network.file.attributes]
 capacity = { name = "LinkFwdCap", backward = "LinkBkwdCap", unit = "Mbps" }
 delay = { name = "LinkDelay", unit = "ms" }
@@ -41,6 +43,8 @@ longitude = { name = "pos[0]" }
 latitude = { name = "pos[1]" }
 """,
     "network.file.attributes.capacity": """
+[network]
+topology = "file:testbed.graphml"
 [network.file.attributes.capacity]
 name = "bw"
 unit = "Mbps"

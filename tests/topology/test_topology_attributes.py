@@ -46,6 +46,7 @@ CAPACITIES = [
     ("bw_mbps 10", 10**7),
     ("bandwidth_gbps 2.5", 25 * 10**8),
     ("capacity_kbit 64", 64_000),
+    ("bw_Mb_s 64", 64 * 10**6),
     ("LinkSpeedGbps 10", 10**10),
     ("maxBW_Mbit_per_s 3", 3 * 10**6),
     ('bw "10 Gbps"', 10**10),
@@ -65,6 +66,9 @@ DELAYS_PS = [
     ("RTTms 20", 10**10),
     ('rtt "20 ms"', 10**10),
     ("delayms 4", 4 * 10**9),
+    ("roundTripTime_ms 20", 10**10),
+    ('round_trip_delay "20 ms"', 10**10),
+    ("latencyNs 7", 7_000),
 ]
 LENGTHS_KM = [
     ("dist_km 312.5", 312.5),
@@ -109,6 +113,8 @@ def test_a_quantity_is_read_where_its_unit_is_sure(attribute: str, key: str, val
         # One of several delays of a link, and bytes.
         ("min_delay_ms 5", {"delay": {"name": "min_delay_ms", "unit": "ms"}}),
         ("bw_GB 10", {"capacity": {"name": "bw_GB", "unit": "Mbps"}}),
+        ("bw_mb_s 10", {"capacity": {"name": "bw_mb_s", "unit": "Mbps"}}),
+        ("queue_length 5", None),
         ("delays 5", None),
     ],
 )

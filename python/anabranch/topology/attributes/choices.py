@@ -1,4 +1,4 @@
-"""Which attribute of a file states which quantity, as the user says: the table `network.file.attributes`."""
+"""The user's choice of attributes for quantities: the table `network.file.attributes`."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def choices_from(table: Mapping[str, object]) -> dict[str, AttributeChoice]:
 
 
 def line_for(quantity: str, name: str, unit: str | None, backward: str | None = None) -> str:
-    """What to write in a scenario to have an attribute read."""
+    """The line of a scenario that has an attribute read."""
     parts = [f"name = {quoted(name)}"]
     parts += [] if backward is None else [f"backward = {quoted(backward)}"]
     parts += [] if unit is None else [f'unit = "{unit}"']

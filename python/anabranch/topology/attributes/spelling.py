@@ -1,4 +1,4 @@
-"""What the name of a link's attribute means: `bw`, `LinkDelay`, `prop_delay_ms`, `capacity (Mbps)`.
+"""Names of links' attributes and their meanings: `bw`, `LinkDelay`, `prop_delay_ms`, `capacity (Mbps)`.
 
 A name is cut into words at punctuation and at capitals. One of them is the stem of a quantity; the last ones
 may be a unit; others must be known to change nothing (`link`, `max`). A name with a stem and words that are
@@ -19,7 +19,7 @@ Way = Literal["both", "forward", "backward"]
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What an attribute is about.
+    """The quantity that an attribute states, with what its name says of it.
 
     `unit` is that in the name, if there is one. `is_sure` says that the name leaves no doubt about the
     quantity; a number without a unit is not read even so.
@@ -44,7 +44,7 @@ OWN: Final[Mapping[str, Meaning]] = {
 """Names with a unit by convention, in lower case: of our own files, and the Topology Zoo's raw speed."""
 
 _CAPACITY_STEMS: Final = (
-    "capacity capacities cap bw bandwidth speed linespeed linkspeed rate datarate bitrate linkrate "
+    "capacity capacities cap bw bandwidth bandwith speed linespeed linkspeed rate datarate bitrate linkrate "
     "maxbw linkcap linkbw"
 )
 _STEMS: Final[Mapping[Quantity, frozenset[str]]] = {
@@ -58,12 +58,15 @@ _STEMS: Final[Mapping[Quantity, frozenset[str]]] = {
 }
 _NEUTRAL: Final[Mapping[Quantity, frozenset[str]]] = {
     "capacity": frozenset(("max", "maximum", "total", "nominal", "line", "data", "bit")),
-    "delay": frozenset(("prop", "propagation", "one", "way", "oneway", "round", "trip")),
+    "delay": frozenset(("prop", "propagation", "one", "way", "oneway", "delay", "latency", "time")),
     "length": frozenset(("fiber", "fibre", "physical", "geo", "geographic", "geographical")),
     "loss": frozenset(("packet", "pkt", "rate")),
     "weight": frozenset(("ospf", "isis", "igp", "routing")),
 }
 _NEUTRAL_FOR_ALL: Final = frozenset(("link", "edge", "in", "value"))
+_ROUND_TRIP: Final = "rtt"
+_OF_OTHER_THINGS: Final = frozenset(("queue", "buffer"))
+"""A `queue_length` is no length of a link."""
 _FORWARD: Final = frozenset(("fwd", "forward"))
 _BACKWARD: Final = frozenset(("bkwd", "bwd", "backward", "rev", "reverse", "back"))
 _STEMS_BY_STRENGTH: Final[tuple[Quantity, ...]] = ("loss", "delay", "length", "weight", "capacity")
@@ -76,7 +79,7 @@ _PUNCTUATED: Final = re.compile(r"[A-Za-zµμ]+|%|[^\W_]+?(?=[A-Za-z]|\b|_)")
 
 @lru_cache(maxsize=4096)
 def meaning_of(name: str) -> Meaning | None:
-    """What a name means by the rules of this module; None for one that sounds like no quantity."""
+    """The meaning of a name by the rules of this module; None for one that sounds like no quantity."""
     own = OWN.get(name.strip().lower())
     if own is not None:
         return own
@@ -85,7 +88,9 @@ def meaning_of(name: str) -> Meaning | None:
 
 
 def _parsed(spelled: Sequence[str]) -> Meaning | None:
-    words = [part for word in spelled for part in _unfused(word)]
+    words = _with_round_trip([part for word in spelled for part in _unfused(word)])
+    if not _OF_OTHER_THINGS.isdisjoint(word.lower() for word in words):
+        return None
     for quantity in _STEMS_BY_STRENGTH:
         stem = next((word for word in words if word.lower() in _STEMS[quantity]), None)
         if stem is None:
@@ -94,7 +99,7 @@ def _parsed(spelled: Sequence[str]) -> Meaning | None:
         before, unit = _without_unit(words, quantity)
         rest = {word.lower() for word in before}
         way: Way = "forward" if _FORWARD & rest else "backward" if _BACKWARD & rest else "both"
-        is_round_trip = quantity == "delay" and (stem.lower() == "rtt" or {"round", "trip"} <= rest)
+        is_round_trip = stem.lower() == _ROUND_TRIP
         if unit is None and stem.lower() == "plr":  # the packet loss ratio of ITU-T Y.1540
             unit = unit_named("ratio", "loss")
         is_sure = rest <= _NEUTRAL[quantity] | _NEUTRAL_FOR_ALL | _FORWARD | _BACKWARD
@@ -111,14 +116,22 @@ def _without_unit(words: Sequence[str], quantity: Quantity) -> tuple[Sequence[st
     for count in range(min(4, len(words)), 0, -1):
         of_unit = [word for word in words[-count:] if word.lower() != "per"]
         for spelled in ("".join(of_unit), "/".join(of_unit)):
-            unit = None if spelled.lower() in _SHORT_OF_BYTES else unit_named(spelled, quantity)
+            unit = None if _MAY_BE_BYTES.fullmatch(spelled) else unit_named(spelled, quantity)
             if unit is not None:
                 return words[:-count], unit
     return words, None
 
 
-_SHORT_OF_BYTES: Final = frozenset(("kb", "mb", "gb", "tb"))
-"""In a name that has no case these may be bytes."""
+_MAY_BE_BYTES: Final = re.compile(r"[kmgt]b(/s)?|[KMGT]B(/S)?|[KMGT]b")
+"""`mb_s` in a name without case may be megabytes; `Mb/s` is none."""
+
+
+def _with_round_trip(words: list[str]) -> list[str]:
+    """The words with `rtt` in place of `round` and `trip`."""
+    plain = [word.lower() for word in words]
+    if not {"round", "trip"} <= set(plain):
+        return words
+    return [_ROUND_TRIP, *(word for word in words if word.lower() not in ("round", "trip"))]
 
 
 def _unfused(word: str) -> tuple[str, ...]:

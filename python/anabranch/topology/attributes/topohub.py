@@ -34,7 +34,7 @@ class TopoHubGraph:
 
 
 def topohub_graph(draft: Draft) -> TopoHubGraph | None:
-    """What TopoHub means by a draft's attributes; None for a draft that is none of its graphs."""
+    """The places and meanings of one of TopoHub's graphs; None for a draft that is none."""
     places = {node.id: place for node in draft.nodes if (place := _place(node)) is not None}
     if not draft.links or len(places) < len(draft.nodes):
         return None

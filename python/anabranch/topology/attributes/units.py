@@ -98,7 +98,7 @@ def unit_names(quantity: Quantity) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StatedValue:
     """A value of a file: its number, and the text after it."""
 
     number: Decimal
@@ -116,11 +116,11 @@ class Measured:
         return self.unit(quantity) is None and any(self.unit(other) for other in others)
 
 
-def measured(text: str) -> Measured | None:
+def measured(text: str) -> StatedValue | None:
     """The number with what follows it, such as (10, "Gbps") of ``10 Gbps``; None for what is no number."""
     match = _VALUE.fullmatch(text.strip())
     number = None if match is None else decimal_number(match[1])
-    return None if match is None or number is None else Measured(number, match[2].strip())
+    return None if match is None or number is None else StatedValue(number, match[2].strip())
 
 
 def decimal_number(text: str) -> Decimal | None:

@@ -1,4 +1,4 @@
-"""What is read of a file's attributes and what is not, name by name, in sentences of provenance."""
+"""Sentences of provenance on a file's attributes, by name: those that are read, and those that are not."""
 
 import re
 from collections import Counter

@@ -79,7 +79,7 @@ def drafted_links(links: Sequence[SndlibLink]) -> list[DraftLink]:
 
 
 def link_meanings(links: Sequence[DraftLink], unit: str | None) -> dict[str, Meaning | None]:
-    """What the attributes of these links are in SNDlib: capacities in `unit`, and costs that are no weights.
+    """Meanings of the links' attributes in SNDlib: capacities in `unit`, and costs that are no weights.
 
     A module is a capacity that may be installed. It is that of the link where each link has one module and
     none has a capacity from the start: there is nothing else to install.

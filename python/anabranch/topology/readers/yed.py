@@ -1,4 +1,4 @@
-"""What yEd's drawings in GraphML say of a network: labels, and arrows (yFiles for Java, GraphML extensions).
+"""Labels and arrows of yEd's drawings in GraphML (yFiles for Java, GraphML extensions).
 
 yEd writes every graph as directed. Whether a link leads one way, the arrows of its drawing say.
 """
