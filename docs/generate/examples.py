@@ -27,6 +27,28 @@ leaves = 8
 [network.links]
 capacity = "10 Gbps"
 """,
+    "network.file": """
+[network]
+topology = "file:testbed.graphml"
+[network.file.attributes]
+capacity = { name = "bw", unit = "Mbps" }
+""",
+    "network.file.attributes": """
+[network]
+topology = "file:testbed.graphml"
+[network.file.attributes]
+capacity = { name = "LinkFwdCap", backward = "LinkBkwdCap", unit = "Mbps" }
+delay = { name = "LinkDelay", unit = "ms" }
+longitude = { name = "pos[0]" }
+latitude = { name = "pos[1]" }
+""",
+    "network.file.attributes.capacity": """
+[network]
+topology = "file:testbed.graphml"
+[network.file.attributes.capacity]
+name = "bw"
+unit = "Mbps"
+""",
     "network.links": """
 [network.links]
 capacity = "10 Mbps"

@@ -13,7 +13,8 @@ ROOMS = {
     "network": (
         "The network: a topology by name, and what its links and nodes are like.",
         ("LinkSelector", "LinkSettings", "LinkOverride", "DistanceDelay", "BandwidthDelay", "NewNode",
-         "HostSettings", "HostOverride", "RouterSettings", "RouterOverride", "Network", "Event", "Profile"),
+         "HostSettings", "HostOverride", "RouterSettings", "RouterOverride", "AttributeSource",
+         "FileAttributes", "TopologyFile", "Network", "Event", "Profile"),
     ),
     "traffic": (
         "Who sends what to whom, and how.",

@@ -95,7 +95,7 @@ def test_phase_effects_are_told_by_name(change: tuple[str, str], told: bool) -> 
 
 def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "net.graphml").write_text(
-        '<graphml><key id="c" for="edge" attr.name="capacity_gbps"/><graph edgedefault="undirected">'
+        '<graphml><key id="c" for="edge" attr.name="bw"/><graph edgedefault="undirected">'
         '<node id="a"/><node id="b"/><edge source="a" target="b"><data key="c">10</data></edge>'
         "</graph></graphml>"
     )
@@ -104,8 +104,8 @@ def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:
         '[[traffic]]\nfrom = "a"\nto = "b"\n[run]\nduration = "10 ms"\n'
     )
     assert Scenario.load(tmp_path / "s.toml").run().summary["warnings"] == [
-        "network.topology: Not read: capacity_gbps (1 links); links take capacity_bps, delay_ms, length_km, "
-        "loss and weight."
+        'network.topology: Not read: bw (1 link, such as "10"), a capacity without a unit; to have it read, '
+        'write [network.file.attributes] capacity = { name = "bw", unit = "Mbps" } (or another unit)'
     ]
 
 

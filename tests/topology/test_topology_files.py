@@ -4,12 +4,14 @@ import gzip
 import time
 from pathlib import Path
 
+import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.topology import Topology, TopologyError, great_circle_km, load
 from anabranch.topology.readers import READERS
+from anabranch.topology.sources import hub, hub_zoo
 from anabranch.topology.sources.files import MAX_FILE_BYTES, parse_topology, sniff
 
 DATA = Path(__file__).parent / "data"
@@ -62,7 +64,7 @@ def test_graphml() -> None:
     known = sorted(link.length_km or 0 for link in ring.links[:3])
     assert ring.links[6].length_km == known[1]
     assert any("1 link from a node to itself was left out" in sentence for sentence in ring.provenance)
-    assert any("1 link speeds were no number" in sentence for sentence in ring.provenance)
+    assert any("is no capacity and counts as not given" in sentence for sentence in ring.provenance)
     assert any("Internal = 0), kept as routers: 1." in sentence for sentence in ring.provenance)
 
 
@@ -366,3 +368,110 @@ def test_a_network_with_too_many_nodes_is_refused() -> None:
     gml = b"graph [" + b"".join(b"node[id %d]" % i for i in range(100_001)) + b"]"
     with pytest.raises(TopologyError, match="100001 nodes and 0 links; at most 100000"):
         parse_topology(gml, "GML", "x")
+
+
+YED = b"""<graphml xmlns:y="http://www.yworks.com/xml/graphml">
+<key attr.name="url" for="node" id="d4"/><key for="node" id="d6" yfiles.type="nodegraphics"/>
+<key for="edge" id="d10" yfiles.type="edgegraphics"/>
+<graph edgedefault="directed" id="G">
+%s
+<edge id="e0" source="n0" target="n1"><data key="d10"><y:PolyLineEdge><y:Arrows source="none" target="none"/>
+<y:EdgeLabel>10 Gbps</y:EdgeLabel></y:PolyLineEdge></data></edge>
+<edge id="e1" source="n1" target="n2"><data key="d10"><y:PolyLineEdge>
+<y:Arrows source="none" target="standard"/></y:PolyLineEdge></data></edge>
+<edge id="e2" source="n0" target="n2"/>
+<edge id="e3" source="n0" target="n2"><data key="d10"><y:Arc>
+<y:Arrows source="delta" target="none"/></y:Arc></data></edge></graph></graphml>""" % b"\n".join(
+    b'<node id="n%d"><data key="d4">u</data><data key="d6"><y:ShapeNode><y:Geometry x="1"/>'
+    b"<y:NodeLabel>%s<y:LabelModel/></y:NodeLabel></y:ShapeNode></data></node>" % (number, name)
+    for number, name in enumerate((b"Berlin", b"Paris", b"Rome"))
+)
+
+
+def test_yed() -> None:
+    """The labels of yEd's drawing are names, and its arrows say what leads one way, not the default."""
+    graph = parse_topology(YED, "GraphML", "x")
+    assert [(link.a, link.b, link.directed, link.label) for link in graph.links] == [
+        ("Berlin", "Paris", False, "10 Gbps"),
+        ("Paris", "Rome", True, None),
+        ("Berlin", "Rome", False, None),
+        ("Rome", "Berlin", True, None),
+    ]
+    assert any("with one arrow, which lead one way: 2;" in sentence for sentence in graph.provenance)
+    assert "Not used: url (3 nodes)." in graph.provenance
+
+
+def test_topohub_gml_as_networkx_writes_it() -> None:
+    """Each of topohub's graphs has the names and places of `topohub/NAME`, and its lengths."""
+    for name in hub.graph_names(hub_zoo.GROUP):
+        graph = nx.node_link_graph(hub.graph(hub_zoo.GROUP, name), edges="edges")
+        text = "\n".join(nx.generate_gml(graph)).encode()
+        ours, source = parse_topology(text, "GML", name), load(f"topohub/{name}")
+        assert [(n.name, n.place) for n in ours.nodes] == [(n.name, n.place) for n in source.nodes], name
+        lengths = {frozenset((link.a, link.b)): link.length_km for link in ours.links}
+        assert len(lengths) == len(source.links)
+        for link in source.links:
+            # topohub computes lengths before it rounds the places to 0.01 degrees, 1.6 km for both ends.
+            assert lengths[frozenset((link.a, link.b))] == pytest.approx(link.length_km, rel=0.01, abs=2), (
+                name
+            )
+
+
+def sndlib(links: str, unit: str = "META ( unit = MBITPERSEC )") -> Topology:
+    nodes = "NODES ( A ( 8 50 ) B ( 9 51 ) C ( 10 50 ) )"
+    return parse_topology(f"{unit}\n{nodes}\nLINKS ( {links} )".encode(), "SNDlib native", "x")
+
+
+def test_sndlib_modules() -> None:
+    one = sndlib("L1 ( A B ) 0 0 0 0 ( 40 25 ) L2 ( B C ) 0 0 0 0 ( 40 25 )")
+    assert [link.capacity_bps for link in one.links] == [40_000_000] * 2
+    assert "Not used: addModule.cost (2 links)." in one.provenance
+    two = sndlib("L1 ( A B ) 0 0 0 0 ( 40 25 ) L2 ( B C ) 0 0 0 0 ( 40 25 155 70 )")
+    assert [link.capacity_bps for link in two.links] == [None, None]
+    told = [sentence for sentence in two.provenance if sentence.startswith("Not read:")]
+    assert [sentence.partition("write ")[2] for sentence in told] == [
+        f'[network.file.attributes] capacity = {{ name = "addModule[{number}].capacity", unit = "Mbps" }}'
+        for number in (1, 2)
+    ]
+    installed = sndlib("L1 ( A B ) 100 0 0 0 ( 40 25 ) L2 ( B C ) 100 0 3 0 ( )")
+    assert [link.capacity_bps for link in installed.links] == [100_000_000] * 2
+    assert "Not used: addModule.capacity (1 link), addModule.cost (1 link), routingCost (1 link)." in (
+        installed.provenance
+    )
+    unknown = sndlib("L1 ( A B ) 0 0 0 0 ( 40 25 )", unit="")
+    assert unknown.links[0].capacity_bps is None
+    assert any("addModule.capacity" in s and "without a unit" in s for s in unknown.provenance)
+    assert any("capacities of the source are not read" in s for s in unknown.provenance)
+
+
+def test_sndlib_directed() -> None:
+    """A file that lists each link from both ends is one of one-way links; any other has parallel ones."""
+    ends = [("A", "B"), ("B", "A"), ("B", "C"), ("C", "B")]
+    text = " ".join(f"L{number} ( {a} {b} ) 40 0 0 0 ( )" for number, (a, b) in enumerate(ends))
+    both = sndlib(text)
+    assert [(link.a, link.b, link.directed, link.label) for link in both.links] == [
+        ("A", "B", False, "L0 / L1"),
+        ("B", "C", False, "L2 / L3"),
+    ]
+    assert any("2 pairs of one-way entries" in sentence for sentence in both.provenance)
+    assert not any("parallel" in sentence for sentence in both.provenance)
+    mixed = sndlib(text + " L4 ( A C ) 40 0 0 0 ( )")
+    assert [link.directed for link in mixed.links] == [False] * 5
+    assert any("2 links are parallel" in sentence for sentence in mixed.provenance)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b'<graphml><key id="d" attr.name="bw"/><key id="e" attr.name="bw"/><graph><node id="a"/>\n'
+            b'<node id="b"/><edge source="a" target="b"><data key="d">1</data>\n<data key="e">2</data></edge>'
+            b"</graph></graphml>",
+            'line 3: "bw" is there twice with unlike values; leave one of them',
+        ),
+        (b'graph [\n node [ id 1 label "a" label "b" ] ]', 'line 2: "label" is there 2 times'),
+        (b"graph [\n node [ id 1 id 2 ] ]", 'line 2: "id" is there 2 times'),
+    ],
+)
+def test_an_attribute_that_is_there_twice(data: bytes, message: str, tmp_path: Path) -> None:
+    assert message in str(error_of(data, tmp_path))

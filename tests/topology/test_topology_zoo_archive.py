@@ -8,6 +8,8 @@ import networkx as nx
 import pytest
 
 from anabranch.topology import Topology
+from anabranch.topology.attributes.reading import Interpreted, interpret
+from anabranch.topology.draft import Draft
 from anabranch.topology.readers.gml import read_gml
 from anabranch.topology.readers.graphml import read_graphml
 from anabranch.topology.sources.files import parse_topology, sniff
@@ -29,6 +31,10 @@ def has_parallel_links(topology: Topology) -> bool:
     return max(Counter(frozenset((link.a, link.b)) for link in topology.links).values()) > 1
 
 
+def as_read(draft: Draft) -> Interpreted:
+    return interpret(draft, {}, "zoo")
+
+
 def test_known_counts(topologies: dict[str, Topology]) -> None:
     """The counts that the data's own README states."""
     assert len(topologies) == 276
@@ -43,7 +49,7 @@ def test_known_counts(topologies: dict[str, Topology]) -> None:
 
 def test_same_graph_as_networkx(zoo_files: dict[str, bytes], by_networkx: dict[str, Any]) -> None:
     for name, data in zoo_files.items():
-        draft, reference = read_graphml(data, name), by_networkx[name]
+        draft, reference = as_read(read_graphml(data, name)), by_networkx[name]
         assert [node.id for node in draft.nodes] == list(reference.nodes), name
         for node in draft.nodes:
             attributes = reference.nodes[node.id]
@@ -60,7 +66,7 @@ def test_link_speeds_as_networkx_reads_them(
     with_raw = with_capacity = 0
     for name, reference in by_networkx.items():
         raw = Counter(d["LinkSpeedRaw"] for *_, d in reference.edges(data=True) if "LinkSpeedRaw" in d)
-        ours = Counter(link.capacity_bps for link in read_graphml(zoo_files[name], name).links)
+        ours = Counter(link.capacity_bps for link in as_read(read_graphml(zoo_files[name], name)).links)
         assert all(ours[int(speed)] >= count for speed, count in raw.items()), name
         named = sum("LinkSpeed" in d or "LinkSpeedRaw" in d for *_, d in reference.edges(data=True))
         assert sum(count for speed, count in ours.items() if speed is not None) == named, name
@@ -73,7 +79,7 @@ def test_link_speeds_as_networkx_reads_them(
 def test_gaps_are_filled_and_flagged(topologies: dict[str, Topology], zoo_files: dict[str, bytes]) -> None:
     filled = 0
     for name, topology in topologies.items():
-        draft = read_graphml(zoo_files[name], name)
+        draft = as_read(read_graphml(zoo_files[name], name))
         missing = sum(node.coordinates is None for node in draft.nodes)
         sources = Counter(None if n.place is None else n.place.source for n in topology.nodes)
         assert sources["filled"] + sources[None] == missing, name
@@ -106,7 +112,7 @@ def test_gml_as_networkx_writes_it(by_networkx: dict[str, Any]) -> None:
     """Each graph through networkx's GML writer, less its `multigraph` line, and back through our reader."""
     for name, graph in by_networkx.items():
         text = "\n".join(line for line in nx.generate_gml(graph) if line.strip() != "multigraph 1")
-        draft = read_gml(text.encode("ascii"), name)
+        draft = as_read(read_gml(text.encode("ascii"), name))
         labels = {node.id: node.label for node in draft.nodes}
         assert list(labels.values()) == list(graph.nodes), name
         for node in draft.nodes:

@@ -5,8 +5,8 @@ use crate::controller::{ControlLink, Controller, FlowTable};
 use crate::demand::Demand;
 use crate::event::{Event, Profile};
 use crate::network::{
-    BandwidthDelay, DistanceDelay, HostOverride, HostSettings, LinkOverride, LinkSelector, LinkSettings,
-    Network, NewNode, Queue, RouterOverride, RouterSettings,
+    AttributeSource, BandwidthDelay, DistanceDelay, FileAttributes, HostOverride, HostSettings, LinkOverride,
+    LinkSelector, LinkSettings, Network, NewNode, Queue, RouterOverride, RouterSettings, TopologyFile,
 };
 use crate::node::Node;
 use crate::plan_file::{PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable};
@@ -62,6 +62,9 @@ fn tables() -> Vec<(TableForm, Check)> {
         HostOverride,
         RouterSettings,
         RouterOverride,
+        AttributeSource,
+        FileAttributes,
+        TopologyFile,
         Network,
         ControlLink,
         FlowTable,

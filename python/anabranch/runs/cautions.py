@@ -23,7 +23,7 @@ from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
 from anabranch.setup.model import LinkSetup, Setup, TransportSetup, tcp_of
-from anabranch.topology.readers.attributes import UNREAD
+from anabranch.topology.attributes.unread import UNREAD
 
 _MOST_PAIRS = 64
 """Pairs of hosts that are looked at for paths of which no subflow makes use."""

@@ -13,6 +13,7 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.tables import Network
 from anabranch.setup.problems import Problems
 from anabranch.topology import GENERATORS, Topology, TopologyError
+from anabranch.topology.attributes.choices import TABLE as ATTRIBUTES
 
 _UNITS: Mapping[str, type[Quantity]] = {"_bps": Rate, "_ps": Span}
 """Suffix of a generator's parameter that takes a quantity; in a scenario the value has the unit."""
@@ -33,9 +34,17 @@ def load_topology(scenario: Scenario, problems: Problems) -> Topology:
     parameters = _in_base_units(network, problems)
     problems.raise_if_any()
     try:
-        return topology.load(network.topology, scenario.base, **parameters)
+        attributes = _attributes(network)
+        return topology.load(network.topology, scenario.base, attributes=attributes, **parameters)
     except TopologyError as error:
         _refuse(network, error, problems)
+
+
+def _attributes(network: Network) -> dict[str, object]:
+    """What the scenario says of the attributes of a topology's file."""
+    if network.file is None or network.file.attributes is None:
+        return {}
+    return network.file.attributes.data(given_only=True)
 
 
 def is_generated(network: Network) -> bool:
@@ -102,6 +111,8 @@ def _refuse(network: Network, error: TopologyError, problems: Problems) -> NoRet
         problems.add(
             f"{_PLACE}.{_SUFFIX.sub('', parameter)}" if parameter else _PLACE, f"{generator}: {message}"
         )
+    elif error.where.startswith(ATTRIBUTES):
+        problems.add(error.where, message)
     else:
         where = f"{error.where}: " if error.where else ""
         problems.add("network.topology", f"{where}{message}")

@@ -39,13 +39,45 @@ def topology_show(
         str,
         typer.Argument(metavar="NAME", help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ..."),
     ],
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOML",
+            help="How an attribute of a file is read, as in network.file.attributes of a scenario: "
+            '\'capacity = { name = "bw", unit = "Mbps" }\'. May be given several times.',
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the nodes and links of a network, and where they come from."""
     from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
 
-    found = topology.load(name)
+    found = topology.load(name, attributes=_attributes(attribute or []))
     if as_json:
         print_json(found.to_dict())
     else:
         write(topology.describe(found))
+
+
+def _attributes(texts: list[str]) -> dict[str, object]:
+    """What the option `--attribute` says: lines of TOML, with the header of messages or without."""
+    import tomllib  # noqa: PLC0415 - few commands have the option
+
+    from anabranch.topology import TopologyError  # noqa: PLC0415
+    from anabranch.topology.attributes.choices import TABLE  # noqa: PLC0415
+
+    attributes: dict[str, object] = {}
+    for text in texts:
+        try:
+            entries = tomllib.loads(text.strip().removeprefix(f"[{TABLE}]"))
+        except tomllib.TOMLDecodeError as error:
+            raise TopologyError(
+                "--attribute",
+                f"{text!r} is no TOML ({error})",
+                'write capacity = { name = "bw", unit = "Mbps" }',
+            ) from error
+        twice = sorted(attributes.keys() & entries.keys())
+        if twice:
+            raise TopologyError("--attribute", f"{twice[0]} is there twice", "leave one of them")
+        attributes |= entries
+    return attributes

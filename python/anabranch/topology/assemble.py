@@ -1,18 +1,36 @@
 """From what a reader found to a Topology: unique names, no self-loops, gaps filled, and all of it noted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from .attributes.choices import AttributeChoice
+from .attributes.reading import interpret
+from .directions import paired, parallel_links
 from .draft import Draft, DraftNode
 from .error import TopologyError
-from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, great_circle_km, median_length_km
+from .gaps import (
+    DEFAULT_LENGTH_KM,
+    SAME_POINT_KM,
+    fill_places,
+    great_circle_km,
+    median_length_km,
+    without_placeholders,
+)
 from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
-def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> Topology:
-    """Settle names, places and lengths of a draft. `where` is the place for error messages.
+def assemble(
+    name: str,
+    where: str,
+    draft: Draft,
+    provenance: Sequence[str],
+    choices: Mapping[str, AttributeChoice] = MappingProxyType({}),
+) -> Topology:
+    """Settle attributes, names, places and lengths of a draft. `where` is the place for error messages.
 
-    Raises TopologyError for a graph without nodes and for links or demands between nodes that are not there.
+    Raises TopologyError for a graph without nodes, for links or demands between nodes that are not there, for
+    attributes with impossible values, and for `choices` of attributes that the draft does not have.
     """
     if not draft.nodes:
         raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
@@ -22,18 +40,20 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
             f"the graph has {len(draft.nodes)} nodes and {len(draft.links)} links",
             f"at most {MAX_NODES} and {MAX_LINKS} are taken",
         )
-    notes = [*provenance, *draft.notes]
-    names = unique_names(draft.nodes, notes)
+    read = interpret(draft, choices, where)
+    notes = [*provenance, *draft.notes, *read.notes]
+    names = unique_names(read.nodes, notes)
     _check_ends(where, draft, names)
-    links = _without_self_loops(draft.links, notes)
-    places = _places(draft.nodes, links, notes)
+    links = paired(_without_self_loops(read.links, notes), notes)
+    places = _places(read.nodes, links, notes)
     nodes = tuple(
         TopologyNode(
             names[node.id], places.get(node.id), node.kind, () if names[node.id] == node.id else (node.id,)
         )
-        for node in draft.nodes
+        for node in read.nodes
     )
     finished = _finish_links(links, names, places, notes)
+    notes += _capacity_notes(finished, "capacity" in read.unread)
     demands = None
     if draft.demands is not None:
         demands = {(names[a], names[b]): value for (a, b), value in draft.demands.items()}
@@ -80,8 +100,7 @@ def unique_names(nodes: Sequence[DraftNode], notes: list[str]) -> dict[str, str]
 
 def _note_shape(topology: Topology, notes: list[str]) -> None:
     """Notes parallel links and components: both are kept, and both change what a scenario may say."""
-    joined = {frozenset((link.a, link.b)) for link in topology.links if not link.directed}
-    parallel = sum(not link.directed for link in topology.links) - len(joined)
+    parallel = parallel_links(topology.links)
     if parallel:
         notes.append(
             f"{_number(parallel, 'link is', 'links are')} parallel to another one and kept: index tells them "
@@ -115,7 +134,8 @@ def _without_self_loops(links: Sequence[TopologyLink], notes: list[str]) -> list
 
 
 def _places(nodes: Sequence[DraftNode], links: Sequence[TopologyLink], notes: list[str]) -> dict[str, Place]:
-    placed = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
+    stated = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
+    placed = without_placeholders(stated, links, notes)
     filled = fill_places(placed, [node.id for node in nodes], [(link.a, link.b) for link in links])
     if filled:
         notes.append(
@@ -129,7 +149,7 @@ def _places(nodes: Sequence[DraftNode], links: Sequence[TopologyLink], notes: li
             "no path leads to a node that has one, or too many nodes lack one to fill them in."
         )
     elif unplaced:
-        notes.append("No node has coordinates, so none has a place.")
+        notes.append(f"No node has {'usable ' if stated else ''}coordinates, so none has a place.")
     return placed | filled
 
 
@@ -181,13 +201,20 @@ def _note_lengths(
             f"place or filling put both ends at one point, got {default_km:.1f} km, {rule}; a delay in the "
             "scenario overrides it."
         )
-    if not any(link.capacity_bps is not None for link in links):
-        notes.append("The source gives no capacities: the scenario sets them.")
-    elif any(link.capacity_bps is None for link in links):
-        given = sum(1 for link in links if link.capacity_bps is not None)
-        notes.append(
-            f"The source gives the capacity of {given} of {len(links)} links; the scenario sets the others."
-        )
+
+
+def _capacity_notes(links: Sequence[TopologyLink], has_unread: bool) -> list[str]:
+    given = sum(1 for link in links if link.capacity_bps is not None)
+    if given == len(links) and links:
+        return []
+    if given:
+        source = "What is read of the source" if has_unread else "The source"
+        return [
+            f"{source} gives the capacity of {given} of {len(links)} links; the scenario sets the others."
+        ]
+    if has_unread:
+        return ["The capacities of the source are not read: the scenario sets them."]
+    return ["The source gives no capacities: the scenario sets them."]
 
 
 def _number(count: int, singular: str, plural: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from anabranch.text.units import plain
 
+from .directions import parallel_links
 from .model import Topology, TopologyLink, TopologyNode
 
 _PREFIXES = ((10**12, "Tbps"), (10**9, "Gbps"), (10**6, "Mbps"), (10**3, "kbps"), (1, "bps"))
@@ -23,8 +24,7 @@ LINK_HEADER = ("from", "to", "length", "capacity", "delay", "loss", "note")
 def summary_rows(topology: Topology) -> list[tuple[str, str]]:
     """The facts about the whole: (what, value)."""
     components = topology.components()
-    pairs = [frozenset((link.a, link.b)) for link in topology.links]
-    parallel = len(pairs) - len(set(pairs))
+    parallel = parallel_links(topology.links)
     return [
         ("topology", topology.name),
         ("nodes", str(len(topology.nodes))),

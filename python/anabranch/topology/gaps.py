@@ -2,6 +2,9 @@
 
 The rules, which every filled topology also states in its provenance:
 
+0. Coordinates that only stand for unknown ones are none: 0/0, in the Gulf of Guinea, where several nodes have
+   them or where no other node is within `NEAR_KM`; and those that two nodes share between which the source
+   has a link of more than `SAME_SITE_KM`, by its length or by its delay at the speed of light in fibre.
 1. A node without coordinates, in a component where some node has them, is put at the barycentre of its
    neighbours; all such nodes are solved for together, so that a chain of them is spaced evenly between its
    ends and a stub lies where it is attached. The barycentre is that of unit vectors, so the date line is no
@@ -21,13 +24,23 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Place
+from .attributes.unread import UNREAD
+from .model import Place, TopologyLink
 
 MEAN_EARTH_RADIUS_KM: Final = 6371.0088
 """Mean radius R1 of the WGS 84 ellipsoid in km (IUGG; Moritz, Geodetic Reference System 1980)."""
 
 DEFAULT_LENGTH_KM: Final = 100.0
 """The length in km of links in a graph without any place: 0.5 ms one way at 5 us/km."""
+
+NEAR_KM: Final = 1000.0
+"""A network with one node at 0/0 has another one within this distance, if it is there."""
+
+SAME_SITE_KM: Final = 100.0
+"""Nodes with the same coordinates are in one city: a link between them is shorter, also on a detour."""
+
+_FIBRE_KM_PER_PS: Final = 2e-7
+"""200 km/ms, about two thirds of the speed of light in a vacuum."""
 
 MAX_FILLED: Final = 5000
 """Most nodes whose places are filled; where more lack one, none is. The Zoo's files need at most 119."""
@@ -37,6 +50,39 @@ SAME_POINT_KM: Final = 0.1
 
 _DECIMALS: Final = 4
 """Filled places are rounded to 1e-4 degrees (11 m), far above what rounding differs by between machines."""
+
+
+def without_placeholders(
+    placed: Mapping[str, Place], links: Sequence[TopologyLink], notes: list[str]
+) -> dict[str, Place]:
+    """The places that are some, by rule 0 of this module. What is left out is added to `notes`."""
+    by_point: dict[tuple[float, float], list[str]] = {}
+    for node, place in placed.items():
+        by_point.setdefault((place.latitude, place.longitude), []).append(node)
+    unknown: set[str] = set()
+    at_zero = by_point.get((0.0, 0.0), [])
+    elsewhere = (place for node, place in placed.items() if node not in at_zero)
+    if len(at_zero) > 1 or not any(_distance_from_zero_km(place) <= NEAR_KM for place in elsewhere):
+        unknown |= set(at_zero)
+    if unknown:
+        count = _nodes(len(unknown))
+        notes.append(
+            f"{UNREAD} the coordinates 0/0 of {count}, which stand for coordinates that nobody knew."
+        )
+    apart_km: dict[tuple[float, float], float] = {}
+    for link in links:
+        a, b = placed.get(link.a), placed.get(link.b)
+        if a is not None and a == b and (stated := _stated_km(link)) > SAME_SITE_KM:
+            apart_km.setdefault((a.latitude, a.longitude), stated)
+    for (latitude, longitude), apart in apart_km.items():
+        nodes = by_point[latitude, longitude]
+        if not unknown & set(nodes):
+            notes.append(
+                f"{UNREAD} the coordinates {latitude:g}/{longitude:g} that {_nodes(len(nodes))} share, "
+                f"though a link between two of them is {apart:.0f} km long."
+            )
+            unknown |= set(nodes)
+    return {node: place for node, place in placed.items() if node not in unknown}
 
 
 def fill_places(
@@ -84,6 +130,21 @@ def great_circle_km(latitude_a: float, longitude_a: float, latitude_b: float, lo
     h = math.sin(half_d_phi) ** 2 + math.cos(phi_a) * math.cos(phi_b) * math.sin(half_d_lambda) ** 2
     # Rounding can lift h above 1 for antipodes, where asin has no value.
     return 2 * MEAN_EARTH_RADIUS_KM * math.asin(min(1.0, math.sqrt(h)))
+
+
+def _distance_from_zero_km(place: Place) -> float:
+    return great_circle_km(0.0, 0.0, place.latitude, place.longitude)
+
+
+def _stated_km(link: TopologyLink) -> float:
+    """The length of a link as the source has it, or how far its delay reaches; 0 where it says neither."""
+    if link.length_km is not None:
+        return link.length_km
+    return 0.0 if link.delay_ps is None else link.delay_ps * _FIBRE_KM_PER_PS
+
+
+def _nodes(count: int) -> str:
+    return f"{count} {'node' if count == 1 else 'nodes'}"
 
 
 def _connected_to(placed: Mapping[str, Place], edges: Sequence[tuple[str, str]]) -> set[str]:

@@ -1,11 +1,14 @@
 """All topologies: `load` reads one by its specification, `names` lists them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal
 
 from anabranch.text.suggest import nearest_remedy, suggest
 
+from .attributes.choices import TABLE, choices_from
 from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
@@ -28,16 +31,26 @@ class TopologyName:
     note: str
 
 
-def load(spec: str, base: Path | None = None, **parameters: object) -> Topology:
+def load(
+    spec: str,
+    base: Path | None = None,
+    *,
+    attributes: Mapping[str, object] = MappingProxyType({}),
+    **parameters: object,
+) -> Topology:
     """The topology that `spec` names.
 
     `zoo/Abilene`, `topohub/Abilene` and `sndlib/nobel-us` (case does not count), `file:net.graphml` (relative
-    to `base`), or a generator's name with its keyword `parameters` in base units. Raises
-    TopologyError, one line, for anything that is not there or wrong; parameters for anything but a generator
-    are wrong, too.
+    to `base`), or a generator's name with its keyword `parameters` in base units. `attributes` says which
+    attributes of a file are which quantities, as a scenario's `network.file.attributes` does:
+    `{"capacity": {"name": "bw", "unit": "Mbps"}}`. Raises TopologyError, one line, for anything that is not
+    there or wrong; parameters for anything but a generator and attributes for anything but a file are wrong,
+    too.
     """
     kind, separator, rest = spec.partition("/")
     is_file = spec.startswith("file:")
+    if attributes and not is_file:
+        raise TopologyError(TABLE, f"says how a file is read, and {spec} is none", "leave it out")
     if not is_file and not separator and spec in GENERATORS:
         return GENERATORS[spec].build(parameters)
     if not is_file and kind not in _ARCHIVES:
@@ -45,7 +58,7 @@ def load(spec: str, base: Path | None = None, **parameters: object) -> Topology:
     if parameters:
         raise TopologyError(spec, f'has no parameter "{min(parameters)}"', "only generators take parameters")
     if is_file:
-        return load_file(spec.removeprefix("file:"), base)
+        return load_file(spec.removeprefix("file:"), base, choices_from(attributes))
     return _ARCHIVES[kind](rest)
 
 

@@ -1,9 +1,11 @@
 //! The network as a scenario has it: a topology by name, and what its links are like.
 
+mod file;
 mod links;
 mod nodes;
 mod queue;
 
+pub use file::{AttributeSource, FileAttributes, TopologyFile};
 pub use links::{Delay, Direction, DistanceDelay, Jitter, LinkOverride, LinkSelector, LinkSettings, Loss};
 pub use nodes::{HostOverride, HostSettings, NewNode, NodeKind, Offload, RouterOverride, RouterSettings};
 pub use queue::{BandwidthDelay, Bound, Queue, Room, with_rtt};
@@ -108,6 +110,8 @@ crate::table! {
         /// Parameters of a generator, with units: `bottleneck_capacity = "10 Mbps"`; they take precedence over
         /// `links`.
         parameters: Parameters = Parameters::default();
+        /// How the file of a topology, `"file:net.graphml"`, is read.
+        file: Option<TopologyFile>;
         /// Settings of all links; they take precedence over what a topology from a file or an archive says.
         links: LinkSettings = LinkSettings::default();
         /// Settings of the links at a host; they take precedence over `links`.

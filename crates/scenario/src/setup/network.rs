@@ -5,7 +5,7 @@ use super::lay::{self, Unsized};
 use super::plain::{Files, PlainNetwork, PlainNode};
 use super::weights::LinkWeights;
 use super::wires;
-use crate::network::{Direction, LinkSelector, Network as NetworkTable, NewNode, NodeKind};
+use crate::network::{Direction, LinkSelector, Network as NetworkTable, NewNode, NodeKind, names_file};
 use crate::problem::{Place, Problems};
 use crate::words::{quoted, suggest, thousands};
 use anabranch_engine::network::{Node, Place as NodePlace};
@@ -52,6 +52,11 @@ impl Network {
         if table.topology.is_none() && !table.parameters.0.is_empty() {
             let message = "belongs to a generator; without network.topology there is none";
             problems.add_at("network.parameters", message);
+        }
+        let has_file = table.topology.as_deref().is_some_and(names_file);
+        if !has_file && table.file.is_some() {
+            let message = "says how a file is read; network.topology is no file:NAME";
+            problems.add_at("network.file", message);
         }
         let mut nodes = plain.nodes.clone();
         nodes.extend(new_nodes(plain, table, problems));

@@ -12,9 +12,11 @@ from anabranch.scenario.tables.control import (
     TrafficRouting,
 )
 from anabranch.scenario.tables.network import (
+    AttributeSource,
     BandwidthDelay,
     DistanceDelay,
     Event,
+    FileAttributes,
     HostOverride,
     HostSettings,
     LinkOverride,
@@ -25,6 +27,7 @@ from anabranch.scenario.tables.network import (
     Profile,
     RouterOverride,
     RouterSettings,
+    TopologyFile,
 )
 from anabranch.scenario.tables.plan import PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable
 from anabranch.scenario.tables.traffic import (
@@ -52,6 +55,7 @@ from anabranch.scenario.tables.variates import (
 
 __all__ = [
     "AnyDistribution",
+    "AttributeSource",
     "BandwidthDelay",
     "Capture",
     "Constant",
@@ -62,6 +66,7 @@ __all__ = [
     "Empirical",
     "Event",
     "Exponential",
+    "FileAttributes",
     "FlowTable",
     "Gaussian",
     "GivenPath",
@@ -91,6 +96,7 @@ __all__ = [
     "RouterSettings",
     "Routing",
     "Run",
+    "TopologyFile",
     "Traffic",
     "TrafficRouting",
     "Transport",

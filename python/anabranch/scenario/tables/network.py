@@ -197,6 +197,75 @@ class RouterOverride(RouterSettings):
         def __init__(self, *, processing_delay: Any = ..., name: Any) -> None: ...
 
 
+class AttributeSource(Table):
+    """The attribute of a file that states a quantity."""
+
+    name: str
+    """What the file calls it."""
+    unit: str | None = None
+    """Its unit, such as ``"Mbps"``, ``"ms"``, ``"km"`` or ``"%"``: capacities, delays, lengths and losses
+    need one, the others have none."""
+    backward: str | None = None
+    """What the file calls that of the other direction, from the second end of a link to the first; left
+    out, both are the same."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, name: Any, unit: Any = ..., backward: Any = ...) -> None: ...
+
+
+class FileAttributes(Table):
+    """Attributes of the links and nodes of a file whose name or unit says too little: ``capacity = { name
+    = "bw", unit = "Mbps" }``. What stands here takes precedence over what the names say.
+    """
+
+    capacity: AttributeSource | None = None
+    """Capacity of links."""
+    delay: AttributeSource | None = None
+    """One-way propagation delay of links; half of an attribute whose name says ``rtt``."""
+    length: AttributeSource | None = None
+    """Length of links."""
+    loss: AttributeSource | None = None
+    """Share of packets that links lose."""
+    weight: AttributeSource | None = None
+    """Cost of links for routing."""
+    label: AttributeSource | None = None
+    """Label of links."""
+    name: AttributeSource | None = None
+    """Name of nodes."""
+    latitude: AttributeSource | None = None
+    """Degrees north of nodes; ``"pos[1]"`` is the second entry of a list."""
+    longitude: AttributeSource | None = None
+    """Degrees east of nodes."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            capacity: Any = ...,
+            delay: Any = ...,
+            length: Any = ...,
+            loss: Any = ...,
+            weight: Any = ...,
+            label: Any = ...,
+            name: Any = ...,
+            latitude: Any = ...,
+            longitude: Any = ...,
+        ) -> None: ...
+
+
+class TopologyFile(Table):
+    """How the file of a topology is read."""
+
+    attributes: FileAttributes | None = None
+    """Which of its attributes are which quantities, and in which unit."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, attributes: Any = ...) -> None: ...
+
+
 class Network(Table):
     """The network that carries the traffic."""
 
@@ -206,6 +275,8 @@ class Network(Table):
     parameters: dict[str, Any] = {}
     """Parameters of a generator, with units: ``bottleneck_capacity = "10 Mbps"``; they take precedence
     over ``links``."""
+    file: TopologyFile | None = None
+    """How the file of a topology, ``"file:net.graphml"``, is read."""
     links: LinkSettings = LinkSettings()
     """Settings of all links; they take precedence over what a topology from a file or an archive says."""
     access: LinkSettings = LinkSettings()
@@ -236,6 +307,7 @@ class Network(Table):
             *,
             topology: Any = ...,
             parameters: Any = ...,
+            file: Any = ...,
             links: Any = ...,
             access: Any = ...,
             delay_class: Any = ...,

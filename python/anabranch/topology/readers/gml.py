@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .text import decode_text, without_comments
 
@@ -39,17 +38,37 @@ class _List:
 
     place: str
     """File and line, for messages."""
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, list[str]] = field(default_factory=dict)
+    """By key. One that is there several times is a list, as networkx writes it."""
     lists: list[tuple[str, "_List"]] = field(default_factory=list)
 
     def all(self, key: str) -> list["_List"]:
         return [inner for name, inner in self.lists if name == key]
 
     def required(self, kind: str, key: str) -> str:
-        value = self.values.get(key)
+        value = self.single(key)
         if not value:
             raise TopologyError(self.place, f'the {kind} has no "{key}"', "add it")
         return value
+
+    def single(self, key: str) -> str | None:
+        """The value of a key that may be there once. Raises TopologyError for two that differ."""
+        values = self.values.get(key, [])
+        if len(set(values)) > 1:
+            raise TopologyError(self.place, f'"{key}" is there {len(values)} times', "leave one of them")
+        return values[0] if values else None
+
+    def attributes(self, but: tuple[str, ...], path: str = "") -> dict[str, str]:
+        """Everything in the list by name but for some keys; what is in inner lists as `graphics.x`."""
+        found = {
+            f"{path}{key}": values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+            for key, values in self.values.items()
+            if key not in but
+        }
+        for key, inner in self.lists:
+            for name, value in inner.attributes((), f"{path}{key}.").items():
+                found.setdefault(name, value)
+        return found
 
 
 def read_gml(data: bytes, where: str) -> Draft:
@@ -62,21 +81,23 @@ def read_gml(data: bytes, where: str) -> Draft:
             where, f"the file holds {len(graphs)} graphs", "give a file with exactly one graph [ ... ]"
         )
     graph = graphs[0]
-    directed = graph.values.get("directed", "0")
+    directed = graph.single("directed") or "0"
     if directed not in ("0", "1"):
         raise TopologyError(graph.place, f'directed is "{directed}"', "write 0 or 1")
     nodes: list[DraftNode] = []
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     for item in graph.all("node"):
         node_id = item.required("node", "id")
         known.declare(node_id, item.place)
-        nodes.append(draft_node(node_id, item.values, item.place))
-    links: list[TopologyLink] = []
+        for key in ("label", "name"):
+            item.single(key)
+        nodes.append(draft_node(node_id, item.attributes(("id",)), item.place))
+    links: list[DraftLink] = []
     for item in graph.all("edge"):
         a, b = item.required("edge", "source"), item.required("edge", "target")
         known.check_ends(a, b, item.place)
-        links.append(draft_link(a, b, item.values, directed == "1", item.place, speeds))
-    return Draft(nodes, links, notes=notes + speeds.notes())
+        links.append(draft_link(a, b, item.attributes(("source", "target")), directed == "1", item.place))
+    return Draft(nodes, links, notes=notes)
 
 
 def _recognises(text: str) -> bool:
@@ -120,7 +141,7 @@ def _parse(text: str, where: str) -> _List:
             key = None
         elif kind in ("string", "number"):
             value = html.unescape(token[1:-1]) if kind == "string" else token
-            stack[-1].values.setdefault(key, value)
+            stack[-1].values.setdefault(key, []).append(value)
             key = None
         else:
             raise TopologyError(

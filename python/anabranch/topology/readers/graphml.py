@@ -2,21 +2,25 @@
 
 Read by our own code rather than networkx.read_graphml, for messages that name the line; the tests hold it
 against networkx on all Topology Zoo files. Left out, with an error rather than silently: hyperedges, nested
-graphs, more than one graph. Ports are ignored, because a link's ends are its nodes.
+graphs, more than one graph. A link's ends are its nodes: ports are attributes like others.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
+from .yed import DRAWINGS, DrawnEdges, arrow, drawn_label
 
+_STRUCTURE: Final = ("id", "source", "target", "directed")
+"""The XML attributes of nodes and edges that make the graph."""
+_PARTS: Final = ("node", "edge", "graph", "hyperedge", "key")
+"""The elements within others that make the graph."""
 MAX_KEYS: Final = 1000
 """Most declared attributes taken; Topology Zoo files declare about 40."""
 
@@ -28,6 +32,8 @@ class _Key:
     domain: str
     name: str
     default: str | None
+    drawing: str | None = None
+    """`nodegraphics` or `edgegraphics` for yEd's drawing of a node or an edge."""
 
 
 def read_graphml(data: bytes, where: str) -> Draft:
@@ -43,10 +49,11 @@ def read_graphml(data: bytes, where: str) -> Draft:
     direction = graph.attributes.get("edgedefault", "undirected")
     if direction not in ("directed", "undirected"):
         raise TopologyError(graph.place, f'edgedefault is "{direction}"', 'write "directed" or "undirected"')
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes = [_node(element, keys, known) for element in graph.all("node")]
-    links = _links(graph, keys, direction == "directed", known, speeds)
-    notes = _zoo_notes(graph, keys) + speeds.notes()
+    drawn = DrawnEdges()
+    links = _links(graph, keys, direction == "directed", known, drawn)
+    notes = _zoo_notes(graph, keys) + drawn.notes()
     return Draft(nodes, links, notes=notes)
 
 
@@ -68,7 +75,13 @@ def _keys(root: Element, where: str) -> dict[str, _Key]:
         key_id = element.required("id")
         name = element.attributes.get("attr.name", key_id)
         domain = element.attributes.get("for", "all")
-        keys[key_id] = _Key(domain, name, None if default is None else default.text)
+        drawing = element.attributes.get("yfiles.type")
+        keys[key_id] = _Key(
+            domain,
+            name,
+            None if default is None else default.text,
+            drawing if drawing in DRAWINGS else None,
+        )
     return keys
 
 
@@ -83,14 +96,15 @@ def _node(element: Element, keys: dict[str, _Key], known: NodeIds) -> DraftNode:
 
 
 def _links(
-    graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds, speeds: SpeedCount
-) -> list[TopologyLink]:
+    graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds, drawn: DrawnEdges
+) -> list[DraftLink]:
     hyperedge = graph.child("hyperedge")
     if hyperedge is not None:
         raise TopologyError(
             hyperedge.place, "hyperedges are not read", "replace it by a node with one edge to each end"
         )
-    links: list[TopologyLink] = []
+    is_drawn = any(key.drawing == "edgegraphics" for key in keys.values())
+    links: list[DraftLink] = []
     for element in graph.all("edge"):
         a, b = element.required("source"), element.required("target")
         known.check_ends(a, b, element.place)
@@ -98,26 +112,65 @@ def _links(
         if own not in (None, "true", "false"):
             raise TopologyError(element.place, f'directed is "{own}"', 'write "true" or "false"')
         one_way = directed if own is None else own == "true"
-        attributes = _attributes(element, "edge", keys)
-        links.append(draft_link(a, b, attributes, one_way, element.place, speeds))
+        if is_drawn and own is None and directed:
+            drawing = _drawing(element, keys)
+            head = "none" if drawing is None else arrow(drawing)
+            one_way = head in ("forward", "backward")
+            a, b = (b, a) if head == "backward" else (a, b)
+            drawn.one_way += one_way
+            drawn.both_ways += not one_way
+        links.append(draft_link(a, b, _attributes(element, "edge", keys), one_way, element.place))
     return links
 
 
+def _drawing(element: Element, keys: dict[str, _Key]) -> Element | None:
+    """The drawing of a node or an edge by yEd."""
+    parts = (data for data in element.all("data") if (key := keys.get(data.required("key"))) and key.drawing)
+    return next(parts, None)
+
+
 def _attributes(element: Element, domain: str, keys: dict[str, _Key]) -> dict[str, str]:
-    """The attributes of an element by their declared names; defaults stand in for what is missing."""
-    values = {
+    """The attributes of an element by their declared names; defaults stand in for what is missing.
+
+    Further attributes and elements of XML count as well, though GraphML has none: programs write them. Raises
+    TopologyError for a name that is there twice with unlike values.
+    """
+    values = dict(_stated(element, keys))
+    defaults = {
         key.name: key.default
         for key in keys.values()
         if key.default is not None and key.domain in (domain, "all")
     }
-    for data in element.all("data"):
-        key_id = data.required("key")
+    return defaults | values
+
+
+def _stated(element: Element, keys: dict[str, _Key]) -> dict[str, str]:
+    values: dict[str, str] = {}
+
+    def add(name: str, value: str, place: str) -> None:
+        if values.setdefault(name, value) != value:
+            raise TopologyError(place, f'"{name}" is there twice with unlike values', "leave one of them")
+
+    for name, value in element.attributes.items():
+        if name not in _STRUCTURE:
+            add(name, value, element.place)
+    for part in element.children:
+        if part.tag != "data":
+            if part.tag not in _PARTS:
+                add(part.tag, part.text, part.place)
+            continue
+        key_id = part.required("key")
         key = keys.get(key_id)
         if key is None:
             raise TopologyError(
-                data.place, f'data has the key "{key_id}", which is not declared', "add its <key>"
+                part.place, f'data has the key "{key_id}", which is not declared', "add its <key>"
             )
-        values[key.name] = data.text
+        if key.drawing is None:
+            add(key.name, part.text, part.place)
+    drawing = _drawing(element, keys)
+    label = "" if drawing is None else drawn_label(drawing)
+    if label:
+        values["NodeLabel" if "label" in values else "label"] = label
     return values
 
 

@@ -1,15 +1,33 @@
 """The parts that SNDlib's two file formats and topohub's SNDlib graphs share."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from anabranch.topology.draft import DraftNode
+from anabranch.topology.attributes.spelling import Meaning
+from anabranch.topology.attributes.units import unit_named
+from anabranch.topology.directions import lists_both_directions
+from anabranch.topology.draft import DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import MAX_CAPACITY_BPS
 
-_BPS_PER_UNIT: Final = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
-"""Units that SNDlib's META section states (Abilene, GEANT, ...); most instances state none."""
+INSTALLED: Final = "preInstalledModule.capacity"
+"""The attribute that has the capacity which a link has from the start, by its name in SNDlib's XML."""
+_SINGLE_MODULE: Final = "addModule.capacity"
+_DOUBT: Final = "a module that may be installed there"
+
+
+@dataclass(frozen=True, slots=True)
+class SndlibLink:
+    """A link of an SNDlib file; each of its modules has a capacity and a cost. `where` is for messages."""
+
+    id: str
+    a: str
+    b: str
+    attributes: Mapping[str, str]
+    modules: Sequence[Mapping[str, str]]
+    where: str
 
 
 def nodes_from(
@@ -47,29 +65,52 @@ def coordinate_notes(coordinates: Mapping[str, tuple[float, float] | None], plan
     return []
 
 
-def capacity_bps(capacity: float, unit: str | None, where: str) -> int | None:
-    """The installed capacity of a link in bits per second; None where it is 0 or its unit is not known."""
-    if capacity < 0:
-        raise TopologyError(where, f"the capacity is {capacity:g}", "give 0 or more")
-    factor = None if unit is None else _BPS_PER_UNIT.get(unit)
-    if factor is None or capacity == 0:
-        return None
-    bps = round(capacity * factor)
-    if not 1 <= bps <= MAX_CAPACITY_BPS:
-        raise TopologyError(
-            where, f"the capacity is {capacity:g} {unit}", f"at most {MAX_CAPACITY_BPS} bits per second"
-        )
-    return bps
+def drafted_links(links: Sequence[SndlibLink]) -> list[DraftLink]:
+    """The links with their attributes, by their names in SNDlib's XML.
+
+    They are one-way where the file lists each from both ends, as the directed instances do.
+    """
+    directed = lists_both_directions((link.a, link.b) for link in links)
+    is_choice = any(len(link.modules) > 1 for link in links)
+    return [
+        DraftLink(link.a, link.b, {"label": link.id, **_attributes(link, is_choice)}, directed, link.where)
+        for link in links
+    ]
+
+
+def link_meanings(links: Sequence[DraftLink], unit: str | None) -> dict[str, Meaning | None]:
+    """Meanings of the links' attributes in SNDlib: capacities in `unit`, and costs that are no weights.
+
+    A module is a capacity that may be installed. It is that of the link where each link has one module and
+    none has a capacity from the start: there is nothing else to install.
+    """
+    known = None if unit is None else unit_named(unit, "capacity")
+    names = dict.fromkeys(name for link in links for name in link.attributes if name != "label")
+    meanings: dict[str, Meaning | None] = dict.fromkeys(names)
+    modules = [name for name in names if re.fullmatch(r"addModule(\[\d+\])?\.capacity", name)]
+    is_sure = INSTALLED not in names and all(_SINGLE_MODULE in link.attributes for link in links)
+    for name in modules:
+        meanings[name] = Meaning("capacity", known, is_sure=is_sure, doubt="" if is_sure else _DOUBT)
+    if INSTALLED in names:
+        meanings[INSTALLED] = Meaning("capacity", known)
+    return meanings
 
 
 def capacity_note(unit: str | None) -> list[str]:
-    """How capacities were taken, in a sentence."""
-    if unit in _BPS_PER_UNIT:
+    """In which unit capacities and demands are, in a sentence."""
+    if unit is not None and unit_named(unit, "capacity") is not None:
         return [f"Capacities and demands are in {unit}."]
-    return [
-        "SNDlib states no unit for capacities and demands here; capacities are left out, demands keep their "
-        "values."
-    ]
+    stated = "no unit" if unit is None else f'the unit "{unit}", which is not known,'
+    return [f"SNDlib states {stated} for capacities and demands here; demands keep their values."]
+
+
+def _attributes(link: SndlibLink, is_choice: bool) -> dict[str, str]:
+    """What a link has besides its ends; modules are numbered where some link has several."""
+    attributes = dict(link.attributes)
+    for number, module in enumerate(link.modules, start=1):
+        name = f"addModule[{number}]" if is_choice else "addModule"
+        attributes |= {f"{name}.{key}": value for key, value in module.items()}
+    return attributes
 
 
 def add_demand(
@@ -79,6 +120,13 @@ def add_demand(
     if value < 0:
         raise TopologyError(where, f"the demand is {value:g}", "give 0 or more")
     demands[pair] = demands.get(pair, 0.0) + value
+
+
+def amount(value: float, what: str, where: str) -> str | None:
+    """A number of 0 or more as an attribute has it; None for 0, which stands for nothing in SNDlib."""
+    if value < 0:
+        raise TopologyError(where, f"the {what} is {value:g}", "give 0 or more")
+    return f"{value:.15g}" if value else None
 
 
 def finite(text: str, what: str, where: str) -> float:

@@ -8,15 +8,25 @@ Other sections (META, ADMISSIBLE_PATHS) are skipped but for META's `unit`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
 from .file_format import FileFormat
-from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
+from .sndlib_common import (
+    INSTALLED,
+    SndlibLink,
+    add_demand,
+    amount,
+    capacity_note,
+    coordinate_notes,
+    drafted_links,
+    finite,
+    link_meanings,
+    nodes_from,
+)
 from .text import decode_text, without_comments
 
 _TOKEN: Final = re.compile(r"[()]|[^\s()]+")
@@ -83,13 +93,13 @@ def read_sndlib_native(data: bytes, where: str) -> Draft:
             where, "the file has no NODES section", "an SNDlib network file starts with NODES ( ... )"
         )
     coordinates = _nodes(sections["NODES"])
-    links = _links(sections["LINKS"], unit) if "LINKS" in sections else []
+    links = drafted_links(_links(sections["LINKS"]) if "LINKS" in sections else [])
     demands: dict[tuple[str, str], float] = {}
     if "DEMANDS" in sections:
         _demands(sections["DEMANDS"], demands)
     nodes, plane = nodes_from(coordinates, planar=None)
     notes += coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes)
+    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit))
 
 
 def _recognises(text: str) -> bool:
@@ -168,22 +178,34 @@ def _nodes(tokens: _Tokens) -> dict[str, tuple[float, float] | None]:
     return found
 
 
-def _links(tokens: _Tokens, unit: str | None) -> list[TopologyLink]:
-    links: list[TopologyLink] = []
+def _links(tokens: _Tokens) -> list[SndlibLink]:
+    links: list[SndlibLink] = []
     while tokens:
         place = tokens.place
         label = tokens.word("a link id")
         a, b = _pair(tokens)
-        capacity = tokens.number("a capacity")
-        for what in ("a capacity cost", "a routing cost", "a setup cost"):
-            tokens.number(what)
+        stated = {
+            name: amount(tokens.number(what), what.partition(" ")[2], place)
+            for name, what in (
+                (INSTALLED, "a capacity"),
+                ("preInstalledModule.cost", "a capacity cost"),
+                ("routingCost", "a routing cost"),
+                ("setupCost", "a setup cost"),
+            )
+        }
         tokens.bracket("(")
+        modules = []
         while tokens.peek() != ")":
-            tokens.number("a module capacity")
-            tokens.number("a module cost")
+            capacity = amount(tokens.number("a module capacity"), "module capacity", place)
+            cost = amount(tokens.number("a module cost"), "module cost", place)
+            modules.append(_given({"capacity": capacity, "cost": cost}))
         tokens.bracket(")")
-        links.append(TopologyLink(a, b, label=label, capacity_bps=capacity_bps(capacity, unit, place)))
+        links.append(SndlibLink(label, a, b, _given(stated), modules, place))
     return links
+
+
+def _given(values: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _demands(tokens: _Tokens, demands: dict[tuple[str, str], float]) -> None:

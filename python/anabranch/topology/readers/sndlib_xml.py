@@ -1,14 +1,25 @@
 """SNDlib's XML format (SNDlib 1.0, network.xsd): networkStructure with nodes and links, and demands."""
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
 from .file_format import FileFormat
-from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
+from .sndlib_common import (
+    INSTALLED,
+    SndlibLink,
+    add_demand,
+    amount,
+    capacity_note,
+    coordinate_notes,
+    drafted_links,
+    finite,
+    link_meanings,
+    nodes_from,
+)
 from .xml_tree import Element, parse_xml
 
 
@@ -21,16 +32,21 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
     structure = root.inner("networkStructure")
     nodes_element = structure.inner("nodes")
     coordinates: dict[str, tuple[float, float] | None] = {}
+    attributes: dict[str, dict[str, str]] = {}
     for element in nodes_element.all("node"):
         node = element.required("id")
         if node in coordinates:
             raise TopologyError(element.place, f'node "{node}" is declared twice', "give each its own id")
         coordinates[node] = _coordinates(element)
+        attributes[node] = _attributes(element, ("coordinates",))
     kind = nodes_element.attributes.get("coordinatesType")
     nodes, plane = nodes_from(coordinates, {"pixel": True, "geographical": False}.get(kind or ""))
     _check_geographic(nodes_element, nodes)
+    nodes = [replace(node, attributes=attributes[node.id]) for node in nodes]
     links_element = structure.child("links")
-    links = [_link(element, unit) for element in (links_element.all("link") if links_element else [])]
+    links = drafted_links(
+        [_link(element) for element in (links_element.all("link") if links_element else [])]
+    )
     demands: dict[tuple[str, str], float] = {}
     demands_element = root.child("demands")
     for element in demands_element.all("demand") if demands_element else []:
@@ -38,7 +54,7 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
         pair = (element.inner("source").text, element.inner("target").text)
         add_demand(demands, pair, finite(value.text, "a demand value", value.place), value.place)
     notes = coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes)
+    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit))
 
 
 READER: Final = FileFormat(
@@ -68,11 +84,27 @@ def _coordinates(element: Element) -> tuple[float, float] | None:
     return finite(x.text, "a coordinate", x.place), finite(y.text, "a coordinate", y.place)
 
 
-def _link(element: Element, unit: str | None) -> TopologyLink:
+def _link(element: Element) -> SndlibLink:
     source, target = element.inner("source"), element.inner("target")
-    module = element.child("preInstalledModule")
-    capacity = None
-    if module is not None:
-        stated = module.inner("capacity")
-        capacity = capacity_bps(finite(stated.text, "a capacity", stated.place), unit, stated.place)
-    return TopologyLink(source.text, target.text, label=element.required("id"), capacity_bps=capacity)
+    attributes = _attributes(element, ("source", "target", "additionalModules"))
+    installed = attributes.get(INSTALLED)
+    if (
+        installed is not None
+        and amount(finite(installed, "a capacity", element.place), "capacity", element.place) is None
+    ):
+        del attributes[INSTALLED]
+    group = element.child("additionalModules")
+    modules = [_attributes(module, ()) for module in ([] if group is None else group.all("addModule"))]
+    return SndlibLink(element.required("id"), source.text, target.text, attributes, modules, element.place)
+
+
+def _attributes(element: Element, but: tuple[str, ...]) -> dict[str, str]:
+    """What stands in an element, by name: its attributes but for the id, and its parts but for some."""
+    found = {name: value for name, value in element.attributes.items() if name != "id"}
+    for part in element.children:
+        if part.tag in but:
+            continue
+        if not part.children:
+            found[part.tag] = part.text
+        found |= {f"{part.tag}.{name}": value for name, value in _attributes(part, ()).items()}
+    return found

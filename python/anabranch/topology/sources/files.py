@@ -1,12 +1,15 @@
 """`file:PATH`: files of any format in `READERS`. What a file is, its first bytes say, not its name."""
 
 import codecs
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from anabranch.errors import reason
 from anabranch.text.suggest import suggest
 from anabranch.topology.assemble import assemble
+from anabranch.topology.attributes.choices import AttributeChoice
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 from anabranch.topology.readers import FORMATS, READERS
@@ -25,11 +28,13 @@ _ARCHIVES: Final = {
 _KNOWN: Final = f"a {FORMATS} file"
 
 
-def load_file(path_text: str, base: Path | None) -> Topology:
+def load_file(
+    path_text: str, base: Path | None, choices: Mapping[str, AttributeChoice] = MappingProxyType({})
+) -> Topology:
     """The topology in a file; a relative path counts from `base`, by default the working directory.
 
-    Raises TopologyError, with the line where there is one, for a file that is missing, too large, of no known
-    format, cut off or wrong.
+    `choices` are the attributes of the file that the user chose for quantities. Raises TopologyError, with
+    the line where there is one, for a file that is missing, too large, of no known format, cut off or wrong.
     """
     where = f"file:{path_text}"
     if not path_text.strip():
@@ -43,13 +48,18 @@ def load_file(path_text: str, base: Path | None) -> Topology:
         if isinstance(error, TopologyError):
             raise
         raise TopologyError(where, f"is no path ({error})", "check the path") from error
-    return parse_topology(data, format_name, where)
+    return parse_topology(data, format_name, where, choices)
 
 
-def parse_topology(data: bytes, format_name: str, where: str) -> Topology:
+def parse_topology(
+    data: bytes,
+    format_name: str,
+    where: str,
+    choices: Mapping[str, AttributeChoice] = MappingProxyType({}),
+) -> Topology:
     """The topology in the bytes of a file of one of the formats in `READERS`, named after `where`."""
     draft = READERS[format_name].read(data, where)
-    return assemble(where, where, draft, [f"Read from {where} ({format_name})."])
+    return assemble(where, where, draft, [f"Read from {where} ({format_name})."], choices)
 
 
 def sniff(head: bytes, where: str) -> str:

@@ -8,11 +8,16 @@ a drawing.
 
 import importlib
 import importlib.resources
+from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from anabranch.topology.attributes.unread import Tally
 from anabranch.topology.error import TopologyError
+
+_READ_OF_NODES: Final = frozenset(("id", "name", "pos"))
+_READ_OF_LINKS: Final = frozenset(("source", "target"))
 
 
 def version() -> str:
@@ -34,6 +39,16 @@ def graph(group: str, name: str) -> dict[str, Any]:
     """A graph in node-link form. `name` must be one of `graph_names(group)`."""
     found: dict[str, Any] = _topohub().get(f"{group}/{name}")
     return found
+
+
+def left_aside(graph: Mapping[str, Any]) -> list[str]:
+    """A sentence on the attributes of a graph's nodes and links that nothing is made of, if it has any."""
+    tally = Tally()
+    for node in graph["nodes"]:
+        tally.nodes.update(name for name in node if name not in _READ_OF_NODES)
+    for link in graph["edges"]:
+        tally.links.update(name for name in link if name not in _READ_OF_LINKS)
+    return tally.notes()
 
 
 def match_name(name: str, names: tuple[str, ...]) -> str | None:

@@ -36,6 +36,7 @@ def load_hub_zoo(name: str) -> Topology:
         f"29(9), 2011; licence CC BY 4.0), as carried by topohub {hub.version()} (MIT), coordinates rounded "
         "to 0.01 degrees."
     ]
+    provenance += hub.left_aside(data)
     original = zoo_graphs()[found]
     if (original.nodes, original.links) != (len(nodes), len(links)):
         provenance.append(

@@ -47,5 +47,6 @@ def load_sndlib(name: str) -> Topology:
         *coordinate_notes(coordinates, planar),
         f"Its {len(demands)} demands, each from its first to its second node, keep SNDlib's values; topohub "
         "does not say their unit.",
+        *hub.left_aside(data),
     ]
     return assemble(f"sndlib/{found}", f"sndlib/{found}", Draft(nodes, links, demands), provenance)

@@ -1,0 +1,57 @@
+"""Labels and arrows of yEd's drawings in GraphML (yFiles for Java, GraphML extensions).
+
+yEd writes every graph as directed. Whether a link leads one way, the arrows of its drawing say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from .xml_tree import Element
+
+DRAWINGS: Final = ("nodegraphics", "edgegraphics")
+"""The values of `yfiles.type` of a declared attribute that is a drawing of a node or an edge."""
+Arrow = Literal["none", "forward", "backward", "both"]
+
+
+@dataclass(slots=True)
+class DrawnEdges:
+    """How many edges of a file have which arrows."""
+
+    one_way: int = 0
+    both_ways: int = 0
+
+    def notes(self) -> list[str]:
+        """A sentence of provenance, if the file has such edges."""
+        if not self.one_way + self.both_ways:
+            return []
+        return [
+            "Of yEd's drawing (nodegraphics, edgegraphics) labels and arrows are read: links with one arrow, "
+            f"which lead one way: {self.one_way}; links without an arrow or with two, which lead both ways: "
+            f"{self.both_ways}."
+        ]
+
+
+def drawn_label(drawing: Element) -> str:
+    """The first label in the drawing of a node or an edge; empty without one."""
+    labels = (element.text for element in _inside(drawing) if element.tag in ("NodeLabel", "EdgeLabel"))
+    return next((label for label in labels if label), "")
+
+
+def arrow(drawing: Element) -> Arrow:
+    """The ends of an edge that have an arrow in its drawing, from source to target being forward."""
+    drawn = next((element for element in _inside(drawing) if element.tag == "Arrows"), None)
+    if drawn is None:
+        return "none"
+    at_source, at_target = (
+        drawn.attributes.get(end, "none").lower() != "none" for end in ("source", "target")
+    )
+    return (
+        "both" if at_source and at_target else "forward" if at_target else "backward" if at_source else "none"
+    )
+
+
+def _inside(element: Element) -> Iterator[Element]:
+    for child in element.children:
+        yield child
+        yield from _inside(child)
