@@ -156,7 +156,7 @@ def test_lines_are_hidden_and_shown(reader: Reader, run: tuple[Path, Result]) ->
     button.focus()
     reader.page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "false"
-    assert reader.page.evaluate("document.activeElement.textContent") == "bulk.0"
+    assert reader.page.evaluate("document.activeElement.textContent") == "bulk.0 (linux-cubic)"
     label = reader.page.locator("#goodput-chart .canvas").get_attribute("aria-label") or ""
     assert "side.0" in label
     assert "bulk.0" not in label

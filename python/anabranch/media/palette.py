@@ -1,6 +1,8 @@
-"""The project's colours, on paper and on a screen."""
+"""The project's colours and looks, on paper and on a screen."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
 """Colours that people with any colour vision tell apart: seven of Okabe and Ito (2008), whose yellow is too
@@ -11,6 +13,43 @@ DARK_PALETTE = ("#4ba3dd", "#ff8a4c", "#2cc79a", "#e39ac5", "#f2b632", "#8ccbf5"
 
 OVERLOAD = "#E8710A"
 """Of a load above the capacity, on maps and in bars."""
+
+DASHES = ("-", "--", ":", "-.")
+"""Line styles, so that colour is never the only difference between lines that have no markers."""
+PATTERNS = (*DASHES, "-..", "-,")
+"""Lines of one colour are told apart by these: matplotlib's four, dash and two dots, and short dashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one series is drawn wherever it appears.
+
+    A hollow look is for the relative of another: the same colour and shape, but the marker is empty, the line
+    dashed and the bar hatched.
+    """
+
+    color: str
+    """As ``#RRGGBB``."""
+    marker: str
+    """Shape of the marker, in matplotlib's letters."""
+    dash: str
+    """Style of a line without markers, one of :data:`PATTERNS`; a space for marks that no line joins."""
+    hollow: bool = False
+
+    @property
+    def line(self) -> str:
+        """Style of a line with markers."""
+        return "--" if self.hollow else "-"
+
+
+TOGETHER = Look("#9a9a9a", "", "-")
+"""Of the sum of all."""
+
+
+def look_at(number: int) -> Look:
+    """The look of a line that belongs to no transport, by its place: 48 of them are different."""
+    across, again = number % len(PALETTE), number // len(PALETTE)
+    return Look(PALETTE[across], ".", PATTERNS[(across + again) % len(PATTERNS)])
 
 
 def css_variables() -> tuple[str, str]:

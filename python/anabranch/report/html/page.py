@@ -14,9 +14,10 @@ from anabranch.report.views.run import event_table, reordering_table
 from anabranch.results.result import Result
 
 _PACKAGE = "anabranch.report.html"
-_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")
-_CAPTURE_SCRIPTS = ("core", "charts", "table", "network", "run", "capture", "main")
-_STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
+_RUN_SCRIPTS = ("core", "charts", "table", "lines", "map", "network", "run", "multipath",
+                "latency", "main")  # fmt: skip
+_CAPTURE_SCRIPTS = ("core", "charts", "table", "lines", "capture", "main")
+_STUDY_SCRIPTS = ("core", "charts", "table", "study", "main")
 _MOST_EVENTS = 200
 """Changes of the network that are listed."""
 

@@ -19,10 +19,10 @@ from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
 from anabranch.report.layout import nodes_of
 from anabranch.report.map_print import ROUTE, Sheet, capacity_words, draw_map, fitted_sheet, load_bar
-from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
+from anabranch.report.views.choice import stopped, table_of
 from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
 from anabranch.results.result import Result
 
@@ -120,8 +120,8 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
     at = times[int(times.search_sorted(at_s, side="left"))]
     earlier = times.filter(times < at)
     own = link_values(result, samples.filter(pl.col("time_s") == at)).sort("link")
-    found = own["utilization"] * 100 if by == "utilization" else own[by]
-    values = found.cast(pl.Float64).fill_null(0.0).to_numpy()
+    column = {"utilization": own["utilization"] * 100, "queue": own["queue_packets"], "drops": own["drops"]}
+    values = column[by].cast(pl.Float64).fill_null(0.0).to_numpy()
     if by == "drops" and earlier.len():
         before = samples.filter(pl.col("time_s") == earlier[-1]).sort("link")
         values = values - before["drops"].cast(pl.Float64).to_numpy()

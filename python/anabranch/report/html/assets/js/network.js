@@ -13,7 +13,7 @@ class NetworkSection {
     this.shares = null;
     this.whole = this.wholeRun();
     this.steps = this.series ? {
-      utilization: decode(this.series.utilization), queue: decode(this.series.queue), drops: decode(this.series.drops),
+      utilization: decode(this.series.utilization), queue: decode(this.series.queue_packets), drops: decode(this.series.drops),
     } : null;
     this.delays = this.column("delay_ms");
     this.downs = this.timesDown();
