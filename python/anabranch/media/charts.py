@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -106,8 +106,7 @@ class Line:
         return f"{self.label} ({self.detail})" if self.detail else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A change of the network, as an upright in charts over time."""
 
     time_s: float
@@ -119,8 +118,7 @@ class Mark:
         return self.kind.endswith("down")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(NamedTuple):
     """The samples of one line; what was not measured is NaN."""
 
     times_s: Numbers

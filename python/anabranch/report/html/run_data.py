@@ -19,8 +19,6 @@ from typing import Any
 from anabranch.media.page.charts import chart_data, distribution_data, merge_note, series_data, steps_of
 from anabranch.media.page.data import column, table_data
 from anabranch.report.goodput import goodput_notes
-from anabranch.report.html.latency_data import latency_data
-from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout, nodes_of
 from anabranch.report.views.cards import cards
@@ -69,8 +67,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "flow_series": _flow_series(result, notes),
         **_link_series(result, notes),
         **_distributions(result),
-        "multipath": multipath_data(result, notes),
-        "latency": latency_data(result, notes),
+        **_of_few_runs(result, notes),
         "marks": [{"time_s": mark.time_s, "bad": mark.is_bad} for mark in changes(result)],
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
         "routes": routes_data(result, number, notes),
@@ -140,6 +137,20 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any]:
     notes += [*merge_note("Links over time", chart, steps), *chart.notes]
     queues = link_chart(result, "queue", QUEUE, None, TimeRange())
     return {"link_series": series_data(chart, steps), "queues": chart_data(queues, steps)}
+
+
+def _of_few_runs(result: Result, notes: list[str]) -> dict[str, Any]:
+    """What only some runs have: those without need not wait for its modules."""
+    multipath, latency = None, None
+    if "connections" in result.tables:
+        from anabranch.report.html.multipath_data import multipath_data  # noqa: PLC0415
+
+        multipath = multipath_data(result, notes)
+    if "datagram_flows" in result.tables:
+        from anabranch.report.html.latency_data import latency_data  # noqa: PLC0415
+
+        latency = latency_data(result, notes)
+    return {"multipath": multipath, "latency": latency}
 
 
 def _distributions(result: Result) -> dict[str, Any]:

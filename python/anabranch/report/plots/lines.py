@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def line_plot(chart: LineChart, layout: Layout) -> Plot:
 
 def _scaled(one: Drawn, time_factor: float, factor: float) -> Drawn:
     low, high = (None if edge is None else edge * factor for edge in (one.low, one.high))
-    return replace(one, times_s=one.times_s * time_factor, values=one.values * factor, low=low, high=high)
+    return Drawn(one.times_s * time_factor, one.values * factor, low, high)
 
 
 def _range(chart: LineChart, drawn: Sequence[Drawn]) -> tuple[float, float]:
