@@ -14,6 +14,8 @@ from anabranch.media.palette import Look
 if TYPE_CHECKING:
     import polars as pl
 
+    from anabranch.media.links import LinkScale
+
 Tone = Literal["good", "known", "bad", "plain"]
 
 
@@ -240,10 +242,8 @@ class Map:
     """The nodes from and to which each link leads."""
     capacities_mbps: Sequence[float]
     values: Sequence[float]
-    full: float
-    """The value at the dark end of the scale."""
-    limit: float | None = None
-    """A value above it is an overload; None where there can be none."""
+    scale: LinkScale
+    """Of the values."""
     down: frozenset[int] = frozenset()
     """Links that are down."""
     shares: Mapping[int, float] | None = None

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from anabranch.media.charts import sentence
+from anabranch.media.links import SHARES, capacity_words, link_widths
 from anabranch.media.page.charts import chart_data, distribution_data, merge_note, series_data, steps_of
 from anabranch.media.page.data import column, table_data
 from anabranch.report.goodput import goodput_notes
@@ -56,7 +58,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "network_source": [str(line) for line in result.summary.get("network", [])],
         "facts": _facts(result),
         "scenario": scenario,
-        "network": _network(nodes, places, ends),
+        "network": _network(nodes, places, ends) | _link_looks(links["capacity_mbps"].to_list()),
         "links": {
             **table_data(link_table(result)),
             "from": column([a for a, _ in ends], "i4"),
@@ -115,6 +117,15 @@ def _network(
         "longitude": drawn.longitude,
         "stretch": drawn.stretch,
         "box": drawn.box(),
+    }
+
+
+def _link_looks(capacities_mbps: Sequence[float]) -> dict[str, Any]:
+    """What the width and the colour of links mean, as in print."""
+    return {
+        "widths": column(link_widths(capacities_mbps)),
+        "width_words": sentence(capacity_words(capacities_mbps)) if capacities_mbps else "",
+        "scale": SHARES._asdict(),
     }
 
 
