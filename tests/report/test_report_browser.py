@@ -1,14 +1,19 @@
 """The page of a result in a real browser: what a reader clicks, hovers, types and prints."""
 
+import math
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 from html_runs import ABILENE, EVIL, MULTIPATH, hostile
 from made_study import GAP, TRANSPORT, make
+from matplotlib.colors import LinearSegmentedColormap
 from reader import Reader
 
 from anabranch import Result, Scenario
+from anabranch.media.links import link_widths
+from anabranch.media.palette import OVERLOAD, RAMP
 from anabranch.report.html import save_run_report, save_study_report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="not installed: Playwright")
@@ -156,7 +161,7 @@ def test_lines_are_hidden_and_shown(reader: Reader, run: tuple[Path, Result]) ->
     button.focus()
     reader.page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "false"
-    assert reader.page.evaluate("document.activeElement.textContent") == "bulk.0"
+    assert reader.page.evaluate("document.activeElement.textContent") == "bulk.0 (linux-cubic)"
     label = reader.page.locator("#goodput-chart .canvas").get_attribute("aria-label") or ""
     assert "side.0" in label
     assert "bulk.0" not in label
@@ -377,3 +382,41 @@ def test_a_study_in_the_browser(reader: Reader, tmp_path: Path) -> None:
     heading.click()
     # The largest mean by the formula: 12 cells, from 1.25 in steps of 1.
     assert "12.25" in reader.texts("#cell-table tbody tr:not(.spacer)")[0]
+
+
+def test_the_map_has_the_scale_and_the_widths_of_print(reader: Reader, tmp_path: Path) -> None:
+    """One declaration: what print draws a link with is what the page has of it."""
+    scenario = ABILENE.replace('links]\ncapacity = "10 Mbps"', 'links]\ncapacity = "1 Gbps"', 1)
+    slow = 'between = ["Denver", "Houston"]\nnew = true\ncapacity = "10 Mbps"\ndelay = "9 ms"'
+    scenario = scenario.replace("[routing]", f"[[network.link]]\n{slow}\n[routing]")
+    result = Scenario.loads(scenario, {"run.duration": "1 s"}).run()
+    shares = link_widths(result.links["capacity_mbps"].to_list())
+    # Two decades: the narrowest has a third of the width of the widest.
+    assert (min(shares), max(shares)) == pytest.approx((1 / 3, 1))
+    reader.open(save_run_report(result, tmp_path))
+    drawn = reader.page.locator(".link").evaluate_all(
+        "(links) => links.map((link) => "
+        "link.getAttribute('points').split(' ').map((corner) => corner.split(',').map(Number)))"
+    )
+    # The first and the last corner of a band are at its foot.
+    feet = [math.dist(corners[0], corners[-1]) for corners in drawn]
+    widest = max(feet)
+    assert [foot / widest for foot in feet] == pytest.approx(shares, abs=0.03)
+    colours = LinearSegmentedColormap.from_list("links", RAMP)
+    for link, share in enumerate(result.links["utilization"]):
+        expected = [round(255 * part) for part in colours(share)[:3]]
+        shown = [int(text) for text in re.findall(r"\d+", fill(reader, link))]
+        assert shown == pytest.approx(expected, abs=3)
+    assert reader.texts("#width-words") == ["Width: capacity, 10 Mbps to 1 Gbps"]
+
+
+def test_an_overload_has_its_colour_and_edge_on_a_page(
+    reader: Reader, run: tuple[Path, Result], tmp_path: Path
+) -> None:
+    result = run[1]
+    link = busiest(result)
+    over = pl.when(pl.col("link") == link).then(1.2).otherwise(pl.col("utilization"))
+    tables = {**result.tables, "links": result.links.with_columns(utilization=over)}
+    reader.open(save_run_report(Result(tables, result.summary), tmp_path))
+    assert fill(reader, link) == "rgb({}, {}, {})".format(*bytes.fromhex(OVERLOAD[1:]))
+    assert reader.page.locator(".link.over").count() == 1

@@ -16,11 +16,12 @@ from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make, 
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.media.page import embedded
+from anabranch.media.page.charts import MOST_STEPS
 from anabranch.media.page.data import Steps
 from anabranch.media.palette import DARK_PALETTE, PALETTE
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
-from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
+from anabranch.report.html.run_data import MOST_FLOWS, run_document
 from anabranch.report.layout import layout
 from anabranch.report.views.cards import cards
 from anabranch.text.units import measure, quantity
@@ -217,13 +218,21 @@ def test_many_flows_keep_their_sums_and_the_largest_keep_their_lines() -> None:
     found = run_document(many(300, 4))
     series = found["flow_series"]
     # Those that delivered most: flow i delivers i bytes.
-    assert numbers(series["flows"]).tolist() == list(range(300 - MOST_FLOWS, 300))
-    own = numbers(series["own"]["goodput_mbps"]).reshape(MOST_FLOWS, 4)
-    assert own[:, 0].tolist() == list(range(300 - MOST_FLOWS, 300))
+    rows = [line["row"] for line in series["lines"]]
+    assert rows == [None] * 3 + list(range(300 - MOST_FLOWS, 300))
+    assert [line["label"] for line in series["lines"][:3]] == [
+        "all 300 flows",
+        "all bbr (150)",
+        "all cubic (150)",
+    ]
+    # What many flows have together is shown at first.
+    assert series["shown"] == [0, 1, 2]
+    goodput, srtt, _ = (numbers(axis["values"]).reshape(3 + MOST_FLOWS, 4) for axis in series["axes"])
+    assert goodput[3:, 0].tolist() == list(range(300 - MOST_FLOWS, 300))
     # 0 + 1 + ... + 299 over all flows; bbr has the odd ones, cubic the even ones.
-    assert numbers(series["all"]["goodput_mbps"]).tolist() == [44850.0] * 4
-    assert numbers(series["transports"]["goodput_mbps"])[::4].tolist() == [22500.0, 22350.0]
-    assert numbers(series["all"]["srtt_ms"]).tolist() == [149.5] * 4
+    assert goodput[0].tolist() == [44850.0] * 4
+    assert goodput[1:3, 0].tolist() == [22500.0, 22350.0]
+    assert srtt[0].tolist() == [149.5] * 4
     assert any("100 of 300 flows" in note for note in found["notes"])
 
 
@@ -232,10 +241,14 @@ def test_long_runs_keep_means_maxima_and_sums() -> None:
     series = found["link_series"]
     # Three samples to a step; the first has t = 1, 2, 3.
     assert len(numbers(series["times"])) == MOST_STEPS
-    assert numbers(series["queue"])[:2].tolist() == [3, 6]
+    assert numbers(series["queue_packets"])[:2].tolist() == [3, 6]
     assert numbers(series["drops"])[:2].tolist() == [6, 15]
     assert numbers(series["utilization"])[:2] == pytest.approx([2 / 3, 1 / 3])
-    assert len(found["notes"]) == 2
+    merged = "3 samples in a row are one step: the"
+    assert found["notes"] == [
+        f"Lines over time: {merged} mean of goodput, smoothed RTT and congestion window.",
+        f"Links over time: {merged} mean of utilization, the maximum of queue, the sum of drops.",
+    ]
 
 
 def test_a_map_is_true_to_scale_at_its_middle() -> None:

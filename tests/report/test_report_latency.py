@@ -8,6 +8,7 @@ import pytest
 from html_runs import document, numbers, shown
 
 from anabranch import Result, ResultError, Scenario
+from anabranch.media.page.charts import MOST_STEPS
 from anabranch.report.html.page import run_report
 
 RRUL = Path(__file__).parents[2] / "examples" / "rrul.toml"
@@ -74,21 +75,26 @@ def test_the_page_has_table_lines_and_curves(rrul: Result) -> None:
     assert columns["latency_p99_ms"] == pytest.approx(rrul.datagram_flows["latency_p99_ms"].to_numpy())
     assert columns["loss_ratio"] == pytest.approx(100 * rrul.datagram_flows["loss_ratio"].to_numpy())
     times = numbers(data["series"]["times"])
-    lines = numbers(data["series"]["latency_ms"]).reshape(3, -1)
+    lines = numbers(data["series"]["axes"][0]["values"]).reshape(3, -1)
+    assert [line["label"] for line in data["series"]["lines"]] == [
+        "ping.0 (RTT)",
+        "call.0 (one way)",
+        "call.1 (one way)",
+    ]
     for flow in range(3):
         own = rrul.datagram_series.filter(pl.col("flow") == flow).drop_nulls("latency_mean_ms")
         places = np.searchsorted(times, own["time_s"])
         assert lines[flow][places] == pytest.approx(own["latency_mean_ms"].to_numpy(), rel=1e-6)
         assert np.isnan(np.delete(lines[flow], places)).all()
-        curve = data["curves"][flow]
-        assert numbers(curve["share"])[-1] == 1
-        assert numbers(curve["latency_ms"])[-1] == rrul.datagram_flows["latency_max_ms"][flow]
-        assert len(numbers(curve["share"])) <= 500
+        curve = data["distribution"]["curves"][flow]
+        assert numbers(curve["shares"])[-1] == 1
+        assert numbers(curve["values"])[-1] == rrul.datagram_flows["latency_max_ms"][flow]
+        assert len(numbers(curve["shares"])) <= MOST_STEPS + 1
 
 
 def test_a_page_of_pings_alone_says_what_it_leaves_out(pinged: Result) -> None:
     page = run_report(pinged)
     data = document(page)["latency"]
-    assert (data["table"]["rows"], len(data["curves"])) == (120, 100)
+    assert (data["table"]["rows"], len(data["distribution"]["curves"])) == (120, 100)
     assert "Latency: 100 of 120 flows have lines and curves, the first ones." in page
     assert "p99 of traffic[0]." in page

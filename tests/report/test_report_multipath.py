@@ -6,11 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 from html_runs import ABILENE, MULTIPATH, numbers, shown
+from numpy.typing import NDArray
 
 from anabranch import Result, Scenario
 from anabranch.report.html import multipath_data as module
 from anabranch.report.html.run_data import run_document
 from anabranch.report.subflow_paths import between_ends, names_of_paths
+from anabranch.report.views import subflows
 
 WAYS = ["right", "right#2", "right#3", "right#4"]
 """The links between the routers, by the number that the scenario gives them."""
@@ -22,8 +24,15 @@ def run() -> Result:
     return Scenario.loads(MULTIPATH).run()
 
 
-def texts(column: dict[str, Any]) -> list[str]:
-    return [column["words"][int(number)] for number in numbers(column["index"])]
+def lines(series: dict[str, Any]) -> tuple[list[int], list[str]]:
+    """The connection of each line, -1 for all of them, and its path."""
+    connection = [-1 if line["row"] is None else line["row"] for line in series["lines"]]
+    return connection, [line["label"].rpartition(" (")[0] for line in series["lines"]]
+
+
+def values(series: dict[str, Any], axis: int) -> NDArray[np.float64]:
+    """The values of an axis, by line and step."""
+    return numbers(series["axes"][axis]["values"]).reshape(len(series["lines"]), -1)
 
 
 def way(path: str) -> str:
@@ -50,8 +59,8 @@ def test_a_run_without_subflows_has_no_section() -> None:
 
 def test_throughputs_of_a_path_are_the_sums_over_its_subflows(run: Result) -> None:
     series = run_document(run)["multipath"]["series"]
-    connection, paths = numbers(series["connection"]), texts(series["path"])
-    matrix = numbers(series["throughput_mbps"]).reshape(len(paths), -1)
+    connection, paths = lines(series)
+    matrix = values(series, 0)
     times = numbers(series["times"])
     # All together, then each of the two.
     assert sorted(zip(connection, paths, strict=True)) == [(c, w) for c in (-1, 0, 1) for w in WAYS]
@@ -63,8 +72,9 @@ def test_throughputs_of_a_path_are_the_sums_over_its_subflows(run: Result) -> No
             at = np.searchsorted(times, own["time_s"])
             np.testing.assert_allclose(matrix[row][at], own["sum"], rtol=1e-6)
             assert np.isnan(np.delete(matrix[row], at)).all()
-    counts = dict(zip(paths[:4], numbers(series["subflows"])[:4], strict=True))
-    assert counts == dict(run.subflows.group_by(pl.col("path").map_elements(way, pl.String)).len().rows())
+    counts = dict(line["label"].rstrip(")").split(" (") for line in series["lines"][:4])
+    subflows_of = dict(run.subflows.group_by(pl.col("path").map_elements(way, pl.String)).len().rows())
+    assert {path: int(count) for path, count in counts.items()} == subflows_of
 
 
 def test_lines_do_not_hang_on_the_blocks_they_are_worked_on_in(
@@ -72,10 +82,10 @@ def test_lines_do_not_hang_on_the_blocks_they_are_worked_on_in(
 ) -> None:
     whole = run_document(run)["multipath"]["series"]
     # Blocks of a prime number of rows end in the middle of instants.
-    monkeypatch.setattr(module, "_BLOCK_ROWS", 101)
+    monkeypatch.setattr(subflows, "_BLOCK_ROWS", 101)
     parts = run_document(run)["multipath"]["series"]
-    for name in ("throughput_mbps", "srtt_ms"):
-        np.testing.assert_allclose(numbers(parts[name]), numbers(whole[name]), rtol=1e-6)
+    for axis in range(2):
+        np.testing.assert_allclose(values(parts, axis), values(whole, axis), rtol=1e-6)
 
 
 def test_tables_have_every_connection_and_subflow(run: Result) -> None:
@@ -101,12 +111,12 @@ def test_many_paths_connections_and_subflows_are_bounded_and_said(
     assert data is not None
     best = int(run.flows.sort("delivered_bytes", descending=True)["flow"][0])
     series = data["series"]
-    paths = texts(series["path"])
-    assert sorted(set(numbers(series["connection"]).tolist())) == [-1, best]
+    connection, paths = lines(series)
+    assert sorted(set(connection)) == [-1, best]
     assert [name for name in paths if name == "other paths"] == ["other paths"] * 2
     assert len(paths) == 6
     # Nothing is lost: the lines of all connections sum up to every subflow.
-    matrix = numbers(series["throughput_mbps"]).reshape(6, -1)[:3]
+    matrix = values(series, 0)[:3]
     total = run.subflow_series.group_by("time_s").agg(pl.col("throughput_mbps").sum()).sort("time_s")
     at = np.searchsorted(numbers(series["times"]), total["time_s"])
     np.testing.assert_allclose(np.nansum(matrix, axis=0)[at], total["throughput_mbps"], rtol=1e-6)
@@ -137,7 +147,6 @@ def test_lines_of_a_simulation_stand_beside_those_of_a_live_run(run: Result) -> 
     later = doubled.tail(1).with_columns(time_s=pl.col("time_s") + 1e3)
     tables = {**run.tables, "simulated_subflow_series": pl.concat([doubled, later])}
     series = run_document(Result(tables, run.summary))["multipath"]["series"]
-    for name in ("throughput_mbps", "srtt_ms"):
-        simulated, live = numbers(series["simulated"][name]), numbers(series[name])
-        np.testing.assert_allclose(simulated, 2 * live)
-    assert "simulated" not in run_document(run)["multipath"]["series"]
+    for axis, simulated in zip(series["axes"], series["simulated"], strict=True):
+        np.testing.assert_allclose(numbers(simulated), 2 * numbers(axis["values"]))
+    assert run_document(run)["multipath"]["series"]["simulated"] is None

@@ -14,8 +14,8 @@ from made_run import TIMES, drawn, goodput, made_run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario
+from anabranch.media.palette import TOGETHER
 from anabranch.report.looks import look
-from anabranch.report.plots.lines import TOGETHER
 from anabranch.report.plots.plot import fitted, legend_columns, wrapped
 from anabranch.text.units import suited
 

@@ -15,13 +15,14 @@ from made_study import MadeStudy
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario, Study, _core
-from anabranch.media.palette import PALETTE
-from anabranch.report.html.palette import transport_looks
+from anabranch.media.page.charts import chart_data, distribution_data, steps_of
+from anabranch.media.palette import PALETTE, look_at
 from anabranch.report.looks import is_transport, look, looks
 from anabranch.report.plots.every import run_figures, save_run_figures
-from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.study_plots import StudyPlots
 from anabranch.report.style import plain
+from anabranch.report.views.distributions import completion_distribution
+from anabranch.report.views.over_time import every_flow_chart, looks_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUEUES = EXAMPLES / "studies" / "queues.toml"
@@ -211,28 +212,41 @@ def test_presets_share_looks_only_where_they_do_not_stand_beside_each_other() ->
     ]
 
 
-def test_the_page_has_the_same_looks() -> None:
+def test_lines_of_a_page_have_the_looks_of_print() -> None:
     presets = _core.transport_preset_names()
-    for shown in transport_looks(presets):
-        own = look(shown["name"])
-        assert (PALETTE[shown["color"]], shown["marker"], shown["hollow"]) == (
-            own.color,
-            own.marker,
-            own.hollow,
-        )
+    result = made_run(presets, completion_s=[1.0] * len(presets))
+    chart = every_flow_chart(result, 100)
+    assert chart is not None
+    lines = {line["label"]: line["look"] for line in chart_data(chart, steps_of(chart))["lines"]}
+    completion = distribution_data(completion_distribution(result, result.flows), "")
+    curves = {curve["label"]: curve["look"] for curve in completion["curves"]}
+    for name in presets:
+        own, dashed = look(name), [7, 4] if look(name).hollow else []
+        for shown in (lines[f"all {name} (1)"], curves[f"{name} (1 done)"]):
+            assert PALETTE[shown["color"]] == own.color
+            assert list(shown["dash"]) == dashed
 
 
 def test_transports_of_a_users_own_have_a_look_each_wherever_they_are_drawn() -> None:
     # By the letters of their names alone these two would look the same: there are 16 looks.
     first, second = _alike()
-    names = sorted([first, second, "cubic"])
-    shown = transport_looks(names)
-    result = Result.from_columns({"flows": {"transport": np.array(names)}}, {})
+    result = made_run([first, second, "cubic"] * 2, completion_s=[1.0, 2.0, 3.0] * 2)
     figure = looks_of(result)
-    assert [(PALETTE[each["color"]], each["marker"], each["hollow"]) for each in shown] == [
-        (figure[name].color, figure[name].marker, figure[name].hollow) for name in names
-    ]
-    assert len({(each["color"], each["hollow"]) for each in shown}) == 3
+    print_colors = {
+        line.get_label().split(" ")[0]: (line.get_color(), line.get_markerfacecolor() == "white")
+        for line in result.plot.completion_times().axes.get_lines()
+    }
+    assert print_colors == {name: (own.color, own.hollow) for name, own in figure.items()}
+    page = {
+        curve["label"].split(" ")[0]: PALETTE[curve["look"]["color"]]
+        for curve in distribution_data(completion_distribution(result, result.flows), "")["curves"]
+    }
+    assert page == {name: own.color for name, own in figure.items()}
+    assert len(set(print_colors.values())) == 3
+
+
+def test_places_have_48_looks_that_differ() -> None:
+    assert len({look_at(number) for number in range(48)}) == 48
 
 
 def _alike() -> tuple[str, str]:

@@ -97,7 +97,7 @@ def test_a_part_of_the_time_has_its_own_decisions(logged: Result) -> None:
 def test_of_many_acks_some_are_drawn_and_every_decision(
     logged: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("anabranch.report.plots.decisions._MOST_ACKS", 100)
+    monkeypatch.setattr("anabranch.report.views.decisions._MOST_ACKS", 100)
     acks, losses = rows(logged, 1, "ack").height, rows(logged, 1, "loss").height
     step = -(-acks // 100)
     plot = logged.plot.log()

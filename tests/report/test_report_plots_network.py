@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from matplotlib.collections import PatchCollection
 from matplotlib.patches import PathPatch
 
 from anabranch import Result, ResultError, Scenario
-from anabranch.media import page
-from anabranch.report.map_print import RAMP
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Plot
 
@@ -154,12 +151,6 @@ def test_cities_lie_on_land_and_the_gulf_does_not(abilene: Result) -> None:
     )
     gulf = d + (np.array([-90.0, 25.0]) - denver) / (atlanta - denver) * (a - d)
     assert not path.contains_point(gulf)
-
-
-def test_colours_are_those_of_the_page() -> None:
-    core = Path(page.__file__).parent / "assets" / "js" / "core.js"
-    (light,) = re.findall(r"light: \[(.*?)\]", core.read_text(encoding="utf-8"))
-    assert tuple(re.findall(r'"(#\w+)"', light)) == RAMP
 
 
 def test_wider_links_have_more_capacity() -> None:

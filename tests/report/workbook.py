@@ -106,17 +106,26 @@ def _chart(tree: ElementTree.Element, book: Workbook) -> Chart:
     kinds = [child for child in area if child.tag.endswith("Chart")]
     assert len(kinds) == 1
     style = kinds[0].find(f"{CHART}scatterStyle")
-    titles = [str(book.one(reference)) for axis in area if axis.tag in (f"{CHART}catAx", f"{CHART}valAx")
-              if (reference := axis.findtext(f"{CHART}title//{CHART}f"))]  # fmt: skip
+    titles = [title for axis in area if axis.tag in (f"{CHART}catAx", f"{CHART}valAx")
+              if (title := _title(axis, book))]  # fmt: skip
     return Chart(
         kind=kinds[0].tag.removeprefix(CHART),
-        title=str(book.one(str(tree.findtext(f"{CHART}chart/{CHART}title//{CHART}f")))),
+        title=_title(tree.find(f"{CHART}chart"), book),
         axes=titles,
         series=[_series(series) for series in kinds[0].iter(f"{CHART}ser")],
         legend=tree.find(f".//{CHART}legend") is not None,
         logarithmic=tree.find(f".//{CHART}logBase") is not None,
         scatter_style=None if style is None else style.get("val"),
     )
+
+
+def _title(element: ElementTree.Element | None, book: Workbook) -> str:
+    """The title of a chart or an axis, which is in a cell or stands there itself; empty for none."""
+    title = None if element is None else element.find(f"{CHART}title")
+    if title is None:
+        return ""
+    reference = title.findtext(f".//{CHART}f")
+    return str(book.one(reference)) if reference else "".join(t.text or "" for t in title.iter(f"{DRAWING}t"))
 
 
 def _series(series: ElementTree.Element) -> Series:
@@ -126,7 +135,7 @@ def _series(series: ElementTree.Element) -> Series:
 
     color = series.find(f"{CHART}spPr//{DRAWING}srgbClr")
     return Series(
-        name=str(reference("tx")),
+        name=reference("tx") or str(series.findtext(f"{CHART}tx/{CHART}v")),
         categories=str(reference("xVal", "cat")),
         values=str(reference("yVal", "val")),
         plus=reference("errBars/" + CHART + "plus"),

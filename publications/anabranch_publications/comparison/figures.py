@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from anabranch.report.looks import Look, looks
+from anabranch.media.palette import Look
+from anabranch.report.looks import looks
 from anabranch.report.style import plain, styled
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.runs import Comparison

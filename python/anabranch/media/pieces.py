@@ -9,9 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from anabranch.media.columns import Column, column
+from anabranch.media.palette import Look
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from anabranch.media.links import LinkScale
 
 Tone = Literal["good", "known", "bad", "plain"]
 
@@ -77,6 +80,29 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLine:
+    """A line of a chart of a table."""
+
+    label: str
+    look: Look
+    x: str
+    """The column of its places."""
+    y: str
+    """The column of its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableLines:
+    """A chart of lines of a table."""
+
+    x: str
+    """The label of the axis below."""
+    y: str
+    """The label of the axis of values."""
+    lines: tuple[TableLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DataTable:
     """A table as data; each medium shows as many of its rows and columns as it has room for."""
 
@@ -96,7 +122,7 @@ class DataTable:
     """So many columns are left empty on a terminal where they repeat those of the row above."""
     bounds: Mapping[str, Values] = field(default_factory=dict)
     """By the name of a column, what its unknown values exceed, where that is known."""
-    chart: Bars | None = None
+    chart: Bars | TableLines | None = None
     choices: tuple[str, ...] = ()
     """Columns of which a reader of a page may choose one value."""
     searchable: bool = False
@@ -216,10 +242,8 @@ class Map:
     """The nodes from and to which each link leads."""
     capacities_mbps: Sequence[float]
     values: Sequence[float]
-    full: float
-    """The value at the dark end of the scale."""
-    limit: float | None = None
-    """A value above it is an overload; None where there can be none."""
+    scale: LinkScale
+    """Of the values."""
     down: frozenset[int] = frozenset()
     """Links that are down."""
     shares: Mapping[int, float] | None = None

@@ -15,7 +15,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
 from anabranch.media.columns import Column
-from anabranch.media.pieces import Bars, DataTable, plain_cell, scaled
+from anabranch.media.pieces import Bars, DataTable, TableLines, plain_cell, scaled
 from anabranch.media.texts import printable
 
 _NAME_LENGTH = 31
@@ -171,8 +171,10 @@ def add_sheet(book: xlsxwriter.Workbook, name: str, table: DataTable, title: str
     if table.columns:
         sheet.autofilter(header, 0, header + max(1, shown), len(table.columns) - 1)
     one_page_wide(sheet)
-    if table.chart is not None and shown:
+    if isinstance(table.chart, Bars) and shown:
         _add_bars(book, sheet, [about.name for about in table.columns], shown, table.chart)
+    elif isinstance(table.chart, TableLines) and shown:
+        _add_lines(book, sheet, table, shown, table.chart)
 
 
 def _put_column(
@@ -230,4 +232,39 @@ def _add_bars(
         set_axis({**title, "num_font": _SMALL, **more})
     chart.set_legend({"position": "bottom"} if len(values) > 1 else {"none": True})
     chart.set_size({"width": 720, "height": 120 + 22 * (last - _FIRST_ROW + 1) * len(values)})
+    sheet.insert_chart(_HEADER, len(names) + 1, chart, {"object_position": 2})
+
+
+_DASHES = {"--": "dash", ":": "round_dot", "-.": "dash_dot", "-..": "long_dash_dot_dot", "-,": "square_dot"}
+"""Names of Excel for the dashes of a look."""
+
+
+def _add_lines(
+    book: xlsxwriter.Workbook, sheet: Worksheet, table: DataTable, rows: int, lines: TableLines
+) -> None:
+    """Lines beside their table, in the looks that they have everywhere."""
+    names, last, sheet_name = [about.name for about in table.columns], _FIRST_ROW + rows - 1, sheet.get_name()
+    chart = book.add_chart({"type": "scatter", "subtype": "straight"})
+    for line in lines.lines:
+        across, up = names.index(line.x), names.index(line.y)
+        drawn = {"color": line.look.color, "width": 1.5}
+        if line.look.dash in _DASHES:
+            drawn["dash_type"] = _DASHES[line.look.dash]
+        chart.add_series(
+            {
+                "name": printable(line.label),
+                "categories": [sheet_name, _FIRST_ROW, across, last, across],
+                "values": [sheet_name, _FIRST_ROW, up, last, up],
+                "line": drawn,
+                "marker": {"type": "none"},
+            }
+        )
+    chart.set_title({"name": printable(table.name), "name_font": {"size": 12, "bold": True}})
+    grid = {"visible": True, "line": {"color": "#DDDDDD", "width": 0.75}}
+    for set_axis, label in ((chart.set_x_axis, lines.x), (chart.set_y_axis, lines.y)):
+        about = {"name": printable(label), "name_font": _SMALL, "num_font": _SMALL}
+        set_axis({**about, "num_format": "General", "min": 0, "major_gridlines": grid})
+    chart.show_blanks_as("gap")
+    chart.set_legend({"position": "bottom"} if len(lines.lines) > 1 else {"none": True})
+    chart.set_size({"width": 720, "height": 420})
     sheet.insert_chart(_HEADER, len(names) + 1, chart, {"object_position": 2})

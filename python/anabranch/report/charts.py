@@ -11,7 +11,8 @@ import xlsxwriter
 from xlsxwriter.utility import xl_range_formula
 from xlsxwriter.worksheet import Worksheet
 
-from anabranch.report.looks import Look, is_transport, looks, wants_logarithm
+from anabranch.media.palette import Look
+from anabranch.report.looks import is_transport, looks, wants_logarithm
 from anabranch.report.views.study_table import Block, MetricTable
 
 CHART_ROWS = 21

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from anabranch.media.columns import FULL
+from anabranch.media.links import capacity_words
 from anabranch.report.labels import text_width
-from anabranch.report.map_print import capacity_words, draw_map, fitted_sheet, load_bar
+from anabranch.report.map_print import draw_map, draw_scale, fitted_sheet
 from anabranch.report.style import plain, styled
 from anabranch.report.views.loads import load_map_of
 from anabranch.text.units import plain as digits
@@ -56,22 +55,12 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         figure = Figure(figsize=(_WIDTH, (sheet.height + _ABOVE + _BELOW) / _POINTS))
         widest = _WIDEST * (0.85 if len(loads.links) > _CROWDED else 1.0)
         links = draw_map(figure, shown, sheet, _BELOW, widest, (7.0, 5.4))
-        _draw_bar(figure, links, overload=loads.max_load > FULL)
+        total = figure.get_size_inches()[1] * _POINTS
+        place = (0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total)
+        draw_scale(figure, links, place, "worst-case load (traffic / capacity)", 7, shown)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, chosen)
     return figure
-
-
-def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None:
-    total = figure.get_size_inches()[1] * _POINTS
-    place = (0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total)
-    extend = {"extend": "max" if overload else "neither", "extendfrac": 0.08}
-    bar = load_bar(figure, links, place, "worst-case load (traffic / capacity)", 7, **extend)
-    if overload:
-        bar.ax.text(
-            1.09, 0.5, "overload", transform=bar.ax.transAxes, fontsize=7, fontweight="bold", va="center",
-            color="#8a3800",
-        )  # fmt: skip
 
 
 def _title(figure: Figure, loads: WorstLoads, chosen: str) -> None:

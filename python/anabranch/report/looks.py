@@ -9,38 +9,13 @@ import itertools
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anabranch.errors import ResultError
-from anabranch.media.palette import PALETTE
-
-DASHES = ("-", "--", ":", "-.")
-"""Line styles, so that colour is never the only difference between lines that have no markers."""
+from anabranch.media.palette import DASHES, PALETTE, Look
 
 FORMATS = ("png", "pdf", "svg")
 """Forms of a figure file, which are also the endings of its name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How one series is drawn wherever it appears.
-
-    A hollow look is for the relative of another: the same colour and shape, but the marker is empty, the line
-    dashed and the bar hatched.
-    """
-
-    color: str
-    """As ``#RRGGBB``."""
-    marker: str
-    """Shape of the marker, in matplotlib's letters."""
-    dash: str
-    """Style of a line without markers."""
-    hollow: bool = False
-
-    @property
-    def line(self) -> str:
-        """Style of a line with markers."""
-        return "--" if self.hollow else "-"
 
 
 _MARKERS = ("o", "s", "^", "D", "X", "P", "*", "v")

@@ -21,19 +21,15 @@ from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from anabranch.media.palette import OVERLOAD
+from anabranch.media.links import link_widths
+from anabranch.media.palette import OVERLOAD, RAMP, ROUTE
 from anabranch.media.pieces import Map
 from anabranch.report.labels import place_labels
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement, Points, layout
 from anabranch.report.style import plain
-from anabranch.text.units import with_unit
 
-RAMP = ("#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340")
-"""From an idle link to the greatest value: the colours of the page on a light ground."""
-_LOADS = ("#b4c8dc", "#6f9fcb", "#2f6fae", "#123a6b", "#081a36")
-"""The same where there are overloads: pale to nearly black blue, which no colour vision takes for orange."""
-ROUTE, _DOWN, _CHOSEN = "#0072B2", "#D55E00", "#FFD400"
+_DOWN, _CHOSEN = "#D55E00", "#FFD400"
 _FADED = 0.35
 _GAP = 0.35
 """Points of print between the two directions of a link."""
@@ -107,7 +103,7 @@ def draw_map(
     axes.set_axis_off()
     if sheet.placed.kind == "map":
         draw_land(axes, sheet.placed, sheet.scale, sheet.origin)
-    links = _draw_links(axes, shown, sheet, link_widths(shown.capacities_mbps, widest))
+    links = _draw_links(axes, shown, sheet, [widest * share for share in link_widths(shown.capacities_mbps)])
     # What the reader looks for first is kept clear of names.
     first = [] if shown.chosen is None else [shown.ends[shown.chosen]] * 8
     lines = sorted({(min(pair), max(pair)) for pair in shown.ends})
@@ -118,13 +114,11 @@ def draw_map(
 def _draw_links(axes: Axes, shown: Map, sheet: Sheet, widths: Sequence[float]) -> PatchCollection:
     shapes = half_arrows(sheet.points, shown.ends, widths, _GAP)
     values = np.array(shown.values, dtype=float)
-    limit = math.inf if shown.limit is None else shown.limit
-    colours: Colormap = LinearSegmentedColormap.from_list("links", RAMP)
-    if shown.limit is not None:
-        colours = LinearSegmentedColormap.from_list("loads", _LOADS).with_extremes(over=OVERLOAD)
-        # Rounding alone is no overload.
-        values = np.where(values > limit, values, np.minimum(values, shown.full))
-    links = PatchCollection(shapes, cmap=colours, norm=Normalize(0.0, shown.full), zorder=2)
+    limit = math.inf if shown.scale.limit is None else shown.scale.limit
+    colours: Colormap = LinearSegmentedColormap.from_list("links", RAMP).with_extremes(over=OVERLOAD)
+    # Rounding alone is no overload.
+    values = np.where(values > limit, values, np.minimum(values, shown.scale.full))
+    links = PatchCollection(shapes, cmap=colours, norm=Normalize(0.0, shown.scale.full), zorder=2)
     links.set_array(values)
     links.set_edgecolor(["#111111" if value > limit else "none" for value in values])
     links.set_linewidth([0.7 if value > limit else 0.0 for value in values])
@@ -147,19 +141,29 @@ def _outline(axes: Axes, shape: Polygon, face: Any, above: float, **edge: Any) -
     axes.add_patch(Polygon(shape.get_xy(), facecolor=face, zorder=above, **edge))
 
 
-def load_bar(
+def draw_scale(
     figure: Figure,
     links: PatchCollection,
     place: tuple[float, float, float, float],
     label: str,
     font: float,
-    **more: Any,
+    shown: Map,
 ) -> Colorbar:
-    """The scale of the colours of links, in a place of the figure."""
-    bar = figure.colorbar(links, cax=figure.add_axes(place), orientation="horizontal", **more)
+    """The scale of the colours of links, in a place of the figure; it names an overload if there is one."""
+    limit = shown.scale.limit
+    is_over = limit is not None and max(shown.values, default=0.0) > limit
+    bar = figure.colorbar(
+        links, cax=figure.add_axes(place), orientation="horizontal", extend="max" if is_over else "neither",
+        extendfrac=0.08,
+    )  # fmt: skip
     bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=font, length=2, pad=1)
     bar.set_label(label, fontsize=font, labelpad=1)
+    if is_over:
+        bar.ax.text(
+            1.09, 0.5, "overload", transform=bar.ax.transAxes, fontsize=font, fontweight="bold", va="center",
+            color="#8a3800",
+        )  # fmt: skip
     return bar
 
 
@@ -222,24 +226,3 @@ def draw_nodes(
             x, y, name, ha=align, va="center", fontsize=size, color="#111111", zorder=4,
             path_effects=[withStroke(linewidth=1.6, foreground="white", alpha=0.9)],
         )  # fmt: skip
-
-
-def link_widths(capacities_mbps: Sequence[float], widest: float) -> list[float]:
-    """The width of each link by the logarithm of its capacity, as on pages, so that 1 and 100 Gbps both show.
-
-    Args:
-        capacities_mbps: of each link.
-        widest: width of the link of most capacity where capacities differ by a decade or more; the narrowest
-            has a third of it, and links that are all alike five ninths.
-    """
-    least, most = min(capacities_mbps, default=0.0), max(capacities_mbps, default=0.0)
-    if not least > 0 or most == least:
-        return [widest * 5 / 9] * len(capacities_mbps)
-    decades = max(1.0, math.log10(most / least))
-    return [widest * (3 + 6 * math.log10(value / least) / decades) / 9 for value in capacities_mbps]
-
-
-def capacity_words(capacities_mbps: Sequence[float]) -> str:
-    """Words for the width of links."""
-    least, most = (with_unit(value, "Mbps") for value in (min(capacities_mbps), max(capacities_mbps)))
-    return f"each link {most}" if least == most else f"width: capacity, {least} to {most}"

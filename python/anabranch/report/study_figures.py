@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from anabranch.media.palette import Look
 from anabranch.media.texts import printable
-from anabranch.report.looks import Look, is_transport, looks
+from anabranch.report.looks import is_transport, looks
 from anabranch.report.plots.plot import legend_columns
 from anabranch.report.scales import scale_axes
 from anabranch.report.style import plain, styled

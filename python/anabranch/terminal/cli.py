@@ -394,6 +394,7 @@ def report(
         Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
     ] = None,
     replace: ReplaceOption = False,
+    xlsx: XlsxOption = None,
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.folders import adding, read_inside, read_manifest, regular_files
@@ -402,6 +403,7 @@ def report(
     from anabranch.report.html import save_capture_report, save_run_report, save_study_report
     from anabranch.report.looks import check_forms
     from anabranch.report.plots.every import save_run_figures
+    from anabranch.report.run_workbook import save_run_workbook
     from anabranch.report.study import write_outputs
     from anabranch.results.result import Result
     from anabranch.runs.capture import CaptureResult
@@ -421,6 +423,8 @@ def report(
             raise ResultError(
                 f"{folder}: captures have no figures for print, only the page; leave out --figures"
             )
+        if xlsx is not None:
+            save_run_workbook(result, xlsx)
         with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
             if study_result is not None:
                 save_study_report(study_result, place.partial)
@@ -433,7 +437,7 @@ def report(
                 save_run_report(result, place.partial, text)
                 if forms:
                     save_run_figures(result, place.partial, forms)
-            files = place.put()
+            files = [*place.put(), *([] if xlsx is None else [xlsx])]
     # The page first, then what lies in folders.
     for file in sorted(files, key=lambda file: (len(file.parts), file)):
         console().print(str(file), markup=False, highlight=False)

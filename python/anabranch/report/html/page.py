@@ -6,7 +6,6 @@ from pathlib import Path
 
 from anabranch.folders import write_whole
 from anabranch.media.page import REPORT, render
-from anabranch.report.html.capture_data import capture_document
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.run_data import run_document
 from anabranch.report.views.outcome import StudyOutcome
@@ -14,9 +13,10 @@ from anabranch.report.views.run import event_table, reordering_table
 from anabranch.results.result import Result
 
 _PACKAGE = "anabranch.report.html"
-_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")
-_CAPTURE_SCRIPTS = ("core", "charts", "table", "network", "run", "capture", "main")
-_STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
+_RUN_SCRIPTS = ("core", "charts", "table", "lines", "map", "network", "run", "multipath",
+                "latency", "main")  # fmt: skip
+_CAPTURE_SCRIPTS = ("core", "charts", "table", "lines", "capture", "main")
+_STUDY_SCRIPTS = ("core", "charts", "table", "study", "main")
 _MOST_EVENTS = 200
 """Changes of the network that are listed."""
 
@@ -61,6 +61,9 @@ def capture_report(result: Result) -> str:
     Args:
         result: of captures, with all its tables.
     """
+    # A run's page, which every run writes, need not wait for it.
+    from anabranch.report.html.capture_data import capture_document  # noqa: PLC0415
+
     document = capture_document(result)
     shown = {key: document.pop(key) for key in ("title", "cards", "warnings", "facts", "notes")}
     sections = [

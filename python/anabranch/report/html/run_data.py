@@ -3,8 +3,8 @@
 The page shows all flows and links. Of the samples over time it has what can be drawn, by three rules, which
 it states wherever they take something away:
 
-- steps: samples are merged, equally many to a step, so that there are at most 600 steps; rates, round-trip
-  times and windows are then means over the step, queues are maxima, drops are sums;
+- steps: samples are merged, equally many to a step, so that there are at most 600 steps; the axis of a chart
+  says what becomes of them (a mean, a maximum, a sum);
 - links: there are at most 120,000 steps of links, which makes fewer steps where there are many links;
 - flows: at most 100 flows have lines of their own, those that delivered most; the sums and means over all
   flows, and over those of each transport, always count every flow.
@@ -16,29 +16,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from anabranch.media.page.data import Steps, column, table_data
+from anabranch.media.charts import sentence
+from anabranch.media.links import SHARES, capacity_words, link_widths
+from anabranch.media.page.charts import chart_data, distribution_data, merge_note, series_data, steps_of
+from anabranch.media.page.data import column, table_data
 from anabranch.report.goodput import goodput_notes
-from anabranch.report.html.latency_data import latency_data
-from anabranch.report.html.multipath_data import multipath_data
-from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout, nodes_of
 from anabranch.report.views.cards import cards
-from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.report.views.choice import TimeRange
+from anabranch.report.views.distributions import completion_distribution, reordering_distribution
+from anabranch.report.views.link_tables import all_drops
+from anabranch.report.views.over_time import QUEUE, changes, every_flow_chart, every_link_chart, link_chart
 from anabranch.report.views.run import flow_table, link_table
 from anabranch.results.result import Result
 from anabranch.text.units import quantity
 
-MOST_STEPS = 600
-"""Steps of a series: more are not told apart on a screen."""
 MOST_LINK_STEPS = 120_000
 """Links times steps."""
 MOST_FLOWS = 100
 """Flows with series of their own."""
-_FEWEST_STEPS = 20
 
 
 def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
@@ -50,9 +47,8 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
     """
     nodes, places = nodes_of(result)
     number = {name: index for index, name in enumerate(nodes)}
-    flows, links = result.flows, result.links
+    links = result.links
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
-    transports = sorted(flows["transport"].unique().to_list())
     notes: list[str] = []
     return {
         "kind": "run",
@@ -62,19 +58,19 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "network_source": [str(line) for line in result.summary.get("network", [])],
         "facts": _facts(result),
         "scenario": scenario,
-        "network": _network(nodes, places, ends),
+        "network": _network(nodes, places, ends) | _link_looks(links["capacity_mbps"].to_list()),
         "links": {
             **table_data(link_table(result)),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
             "drops": column(all_drops(links)),
         },
-        "transports": transport_looks(transports),
         "flows": table_data(flow_table(result)),
-        "flow_series": _flow_series(result, transports, notes),
-        "link_series": _link_series(result, notes),
-        "multipath": multipath_data(result, notes),
-        "latency": latency_data(result, notes),
+        "flow_series": _flow_series(result, notes),
+        **_link_series(result, notes),
+        **_distributions(result),
+        **_of_few_runs(result, notes),
+        "marks": [{"time_s": mark.time_s, "bad": mark.is_bad} for mark in changes(result)],
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),
@@ -124,89 +120,56 @@ def _network(
     }
 
 
-def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) -> dict[str, Any] | None:
-    """Lines of the flows that delivered most, of each transport and of all flows together."""
-    if "flow_series" not in result.tables or result.flow_series.is_empty():
-        return None
-    series = _measures(result.flow_series)
-    steps = Steps.of(series["time_s"], MOST_STEPS)
-    if steps.merged > 1:
-        notes.append(
-            f"Lines over time: {steps.merged} samples in a row are one step; goodput, RTT and cwnd are its "
-            "means."
-        )
-    flows = result.flows
-    kept = flows.sort(["delivered_bytes", "flow"], descending=[True, False])["flow"].head(MOST_FLOWS).sort()
-    if len(kept) < flows.height:
-        notes.append(
-            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums "
-            "and means count every flow."
-        )
-    lines = _lines(series, steps, flows, kept, transports)
-    found = {"times": column(steps.times_s, "f8"), "flows": column(kept.to_numpy(), "i4"), **lines}
-    if "simulated_flow_series" in result.tables:
-        # At the same instants, but for those after a live run that was stopped.
-        beside = _measures(result.tables["simulated_flow_series"])
-        beside = beside.filter(pl.col("time_s").is_in(series["time_s"].unique().implode()))
-        found["simulated"] = _lines(beside, steps, flows, kept, transports)
-    return found
-
-
-def _measures(series: pl.DataFrame) -> pl.DataFrame:
-    """What is drawn of flows over time."""
-    return series.select("time_s", "flow", "goodput_mbps", "srtt_ms", cwnd_kb=pl.col("cwnd_bytes") / 1e3)
-
-
-def _lines(
-    series: pl.DataFrame, steps: Steps, flows: pl.DataFrame, kept: pl.Series, transports: Sequence[str]
-) -> dict[str, Any]:
-    """Lines of the flows that are ``kept``, of each transport and of all flows."""
-    chosen = series.filter(pl.col("flow").is_in(kept.implode()))
-    chosen = chosen.with_columns(row=pl.Series(np.searchsorted(kept, chosen["flow"])))
-    transport = pl.Series("row", np.searchsorted(transports, flows["transport"].to_list()))
-    by_flow = flows.select("flow").with_columns(transport)
-    grouped = series.join(by_flow, on="flow", how="left", maintain_order="left")
+def _link_looks(capacities_mbps: Sequence[float]) -> dict[str, Any]:
+    """What the width and the colour of links mean, as in print."""
     return {
-        "own": steps.columns(chosen, "row", len(kept), pl.col("goodput_mbps", "srtt_ms", "cwnd_kb").mean()),
-        "transports": _grouped(grouped, steps, len(transports)),
-        "all": _grouped(grouped.with_columns(row=0), steps, 1),
+        "widths": column(link_widths(capacities_mbps)),
+        "width_words": sentence(capacity_words(capacities_mbps)) if capacities_mbps else "",
+        "scale": SHARES._asdict(),
     }
 
 
-def _grouped(series: pl.DataFrame, steps: Steps, rows: int) -> dict[str, Any]:
-    """Of each group of flows: the sum of the goodputs, the means of all else and how many flows there are."""
-    instants = series.group_by("row", "time_s").agg(
-        pl.col("goodput_mbps").sum(), pl.col("srtt_ms", "cwnd_kb").mean(), flows=pl.len()
-    )
-    # In order, because a mean depends on it in its last digit.
-    mean = pl.col("goodput_mbps", "srtt_ms", "cwnd_kb", "flows").mean()
-    return steps.columns(instants.sort("row", "time_s"), "row", rows, mean)
-
-
-def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
-    """Utilization, queue and drops of every link, step by step."""
-    if "link_series" not in result.tables or result.link_series.is_empty():
+def _flow_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
+    """Lines of all flows together, of each transport and of the flows that delivered most."""
+    chart = every_flow_chart(result, MOST_FLOWS)
+    if chart is None:
         return None
-    series, links = result.link_series, result.links
-    most = min(MOST_STEPS, max(_FEWEST_STEPS, MOST_LINK_STEPS // links.height))
-    steps = Steps.of(series["time_s"], most)
-    if steps.merged > 1:
-        notes.append(
-            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, "
-            "the queue its maximum, drops are their sum."
-        )
-    if capacity_changed(result):
-        notes.append("Utilization over time is relative to the capacity at the end of the run.")
-    # Drops are counted since the start.
-    new_drops = pl.col("drops") - pl.col("drops").shift(1, fill_value=0).over("link")
+    steps = steps_of(chart)
+    notes += [*merge_note("Lines over time", chart, steps), *chart.notes]
+    return chart_data(chart, steps)
+
+
+def _link_series(result: Result, notes: list[str]) -> dict[str, Any]:
+    """What the map shows of every link, step by step, and the lines of the longest queues."""
+    chart = every_link_chart(result)
+    if chart is None:
+        return {"link_series": None, "queues": None}
+    steps = steps_of(chart, MOST_LINK_STEPS)
+    notes += [*merge_note("Links over time", chart, steps), *chart.notes]
+    queues = link_chart(result, "queue", QUEUE, None, TimeRange())
+    return {"link_series": series_data(chart, steps), "queues": chart_data(queues, steps)}
+
+
+def _of_few_runs(result: Result, notes: list[str]) -> dict[str, Any]:
+    """What only some runs have: those without need not wait for its modules."""
+    multipath, latency = None, None
+    if "connections" in result.tables:
+        from anabranch.report.html.multipath_data import multipath_data  # noqa: PLC0415
+
+        multipath = multipath_data(result, notes)
+    if "datagram_flows" in result.tables:
+        from anabranch.report.html.latency_data import latency_data  # noqa: PLC0415
+
+        latency = latency_data(result, notes)
+    return {"multipath": multipath, "latency": latency}
+
+
+def _distributions(result: Result) -> dict[str, Any]:
+    completion = completion_distribution(result, result.flows)
+    reordering = reordering_distribution(result, result.flows)
     return {
-        "times": column(steps.times_s, "f8"),
-        **steps.columns(
-            link_values(result, series).with_columns(new_drops),
-            "link",
-            links.height,
-            pl.col("utilization").mean(),
-            pl.col("queue").max(),
-            pl.col("drops").sum(),
+        "completion": distribution_data(completion, "No flow was completed."),
+        "reordering": distribution_data(
+            reordering, "No flow received packets.", none_is_zero="No packet was reordered."
         ),
     }

@@ -13,9 +13,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.media.palette import PALETTE
+from anabranch.media.palette import PALETTE, Look
 from anabranch.media.texts import printable
-from anabranch.report.looks import Look, looks
+from anabranch.report.looks import looks
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_figures import draw_block, group_names, panels_abreast
 from anabranch.report.style import plain, styled

@@ -1,233 +1,173 @@
-"""Lines over time: what they are, and how they are drawn so that each is told from the others in print."""
+"""Lines over time and distribution functions in print: each is told from the others without its colour."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-from anabranch.media.palette import PALETTE
-from anabranch.report.looks import DASHES, Look
-from anabranch.report.plots.choice import TimeRange, stopped
+from anabranch.media.charts import Distribution, Drawn, Line, LineChart, Mark, greatest
+from anabranch.media.palette import TOGETHER
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import plain, styled
-from anabranch.results.result import Result
 from anabranch.text.units import suited
 
-Numbers = NDArray[np.float64]
-
-PATTERNS = (*DASHES, (0, (8, 2, 1, 2, 1, 2)), (0, (3, 1)))
-"""Lines of one colour are told apart by these."""
-TOGETHER = Look("#9a9a9a", "", "-")
-"""Of a sum over all flows."""
-LOW, HIGH = 0.05, 0.95
-"""Quantiles at the edges of a band."""
+_PATTERNS: dict[str, Any] = {"-..": (0, (8, 2, 1, 2, 1, 2)), "-,": (0, (3, 1))}
+"""Dashes that matplotlib has no name for."""
 _BAND = 0.18
-"""Its opacity."""
+"""Opacity of a band."""
 _MARKS = 8
 """About so many markers on a line."""
+_FEW = 40
+"""Steps of a distribution up to which each has its marker."""
 _NEARLY = 0.9
 """Share of the run from which on lines are said to go to its end."""
-_MOST_EVENTS = 200
-_EVENTS = {True: ("#333333", (0, (4, 3))), False: ("#777777", (0, (1, 2)))}
+_UPRIGHTS = {True: ("#333333", (0, (4, 3))), False: ("#777777", (0, (1, 2)))}
 """Colour and dashes of what goes down, and of any other change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line; what was not measured is NaN."""
-
-    label: str
-    times_s: Numbers
-    values: Numbers
-    look: Look
-    dash: object = "-"
-    marked: bool = False
-    """Whether it carries the markers of its look."""
-    heavy: bool = False
-    low: Numbers | None = None
-    """Lower edge of a band around the line."""
-    high: Numbers | None = None
-
-    @classmethod
-    def of(
-        cls,
-        label: str,
-        samples: pl.DataFrame,
-        look: Look,
-        dash: object = "-",
-        *,
-        marked: bool = False,
-        heavy: bool = False,
-    ) -> Self:
-        """The columns ``time_s`` and ``value``, and ``low`` and ``high`` where there is a band."""
-        low, high = (column(samples, edge) if edge in samples.columns else None for edge in ("low", "high"))
-        times, values = column(samples, "time_s"), column(samples, "value")
-        return cls(label, times, values, look, dash, marked, heavy, low, high)
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """The series to draw, and the time over which."""
-
-    name: str
-    quantity: str
-    """What the values are, for the axis."""
-    unit: str
-    span: TimeRange
-    stacked: bool = False
-    """Whether the lines stand on each other."""
-    top: float | None = None
-    """End of the axis of values; None for that of the values."""
-    scaled: bool = True
-    """Whether another unit may be chosen for small and large values."""
-
-
-def column(table: pl.DataFrame, name: str) -> Numbers:
-    """A column as numbers; null is NaN."""
-    return table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-def mean_and_band(samples: pl.DataFrame) -> pl.DataFrame:
-    """Mean (``value``), ``low`` and ``high`` of the column ``value`` at each instant, in order of time.
-
-    Args:
-        samples: ``time_s`` and ``value``, in an order that does not change, because a mean depends on it in
-            its last digit.
-    """
-    value = pl.col("value")
-    return samples.group_by("time_s", maintain_order=True).agg(
-        value.mean(),
-        value.quantile(LOW, "linear").alias("low"),
-        value.quantile(HIGH, "linear").alias("high"),
-    ).sort("time_s")  # fmt: skip
-
-
-def summed(samples: pl.DataFrame) -> pl.DataFrame:
-    """The sum of the column ``value`` at each instant, in order of time."""
-    return samples.group_by("time_s").agg(pl.col("value").sum()).sort("time_s")
-
-
-def by_place(number: int) -> tuple[Look, object]:
-    """Look and dashes of the lines that belong to no transport."""
-    return Look(PALETTE[number % len(PALETTE)], ".", "-"), PATTERNS[
-        (number + number // len(PALETTE)) % len(PATTERNS)
-    ]
-
-
-def chart(
-    result: Result, lines: Sequence[Line], about: Chart, layout: Layout, notes: Sequence[str] = ()
-) -> Plot:
-    """The figure of some lines."""
-    edges = [value for line in lines for value in (line.values, line.high) if value is not None]
-    most = sum(_most(line.values) for line in lines) if about.stacked else max(map(_most, edges), default=0.0)
-    factor, unit = suited(most, about.unit) if about.scaled else (1.0, about.unit)
-    first, last = _range(result, lines, about)
+def line_plot(chart: LineChart, layout: Layout) -> Plot:
+    """The lines of a chart, on its first axis."""
+    chart = chart.with_total()
+    axis, lines = chart.axes[0], chart.lines
+    drawn = [chart.drawn(number, axis) for number in range(len(lines))]
+    edges = [values for one in drawn for values in (one.values, one.high) if values is not None]
+    most = sum(greatest([one.values]) for one in drawn) if chart.is_stacked else greatest(edges)
+    factor, unit = axis.suited(most)
+    first, last = _range(chart, drawn)
     time_factor, time_unit = suited(last, "s")
-    shown = [_scaled(line, time_factor, factor) for line in lines]
+    drawn = [_scaled(one, time_factor, factor) for one in drawn]
     with styled():
         figure, axes = new_figure(layout)
-        if about.stacked:
-            _stack(axes, shown)
+        if chart.is_stacked:
+            _stack(axes, lines, drawn)
         else:
-            for number, line in enumerate(shown):
-                _draw(axes, line, number, len(shown))
-        _draw_events(axes, result, (first, last), time_factor)
+            for number, (line, one) in enumerate(zip(lines, drawn, strict=True)):
+                _draw(axes, line, one, number, len(lines))
+        _draw_marks(axes, chart.marks, (first, last), time_factor)
         axes.set_xlabel(f"time in {time_unit}")
-        axes.set_ylabel(f"{about.quantity} in {unit}" if unit else about.quantity)
+        axes.set_ylabel(axis.labelled(unit))
         axes.set_xlim(first * time_factor, last * time_factor)
-        _scale_values(axes, shown, about, most > 0)
-        notes = (*notes, *stopped(result))
-        finish(figure, axes, layout, str(result.summary.get("title") or ""), notes)
-    return Plot(figure, about.name, notes)
+        _scale_values(axes, drawn, axis.top, is_log=chart.is_log and most > 0, any_positive=most > 0)
+        finish(figure, axes, layout, chart.title, chart.notes)
+    return Plot(figure, chart.name, chart.notes)
 
 
-def _most(values: Numbers) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.max()) if known.size else 0.0
+def _scaled(one: Drawn, time_factor: float, factor: float) -> Drawn:
+    low, high = (None if edge is None else edge * factor for edge in (one.low, one.high))
+    return Drawn(one.times_s * time_factor, one.values * factor, low, high)
 
 
-def _scaled(line: Line, time_factor: float, factor: float) -> Line:
-    low, high = (None if edge is None else edge * factor for edge in (line.low, line.high))
-    return replace(line, times_s=line.times_s * time_factor, values=line.values * factor, low=low, high=high)
-
-
-def _range(result: Result, lines: Sequence[Line], about: Chart) -> tuple[float, float]:
+def _range(chart: LineChart, drawn: Sequence[Drawn]) -> tuple[float, float]:
     """The time on the axis: what was asked for, else the whole run, or as much of it as there are samples."""
-    latest = max((float(line.times_s[-1]) for line in lines if line.times_s.size), default=0.0)
-    ended = float(result.summary.get("ended_s") or 0.0)
-    first = 0.0 if about.span.start_s is None else about.span.start_s
-    last = ended if latest > _NEARLY * ended else latest
-    last = max(last, latest) if about.span.end_s is None else about.span.end_s
+    latest = max((float(one.times_s[-1]) for one in drawn if one.times_s.size), default=0.0)
+    first = 0.0 if chart.start_s is None else chart.start_s
+    last = chart.ended_s if latest > _NEARLY * chart.ended_s else latest
+    last = max(last, latest) if chart.end_s is None else chart.end_s
     return first, last if last > first else first + 1e-9
 
 
-def _draw(axes: Axes, line: Line, number: int, lines: int) -> None:
-    known = np.flatnonzero(np.isfinite(line.values))
-    if line.low is not None and line.high is not None:
-        axes.fill_between(line.times_s, line.low, line.high, color=line.look.color, alpha=_BAND, linewidth=0)
+def _draw(axes: Axes, line: Line, one: Drawn, number: int, lines: int) -> None:
+    known = np.flatnonzero(np.isfinite(one.values))
+    if one.low is not None and one.high is not None and np.isfinite(one.low).any():
+        axes.fill_between(one.times_s, one.low, one.high, color=line.look.color, alpha=_BAND, linewidth=0)
     # What has no neighbour would be drawn as nothing.
-    finite = np.isfinite(np.concatenate([[np.nan], line.values, [np.nan]]))
+    finite = np.isfinite(np.concatenate([[np.nan], one.values, [np.nan]]))
     alone = np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:])
-    marks = set(alone.tolist())
-    if line.marked and known.size:
+    marks = set(known.tolist() if line.look.dash == " " else alone.tolist())
+    if line.is_marked and known.size:
         step = max(1, known.size // _MARKS)
         # Not all at the same instants, where lines may lie on each other.
         marks |= set(known[number * step // max(lines, 1) :: step].tolist())
+    is_behind = line.look == TOGETHER
     axes.plot(
-        line.times_s,
-        line.values,
+        one.times_s,
+        one.values,
         color=line.look.color,
-        linestyle=line.dash,
-        linewidth=2.4 if line.heavy else 1.2,
+        linestyle=_PATTERNS.get(line.look.dash, line.look.dash),
+        linewidth=2.4 if is_behind else 1.2,
         markersize=4.0,
         markeredgewidth=0.9,
         markevery=sorted(marks),
-        label=plain(line.label),
-        **(marker_of(line.look) if line.marked else {"marker": "." if marks else ""}),
+        label=plain(line.full_label),
+        **(marker_of(line.look) if line.is_marked else {"marker": "." if marks else ""}),
         # A sum lies on the largest of its parts, which must be seen.
-        zorder=2.0 if line.heavy else 2.2,
+        zorder=2.0 if is_behind else 2.2,
     )
 
 
-def _stack(axes: Axes, lines: Sequence[Line]) -> None:
+def _stack(axes: Axes, lines: Sequence[Line], drawn: Sequence[Drawn]) -> None:
     """Layers on each other; of layers with the same name one is in the legend."""
-    base = np.zeros_like(lines[0].values)
+    times = np.unique(np.concatenate([one.times_s for one in drawn]))
+    base = np.zeros_like(times)
     named: set[str] = set()
-    for line in lines:
-        top = base + np.nan_to_num(line.values)
-        label = "_nolegend_" if line.label in named else plain(line.label)
-        named.add(line.label)
+    for line, one in zip(lines, drawn, strict=True):
+        own = np.zeros_like(times)
+        own[np.searchsorted(times, one.times_s)] = np.nan_to_num(one.values)
+        label = "_nolegend_" if line.full_label in named else plain(line.full_label)
+        named.add(line.full_label)
         axes.fill_between(
-            line.times_s, base, top, facecolor=line.look.color, edgecolor="white", linewidth=0.25, label=label
+            times, base, base + own, facecolor=line.look.color, edgecolor="white", linewidth=0.25, label=label
         )
-        base = top
+        base = base + own
 
 
-def _scale_values(axes: Axes, lines: Sequence[Line], about: Chart, any_positive: bool) -> None:
+def _scale_values(
+    axes: Axes, drawn: Sequence[Drawn], top: float | None, *, is_log: bool, any_positive: bool
+) -> None:
     """From zero, or logarithmic where that was asked for and there is something to show."""
-    if about.span.log and any_positive:
+    if is_log:
         axes.set_yscale("log")
-        least = min(float(line.values[line.values > 0].min()) for line in lines if (line.values > 0).any())
+        least = min(float(one.values[one.values > 0].min()) for one in drawn if (one.values > 0).any())
         axes.set_ylim(bottom=least / 1.5)
     else:
-        axes.set_ylim(bottom=0, top=about.top if about.top is not None else None if any_positive else 1)
+        axes.set_ylim(bottom=0, top=top if top is not None else None if any_positive else 1)
 
 
-def _draw_events(axes: Axes, result: Result, shown: tuple[float, float], factor: float) -> None:
+def _draw_marks(axes: Axes, marks: Sequence[Mark], span: tuple[float, float], factor: float) -> None:
     """Uprights at changes of the network; each kind is once in the legend."""
-    events = result.tables.get("events")
-    if events is None:
-        return
-    changes = events.filter((pl.col("kind") != "new routes") & pl.col("time_s").is_between(*shown))
     named: set[str] = set()
-    for time, kind in changes.select("time_s", "kind").unique(maintain_order=True).head(_MOST_EVENTS).rows():
-        color, dash = _EVENTS[kind.endswith("down")]
-        label = "_nolegend_" if kind in named else kind
-        named.add(kind)
-        axes.axvline(time * factor, color=color, linestyle=dash, linewidth=0.9, label=label, zorder=1.5)
+    for mark in marks:
+        if not span[0] <= mark.time_s <= span[1]:
+            continue
+        color, dash = _UPRIGHTS[mark.is_bad]
+        label = "_nolegend_" if mark.kind in named else mark.kind
+        named.add(mark.kind)
+        axes.axvline(
+            mark.time_s * factor, color=color, linestyle=dash, linewidth=0.9, label=label, zorder=1.5
+        )
+
+
+def distribution_plot(shown: Distribution, layout: Layout) -> Plot:
+    """Distribution functions, one for each curve."""
+    least, most = shown.extremes
+    factor, unit = shown.axis.suited(most)
+    with styled():
+        figure, axes = new_figure(layout)
+        for curve in (one for one in shown.curves if one.values.size):
+            size = curve.values.size
+            marks = list(range(1, size)) if size <= _FEW else list(range(size // 10, size, size // 8))
+            axes.plot(
+                curve.values * factor, curve.shares, drawstyle="steps-post", color=curve.look.color,
+                linestyle=curve.look.line, linewidth=1.2, markersize=4.0, markevery=marks,
+                label=plain(curve.label), **marker_of(curve.look),
+            )  # fmt: skip
+        if shown.wants_log:
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(*_room(least * factor, most * factor))
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(shown.axis.labelled(unit))
+        axes.set_ylabel(f"share of {shown.shares_of}")
+        finish(figure, axes, layout, shown.title, shown.notes)
+    return Plot(figure, shown.name, shown.notes)
+
+
+def _room(least: float, most: float) -> tuple[float, float]:
+    """Ends of the axis: from zero, but not where all values are near to each other and far from zero."""
+    if 0 < most < 2 * least:
+        beside = max(0.1 * (most - least), 0.01 * most)
+        return least - beside, most + beside
+    return -0.015 * most or -0.015, 1.04 * most or 1.0

@@ -14,15 +14,17 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
+from anabranch.media.links import PERCENT, capacity_words, scale_of_counts
+from anabranch.media.palette import ROUTE
 from anabranch.media.pieces import Map
 from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
 from anabranch.report.layout import nodes_of
-from anabranch.report.map_print import ROUTE, Sheet, capacity_words, draw_map, fitted_sheet, load_bar
-from anabranch.report.plots.choice import stopped, table_of
+from anabranch.report.map_print import Sheet, draw_map, draw_scale, fitted_sheet
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
+from anabranch.report.views.choice import stopped, table_of
 from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
 from anabranch.results.result import Result
 
@@ -58,13 +60,14 @@ def network_plot(
     names, places = nodes_of(result)
     number = {name: index for index, name in enumerate(names)}
     values, at = _values(result, by, at_s)
+    most = float(values.max(initial=0.0))
     shown = Map(
         names,
         places,
         [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()],
         links["capacity_mbps"].to_list(),
         values.tolist(),
-        100.0 if by == "utilization" else max(float(values.max(initial=0.0)), 1.0),
+        PERCENT if by == "utilization" else scale_of_counts(most),
         down=_down(result, at),
         shares=pair_shares(result, pair) if pair is not None else None,
     )
@@ -120,8 +123,8 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
     at = times[int(times.search_sorted(at_s, side="left"))]
     earlier = times.filter(times < at)
     own = link_values(result, samples.filter(pl.col("time_s") == at)).sort("link")
-    found = own["utilization"] * 100 if by == "utilization" else own[by]
-    values = found.cast(pl.Float64).fill_null(0.0).to_numpy()
+    column = {"utilization": own["utilization"] * 100, "queue": own["queue_packets"], "drops": own["drops"]}
+    values = column[by].cast(pl.Float64).fill_null(0.0).to_numpy()
     if by == "drops" and earlier.len():
         before = samples.filter(pl.col("time_s") == earlier[-1]).sort("link")
         values = values - before["drops"].cast(pl.Float64).to_numpy()
@@ -172,8 +175,8 @@ def _draw_scale(
     total = figure.get_figheight() * 72.0
     words = capacity_words(shown.capacities_mbps)
     aside = text_width(words, size) + 14.0
-    bar = load_bar(
-        figure, links, (10 / width, 22 / total, (width - aside - 26) / width, 5.5 / total), label, size
+    bar = draw_scale(
+        figure, links, (10 / width, 22 / total, (width - aside - 26) / width, 5.5 / total), label, size, shown
     )
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
     figure.text(1 - 6 / width, 24.5 / total, words, fontsize=size, ha="right", va="center", color="#555555")

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from anabranch.report.plots import decisions, distributions, latency, over_time, subflows
-from anabranch.report.plots.choice import Names, TimeRange, recorded_flow, table_of
+from anabranch.errors import ResultError
+from anabranch.report.plots.drop_causes import cause_plot
+from anabranch.report.plots.lines import distribution_plot, line_plot
 from anabranch.report.plots.network import By, network_plot
-from anabranch.report.plots.over_time import (
-    CWND,
-    DROPS,
-    GOODPUT,
-    QUEUE,
-    RTT,
-    UTILIZATION,
-    flows_over_time,
-    links_over_time,
-)
 from anabranch.report.plots.plot import Layout, Plot, Width, finish
 from anabranch.report.sequence import sequence_figure
 from anabranch.report.style import styled
-from anabranch.report.views.link_tables import CAUSES
+from anabranch.report.views import decisions, distributions, latency, over_time, subflows
+from anabranch.report.views.charts import SHOWS
+from anabranch.report.views.choice import Names, TimeRange, chosen_flows, recorded_flow, table_of
 from anabranch.results.result import Result
 
 
@@ -59,8 +50,9 @@ class RunPlots:
         and band (5th to 95th percentile) over the open flows of each transport, ``sum`` for the sum of each
         transport.
         """
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return flows_over_time(self._result, GOODPUT, flows, by, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = over_time.flow_chart(self._result, "goodput", over_time.GOODPUT, flows, by, span)
+        return line_plot(chart, Layout(width, title))
 
     def rtt(
         self,
@@ -74,8 +66,9 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Smoothed RTT (RFC 6298) over time; arguments as of :meth:`goodput`, without sums."""
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return flows_over_time(self._result, RTT, flows, by, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = over_time.flow_chart(self._result, "rtt", over_time.RTT, flows, by, span)
+        return line_plot(chart, Layout(width, title))
 
     def cwnd(
         self,
@@ -89,8 +82,9 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Congestion window over time; arguments as of :meth:`goodput`, without sums."""
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return flows_over_time(self._result, CWND, flows, by, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = over_time.flow_chart(self._result, "cwnd", over_time.CWND, flows, by, span)
+        return line_plot(chart, Layout(width, title))
 
     def queue(
         self,
@@ -103,8 +97,9 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that wait at links, not counting the one being sent; the four longest queues by default."""
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return links_over_time(self._result, QUEUE, links, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = over_time.link_chart(self._result, "queue", over_time.QUEUE, links, span)
+        return line_plot(chart, Layout(width, title))
 
     def utilization(
         self,
@@ -116,8 +111,9 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Share of the capacity of links that is used; of the four busiest if none is named."""
-        span, layout = TimeRange(start_s, end_s), Layout(width, title)
-        return links_over_time(self._result, UTILIZATION, links, span, layout)
+        span = TimeRange(start_s, end_s)
+        chart = over_time.link_chart(self._result, "utilization", over_time.UTILIZATION, links, span)
+        return line_plot(chart, Layout(width, title))
 
     def drops(
         self,
@@ -130,14 +126,15 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that links dropped since the start; of the four that dropped most if none is named."""
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return links_over_time(self._result, DROPS, links, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = over_time.link_chart(self._result, "drops", over_time.DROPS, links, span)
+        return line_plot(chart, Layout(width, title))
 
     def drop_causes(
         self, *, links: Names | None = None, width: Width = "double", title: bool | str = False
     ) -> Plot:
         """Packets that links dropped over the whole run, by cause; of the twelve that dropped most."""
-        return distributions.cause_plot(self._result, links, Layout(width, title))
+        return cause_plot(self._result, links, Layout(width, title))
 
     def completion_times(
         self,
@@ -151,7 +148,14 @@ class RunPlots:
 
         With ``log`` left out, times that span two decades are on a logarithmic axis.
         """
-        return distributions.completion_plot(self._result, flows, log, Layout(width, title))
+        chosen = chosen_flows(self._result, flows, "plot.completion_times")
+        shown = distributions.completion_distribution(self._result, chosen, is_log=log)
+        if not shown.curves:
+            raise ResultError(
+                "plot.completion_times: none of these flows was completed; give traffic a size "
+                "(traffic[].size), or make run.duration longer"
+            )
+        return distribution_plot(shown, Layout(width, title))
 
     def reordering(
         self,
@@ -166,7 +170,14 @@ class RunPlots:
         ``measure`` is ``ratio``, the share of reordered packets, or ``extent``, the greatest one of each
         flow.
         """
-        return distributions.reordering_plot(self._result, flows, measure, Layout(width, title))
+        chosen = chosen_flows(self._result, flows, "plot.reordering")
+        shown = distributions.reordering_distribution(self._result, chosen, measure)
+        if not shown.curves:
+            raise ResultError(
+                "plot.reordering: none of these flows received a packet; make run.duration longer, or choose "
+                "other flows"
+            )
+        return distribution_plot(shown, Layout(width, title))
 
     def latency(
         self,
@@ -185,8 +196,13 @@ class RunPlots:
         mean of each sample and a band from its least to its greatest latency, or ``distribution`` for the
         share of packets up to each latency, over the whole run.
         """
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return latency.latency_plot(self._result, flows, by, span, layout)
+        latency.check_by(by)
+        chosen, notes = latency.chosen_latencies(self._result, flows)
+        if by == "distribution":
+            shown = latency.latency_distribution(self._result, chosen, notes, is_log=log)
+            return distribution_plot(shown, Layout(width, title))
+        chart = latency.latency_chart(self._result, chosen, notes, TimeRange(start_s, end_s, log))
+        return line_plot(chart, Layout(width, title))
 
     def network(
         self,
@@ -223,8 +239,8 @@ class RunPlots:
         number, the first one that has subflows if left out; ``measure`` is ``throughput``, ``cwnd`` or
         ``rtt``.
         """
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return subflows.subflow_plot(self._result, flow, measure, span, layout)
+        chart = subflows.subflow_chart(self._result, flow, measure, TimeRange(start_s, end_s, log))
+        return line_plot(chart, Layout(width, title))
 
     def sequence(
         self,
@@ -272,45 +288,13 @@ class RunPlots:
         is ``window`` for congestion window, ssthresh and bytes in flight, or ``rtt`` for the smoothed RTT,
         the samples and the smallest.
         """
-        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
-        return decisions.log_plot(self._result, flow, subflow, measure, span, layout)
+        span = TimeRange(start_s, end_s, log)
+        chart = decisions.log_chart(self._result, flow, subflow, measure, span)
+        return line_plot(chart, Layout(width, title))
 
     def names(self) -> list[str]:
         """The methods for which this run has something to show."""
-        return [name for name, shows in _SHOWS.items() if shows(self._result)]
+        return [name for name, shows in SHOWS.items() if shows(self._result)]
 
     def __repr__(self) -> str:
         return f"figures of a run: {', '.join(self.names())}"
-
-
-def _sampled(result: Result, table: str, column: str) -> bool:
-    found = result.tables.get(table)
-    # A result of captures has some tables of the same names, and no flows.
-    known = found is not None and "flows" in result.tables
-    return known and found is not None and bool(found[column].is_not_null().any())
-
-
-def _some(result: Result, table: str, *columns: str) -> bool:
-    """Whether something was counted in one of these columns."""
-    found = result.tables.get(table)
-    known = [name for name in columns if found is not None and name in found.columns]
-    return found is not None and any(bool((found[name] > 0).any()) for name in known)
-
-
-_SHOWS: dict[str, Callable[[Result], bool]] = {
-    "goodput": lambda result: _sampled(result, "flow_series", "goodput_mbps"),
-    "rtt": lambda result: _sampled(result, "flow_series", "srtt_ms"),
-    "cwnd": lambda result: _sampled(result, "flow_series", "cwnd_bytes"),
-    "queue": lambda result: _some(result, "link_series", "queue_packets"),
-    "utilization": lambda result: _sampled(result, "link_series", "throughput_mbps"),
-    "drops": lambda result: _some(result, "link_series", "drops"),
-    "drop_causes": lambda result: _some(result, "links", *(column for column, _ in CAUSES)),
-    "completion_times": lambda result: _sampled(result, "flows", "completion_s"),
-    "reordering": lambda result: _some(result, "flows", "reordered_packets"),
-    "latency": lambda result: _sampled(result, "datagram_series", "latency_mean_ms"),
-    "network": lambda result: _sampled(result, "links", "capacity_mbps"),
-    "subflows": lambda result: _sampled(result, "subflow_series", "throughput_mbps"),
-    "sequence": lambda result: _sampled(result, "sequence", "time_s"),
-    "log": lambda result: _some(result, "log", "acked_bytes"),
-}
-"""Which of the methods have something to show; a line that is zero throughout is nothing."""

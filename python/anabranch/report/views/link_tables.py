@@ -31,7 +31,7 @@ def all_drops(links: pl.DataFrame) -> pl.Series:
 
 
 def link_values(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
-    """The samples of links with ``utilization``, ``queue`` and ``drops`` (since the start) as columns.
+    """The samples of links with ``utilization``, ``queue_packets`` and ``drops`` (since the start).
 
     Utilization is relative to the capacity at the end of the run: no table has an earlier one.
     """
@@ -39,7 +39,7 @@ def link_values(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     joined = samples.join(links, on="link", how="left", maintain_order="left")
     # A packet counts where its transmission begins, and may end in the time of the next sample.
     share = (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1)
-    return joined.select("time_s", "link", "drops", utilization=share, queue=pl.col("queue_packets"))
+    return joined.select("time_s", "link", "drops", "queue_packets", utilization=share)
 
 
 def capacity_changed(result: Result) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anabranch.media.columns import FULL
+from anabranch.media.links import LinkScale
 from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Map, Piece, Text, columns
 from anabranch.text.units import plain
 
@@ -69,8 +70,7 @@ def load_map_of(loads: WorstLoads, link: str) -> Map:
         [(number[one.source], number[one.destination]) for one in ordered],
         [one.capacity_mbps for one in ordered],
         [one.load for one in ordered],
-        top,
-        limit=FULL,
+        LinkScale(top, FULL),
         chosen={one.link: place for place, one in enumerate(ordered)}[link],
     )
 

@@ -133,6 +133,23 @@ def subflow_table(subflows: pl.DataFrame, connections: pl.DataFrame) -> DataTabl
     return _table("subflows", "Subflows", shown, SUBFLOWS)
 
 
+def run_tables(result: Result) -> list[DataTable]:
+    """Every table of a run that people read, as a workbook has them."""
+    tables = [flow_table(result), link_table(result)]
+    if "datagram_flows" in result.tables:
+        tables.append(latency_table(result))
+    if {"connections", "subflows"} <= result.tables.keys():
+        connections = joined_connections(result)
+        tables += [connection_table(connections), subflow_table(result.tables["subflows"], connections)]
+    reordering = reordering_table(result)
+    if reordering is not None:
+        tables.append(reordering)
+    events = result.tables.get("events")
+    if events is not None and events.height:
+        tables.append(event_table(result, events.height))
+    return [table for table in tables if table.height]
+
+
 def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[Piece]:
     """The tables of flows and latencies, the totals, and where everything is, if it is in a folder."""
     flows, datagrams = result.flows, result.tables.get("datagram_flows")

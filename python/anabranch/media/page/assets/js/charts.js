@@ -235,28 +235,15 @@ function suited(columns, unit) {
   return [columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor))), shown];
 }
 
-/** The distribution function of some values, as two columns; x ascending. Shares are of `count`, which may be more. */
-function distribution(values, count = values.length) {
-  const sorted = Float64Array.from(values).sort();
-  const y = Array.from(sorted, (_, i) => (i + 1) / count);
-  // Of equal values the last one has the height of the step.
-  const keep = [...sorted.keys()].filter((i) => sorted[i] !== sorted[i + 1]);
-  return [keep.map((i) => sorted[i]), keep.map((i) => y[i])];
-}
-
-/** A chart of distribution functions: {label, color, dash, values, count} each, or with its steps, two columns. */
+/** A chart of distribution functions: {label, color, dash, steps} each, where steps are two columns. */
 function distributionChart(container, options, groups) {
-  const known = groups.filter((group) => group.values.length);
-  const joined = uPlot.join(known.map((group) => group.steps ?? distribution(group.values, group.count)));
+  const known = groups.filter((group) => group.steps[0].length);
+  const joined = uPlot.join(known.map((group) => group.steps));
   const xs = joined[0];
-  const log = xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100;
-  const single = xs.length < 40;
+  const log = options.log ?? (xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100);
   return chart(
     container,
-    {
-      yLabel: "share of flows", ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: single,
-      unit: "",
-    },
+    { ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: xs.length < 40, unit: "" },
     joined,
   );
 }

@@ -128,21 +128,16 @@ function setUpPrinting() {
   matchMedia("print").addEventListener("change", (event) => change(event.matches));
 }
 
-// A value between 0 and 1 as a colour: darker is more on a light ground, lighter is more on a dark one.
+/** The colours of links from idle to full, and that of an overload, on the ground of the theme. */
+function linkColors() {
+  const read = (color) => [0, 1, 2].map((i) => parseInt(color.slice(1 + 2 * i, 3 + 2 * i), 16));
+  const stops = Array.from({ length: 5 }, (_, i) => read(css(`--ramp${i}`)));
+  return { stops, overload: css("--overload") };
+}
 
-const RAMPS = {
-  light: ["#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340"],
-  dark: ["#46525e", "#9a5a24", "#e08a00", "#ffcf5c", "#fffbe0"],
-};
-
-function ramp(share) {
-  const colors = isDark() ? RAMPS.dark : RAMPS.light;
-  const place = Math.min(Math.max(share, 0), 1) * (colors.length - 1);
-  const left = Math.min(Math.floor(place), colors.length - 2);
-  const channel = (color, i) => parseInt(color.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const mixed = [0, 1, 2].map((i) => {
-    const [a, b] = [channel(colors[left], i), channel(colors[left + 1], i)];
-    return Math.round(a + (b - a) * (place - left));
-  });
-  return `rgb(${mixed.join(",")})`;
+/** A share of the full scale as a colour. */
+function ramp(stops, share) {
+  const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const left = Math.min(Math.floor(place), stops.length - 2);
+  return `rgb(${stops[left].map((a, i) => Math.round(a + (stops[left + 1][i] - a) * (place - left))).join(",")})`;
 }

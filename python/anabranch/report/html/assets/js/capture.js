@@ -1,6 +1,7 @@
 // The page of captures: lines of subflows over time, distributions of round-trip times, tables.
 
 const FEW_SUBFLOWS = 8;
+const PATTERNS = [[], [7, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2]];
 
 class CaptureLines {
   constructor() {
@@ -57,7 +58,7 @@ class CaptureLines {
     }
     const [scaled, unit] = suited(columns, "ms");
     const groups = lines.map((line, i) => ({
-      ...line, values: columns[i], steps: [Array.from(scaled[i]), Array.from(this.distributions[chosen[i]].share)],
+      ...line, steps: [Array.from(scaled[i]), Array.from(this.distributions[chosen[i]].share)],
     }));
     this.charts.push(distributionChart(container, {
       title: `Round-trip times in ${unit}`, xLabel: `round-trip time in ${unit}`, xUnit: unit, xName: "at most",

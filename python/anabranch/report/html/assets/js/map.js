@@ -3,6 +3,8 @@
 const MAP_WIDTH = 1000;
 const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
+const WIDEST = 9;
+const CROWDED = 400;
 
 class NetworkMap {
   constructor(container, data, onChooseNode, onChooseLink) {
@@ -17,7 +19,9 @@ class NetworkMap {
     this.view = { zoom: 1, x: 0, y: 0 };
     this.onChooseNode = onChooseNode;
     this.onChooseLink = onChooseLink;
-    this.widths = this.widthsByCapacity();
+    this.capacities = numbersOf(links, "capacity_mbps");
+    const widest = WIDEST * (this.capacities.length > CROWDED ? 0.6 : 1);
+    this.widths = Array.from(decode(network.widths), (share) => share * widest);
     this.lanes = this.lanesOfLinks();
     this.fit();
     this.build(container);
@@ -37,16 +41,6 @@ class NetworkMap {
     this.origin = [
       MAP_WIDTH / 2 - ((left + right) / 2) * this.scale, this.height / 2 - ((top + bottom) / 2) * this.scale,
     ];
-  }
-
-  widthsByCapacity() {
-    const capacities = numbersOf(this.links, "capacity_mbps");
-    this.capacities = capacities;
-    const [least, most] = extent(capacities);
-    const many = capacities.length > 400 ? 0.6 : 1;
-    if (!(least > 0) || most === least) return Array.from(capacities, () => 5 * many);
-    const decades = Math.max(1, Math.log10(most / least));
-    return Array.from(capacities, (value) => (3 + 6 * Math.log10(value / least) / decades) * many);
   }
 
   /** How far beside the line between its ends each link runs: on its right, parallel ones side by side. */
@@ -200,11 +194,14 @@ class NetworkMap {
 
   // What is shown.
 
-  /** Colours of all links, from values of which `most` is the full scale. */
-  color(values, most, down, texts) {
+  /** Colours of all links by a scale: its full value, and the limit above which there is an overload, if there can be one. */
+  color(values, { full, limit }, down, texts) {
     this.texts = texts;
+    const { stops, overload } = linkColors();
     this.shapes.forEach((shape, i) => {
-      shape.style.fill = ramp(most > 0 && values[i] > 0 ? values[i] / most : 0);
+      const isOver = limit !== null && values[i] > limit;
+      shape.style.fill = isOver ? overload : ramp(stops, values[i] > 0 ? values[i] / full : 0);
+      shape.classList.toggle("over", isOver);
       shape.classList.toggle("down", down.has(i));
     });
   }

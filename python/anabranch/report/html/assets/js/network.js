@@ -13,7 +13,7 @@ class NetworkSection {
     this.shares = null;
     this.whole = this.wholeRun();
     this.steps = this.series ? {
-      utilization: decode(this.series.utilization), queue: decode(this.series.queue), drops: decode(this.series.drops),
+      utilization: decode(this.series.utilization), queue: decode(this.series.queue_packets), drops: decode(this.series.drops),
     } : null;
     this.delays = this.column("delay_ms");
     this.downs = this.timesDown();
@@ -104,18 +104,19 @@ class NetworkSection {
     return Float64Array.from({ length: this.count }, (_, i) => this.steps[measure][i * length + this.step]);
   }
 
-  fullScale() {
-    if (this.measure === "utilization") return 1;
+  /** The scale of colours: that of a share of the capacity, or for packets up to the most that there are. */
+  scale() {
+    if (this.measure === "utilization") return DATA.network.scale;
     const values = this.step < 0 || !this.steps ? this.whole[this.measure] : this.steps[this.measure];
-    return Math.max(extent(values)[1], 1);
+    return { full: Math.max(extent(values)[1], 1), limit: null };
   }
 
   update() {
-    const most = this.fullScale();
+    const scale = this.scale();
     const now = { utilization: this.values("utilization"), queue: this.values("queue"), drops: this.values("drops") };
     const time = this.step < 0 ? null : this.times[this.step];
     const down = time === null ? new Set() : this.down(time);
-    this.map.color(now[this.measure], most, down, (i) => [
+    this.map.color(now[this.measure], scale, down, (i) => [
       `${measure(this.map.capacities[i], "Mbps")}, ${measure(this.delays[i], "ms")}${down.has(i) ? ", down" : ""}`,
       `utilization ${number(Math.round(now.utilization[i] * 1000) / 10)} %`,
       `${this.step < 0 ? "longest queue" : "queue"} ${withUnit(now.queue[i], "packets")}`,
@@ -125,22 +126,19 @@ class NetworkSection {
     const words = time === null ? "whole run" : withUnit(time * timeMarks.scale, timeMarks.unit);
     byId("time-value").textContent = words;
     this.slider.setAttribute("aria-valuetext", words);
-    this.legend(most);
+    this.legend(scale);
     byId("map-summary").textContent = this.summary(now);
     timeMarks.now = time;
     liveCharts.forEach((each) => { if (each.marks) each.redraw(); });
   }
 
-  legend(most) {
-    const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8)).join(",");
-    byId("ramp").style.background = `linear-gradient(to right,${stops})`;
-    const unit = { utilization: "%", queue: "packets", drops: "packets" }[this.measure];
-    const top = this.measure === "utilization" ? 100 : most;
+  legend({ full }) {
+    const { stops } = linkColors();
+    byId("ramp").style.background = `linear-gradient(to right,${stops.map((_, i) => ramp(stops, i / (stops.length - 1))).join(",")})`;
+    const isShare = this.measure === "utilization";
     byId("ramp-least").textContent = "0";
-    byId("ramp-most").textContent = withUnit(top, unit);
-    const [least, widest] = extent(this.map.capacities);
-    byId("width-words").textContent = least === widest
-      ? `All links: ${measure(least, "Mbps")}` : `Width: capacity, ${measure(least, "Mbps")} to ${measure(widest, "Mbps")}`;
+    byId("ramp-most").textContent = isShare ? withUnit(full * 100, "%") : withUnit(full, "packets");
+    byId("width-words").textContent = DATA.network.width_words;
   }
 
   summary(now) {

@@ -1,0 +1,123 @@
+// Lines over time: a chart for each axis of a piece, one legend, and the lines that a reader chooses.
+
+/** Colour, dashes and width of a line as the charts draw it. */
+function lineLook({ look, wide }) {
+  return { color: look.color < 0 ? css("--text") : css(`--c${look.color}`), dash: look.dash, width: wide ? 2.5 : 1.5 };
+}
+
+class LineCharts {
+  /**
+   * @param {Record<string, any>} data as `chart_data` makes it
+   * @param {{ legend: string, charts: string[], nothing?: string, offersAll?: boolean,
+   *   onDraw?: (shown: number[]) => void }} options the places of the legend and of each axis
+   */
+  constructor(data, options) {
+    this.data = data;
+    this.options = options;
+    this.times = Array.from(decode(data.times));
+    this.values = data.axes.map((axis) => decode(axis.values));
+    this.simulated = data.simulated?.map(decode) ?? null;
+    this.besides = this.simulated !== null;
+    this.offered = options.offersAll ? data.lines.map((_, i) => i) : [...data.shown];
+    this.shown = new Set(data.shown);
+    this.charts = [];
+    this.nothing = options.nothing ?? "Nothing is chosen.";
+    this.draw();
+    themeListeners.push(() => this.draw());
+  }
+
+  /** Other lines in place of those that were offered, all of them shown. */
+  offer(lines, nothing) {
+    this.offered = lines;
+    this.shown = new Set(lines);
+    this.nothing = nothing;
+    this.draw();
+  }
+
+  toggle(line) {
+    if (!this.offered.includes(line)) this.offered.push(line);
+    if (!this.shown.delete(line)) this.shown.add(line);
+    this.draw();
+  }
+
+  line(i) {
+    const { label, title } = this.data.lines[i];
+    return { key: i, label, title, spanGaps: this.data.joined, ...lineLook(this.data.lines[i]) };
+  }
+
+  draw() {
+    for (const each of this.charts) each.destroy();
+    const chosen = this.offered.filter((i) => this.shown.has(i));
+    this.charts = this.data.axes.map((axis, place) => this.chart(axis, place, chosen));
+    lineButtons(
+      this.options.legend, this.offered.map((i) => this.line(i)), (i) => this.shown.has(i), (i) => this.toggle(i),
+      ...(this.simulated ? [besidesButton(this.besides, () => { this.besides = !this.besides; this.draw(); })] : []),
+    );
+    this.options.onDraw?.(chosen);
+  }
+
+  chart({ title, unit }, place, chosen) {
+    const lines = chosen.map((i) => this.line(i));
+    const columns = (values) => chosen.map((i) => row(values[place], i, this.times.length));
+    const [own, beside] = [columns(this.values), this.besides ? columns(this.simulated) : []];
+    // The sum of what is shown, where it says something.
+    if (this.data.total && place === 0 && lines.length > 1) {
+      const which = chosen.length === this.offered.length ? "all" : `these ${chosen.length}`;
+      lines.push({ key: -1, label: `${which} ${this.data.total}`, title: "", spanGaps: false, color: css("--text"), dash: [], width: 2.5 });
+      for (const each of [own, beside]) if (each.length) each.push(this.sum(each));
+    }
+    // Lines of a simulation first, below those of the live run.
+    const all = [...(beside.length ? lines.map(besideLine) : []), ...lines];
+    return overTime(this.options.charts[place], title, unit, all, [...beside, ...own], this.times, this.nothing);
+  }
+
+  sum(columns) {
+    return this.times.map((_, t) => columns.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null));
+  }
+}
+
+/** A chart over time: all of them have the same axis, or the cursors could not move together. */
+function overTime(id, title, unit, lines, columns, times, nothing = "Nothing is chosen.") {
+  const [scaled, scaledUnit] = suited(columns, unit);
+  const span = DATA.ended_s;
+  return chart(byId(id), {
+    title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
+    xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeMarks.unit}`, xUnit: timeMarks.unit,
+    hint: lines.length ? "" : nothing,
+  }, [times.map((time) => time * timeMarks.scale), ...scaled]);
+}
+
+function decodeAll(columns) {
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, decode(column)]));
+}
+
+/** One unit of time for the whole page, which suits the length of the run. */
+function setTimeUnit() {
+  const [[end], unit] = suited([[DATA.ended_s]], "s");
+  timeMarks.scale = DATA.ended_s > 0 ? end[0] / DATA.ended_s : 1;
+  timeMarks.unit = unit;
+}
+
+/** The curves of a distribution as `distribution_data` makes them, those that have points. */
+function curvesOf(data) {
+  return (data.curves ?? []).map((curve) => ({
+    ...lineLook(curve), label: curve.label, width: 2,
+    steps: [Array.from(decode(curve.values)), Array.from(decode(curve.shares))],
+  }));
+}
+
+/** A distribution, or the words in its place; hint is what a share is. */
+function drawDistribution(id, data, { xName, hint }, drawn) {
+  const container = byId(id);
+  const label = data.title && data.unit ? `${data.title} in ${data.unit}` : data.title;
+  if (data.words) {
+    container.replaceChildren(...(label ? [h("h3", {}, label)] : []), h("p", { class: "nothing" }, data.words));
+    return;
+  }
+  const curves = curvesOf(data);
+  drawn.push(distributionChart(container, {
+    title: label, xLabel: label.charAt(0).toLowerCase() + label.slice(1), xUnit: data.unit, xName, hint,
+    yLabel: `share of ${data.shares_of}`, log: data.log,
+  }, curves));
+  container.append(h("p", { class: "legend" }, ...curves.map((curve) => h("span", {}, lineKey(curve), curve.label))));
+}
