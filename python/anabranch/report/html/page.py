@@ -62,8 +62,10 @@ def capture_report(result: Result) -> str:
         result: of captures, with all its tables.
     """
     document = capture_document(result)
-    shown = {key: document.pop(key) for key in ("title", "cards", "warnings", "facts", "notes")}
+    keys = ("title", "cards", "warnings", "facts", "notes", "measured")
+    shown = {key: document.pop(key) for key in keys}
     sections = [
+        *([("against", f"Beside {document['against']['title']}")] if document["against"] else []),
         ("series", "Over time"), *([("rtt", "Round-trip times")] if document["lines"] else []),
         ("connections", "Connections"), ("subflows", "Subflows"),
     ]  # fmt: skip
