@@ -268,10 +268,10 @@ def _series(mine: _Side, other: _Side, notes: list[str]) -> pl.DataFrame | None:
             notes.append(f"{side.title} has nothing over time, so that there are no lines.")
             return None
     step_s = max(mine.interval_s or 0.0, other.interval_s or 0.0)
+    last_s = max(float(side.series["time_s"].to_numpy().max()) for side in (mine, other))
+    grid_s = edges(0.0, last_s, step_s, _MOST_STEPS // MOST_FLOWS)
     parts = []
     for name, side in (("measured", mine), ("other", other)):
-        ends = side.series["time_s"]
-        grid_s = edges(0.0, float(ends.max() or 0.0), step_s, _MOST_STEPS // MOST_FLOWS)  # type: ignore[arg-type]
         names = dict(side.flows.select("flow", "name").iter_rows())
         pings = set(side.flows.filter("is_ping")["flow"])
         gridded: list[pl.DataFrame] = []

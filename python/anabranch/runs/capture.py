@@ -12,7 +12,7 @@ from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
 from anabranch.results.result import Result, ResultTable
-from anabranch.runs.measurements.measure import measure, measured_files
+from anabranch.runs.measurements.measure import measure, recognised
 
 STANDARD_INPUT = "-"
 """Stands for standard input among the captures."""
@@ -98,7 +98,8 @@ def analyze(
     if problems:
         raise CaptureError(problems)
     begin = time.perf_counter()
-    if sources := measured_files(files, form):
+    known = recognised(files, form)
+    if sources := known.measured:
         if disjoint or jobs is not None:
             option = "--disjoint" if disjoint else "--jobs"
             raise CaptureError(
@@ -113,7 +114,7 @@ def analyze(
         return CaptureResult(tables, _summary(files, found, subflows, begin))
     try:
         outcome = _core.analyze_captures(
-            [os.fspath(file) for file in files],
+            [os.fspath(file) for file in known.captures],
             window_ps,
             interval_ps,
             list(ports),
@@ -123,7 +124,8 @@ def analyze(
         )
     except _core.CaptureFileError as error:
         raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
-    found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
+    found: dict[str, Any] = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
+    found["warnings"] = [*known.left_out, *map(str, found["warnings"])]
     return CaptureResult.from_columns(outcome["tables"], _summary(files, found, subflows, begin))
 
 

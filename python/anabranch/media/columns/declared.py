@@ -255,7 +255,7 @@ _OTHERS = (
     Column("other_value", "other", digits=5, priority=9),
     Column("runs", format=_COUNT),
     Column("source", priority=9),
-    Column("value", digits=5, priority=9),
+    Column("value", "measured", digits=5, priority=9),
 )
 """Of studies, of networks that have a name, and of groups of flows."""
 

@@ -56,6 +56,8 @@ def capture_document(result: Result) -> dict[str, Any]:
         "connections": table_data(connection_table(listed)),
         "subflows": table_data(subflow_table(shown)),
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
+        # Of a measurement without samples, of which there is nothing to say.
+        "has_rtts": "measured_by" not in summary or result.tables["rtt_distribution"].height > 0,
         "against": against_data(result),
         "measured": [line for line in (unknown_line(result), *map(str, summary.get("notes", []))) if line],
         "notes": notes,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,59 +22,78 @@ _LIKE_CAPTURE_S = 1.0
 """Intervals of what is logged event by event, as of captures."""
 
 
-def measured_files(files: Sequence[Path | str], form: str | None) -> list[tuple[Source, Reader]]:
-    """The files with their readers; none where they are packet captures.
+@dataclass(frozen=True)
+class Recognised:
+    """Files by what they are."""
+
+    measured: list[tuple[Source, Reader]]
+    """Measurements, with their readers."""
+    captures: list[Path | str]
+    """Packet captures, and what the reader of captures is to say more about; empty beside measurements."""
+    left_out: list[str]
+    """Sentences on files beside captures that are something else."""
+
+
+def recognised(files: Sequence[Path | str], form: str | None) -> Recognised:
+    """The files of one experiment by what they are.
 
     Args:
-        files: of one experiment; standard input is a capture where no format is named.
+        files: standard input is a capture where no format is named.
         form: the format of all of them; None to recognise each.
 
     Raises:
-        CaptureError: if a file is of no known kind, measurements are given together with captures, or there
+        CaptureError: if no file is of a known kind, measurements are given together with captures, or there
             is no such format.
     """
     if form is not None and form not in READERS:
         raise CaptureError([Problem("--format", f'"{form}" is not known; there are {listed(READERS)}')])
     measured: list[tuple[Source, Reader]] = []
     unknown: list[Problem] = []
-    captures: list[str] = []
+    captures: list[Path | str] = []
+    unreadable: list[Problem] = []
     for file in files:
         source = Source(file)
         if form is not None:
             measured.append((source, READERS[form]))
             continue
-        if file == STANDARD_INPUT or str(file) == STANDARD_INPUT:
-            captures.append(source.name)
+        if os.fspath(file) == STANDARD_INPUT:
+            captures.append(file)
             continue
         try:
-            reader = None if is_capture(source) else reader_of(source)
-            if reader is not None:
-                measured.append((source, reader))
-            elif is_capture(source):
-                captures.append(source.name)
-            else:
-                unknown.append(
-                    Problem(
-                        source.name,
-                        f"is neither a packet capture nor one of {TITLES}; it seems to be {seems(source)}",
-                    )
-                )
+            source.head  # noqa: B018 - what cannot be read has none
         except UnreadableError as error:
-            # What cannot be opened the reader of captures says, of all files together.
-            captures.append(source.name)
-            if Path(file).is_file():
-                unknown.append(Problem(source.name, str(error)))
-    if unknown:
-        raise CaptureError(unknown)
-    if measured and captures:
+            unreadable.append(Problem(source.name, str(error)))
+            captures.append(file)
+            continue
+        reader, other = _kind(source)
+        if reader is not None:
+            measured.append((source, reader))
+        elif other is not None:
+            unknown.append(Problem(source.name, other))
+        else:
+            captures.append(file)
+    if measured and (captures or unknown):
         first = measured[0]
         message = (
-            f"is {first[1].title}, and {captures[0]} a packet capture: give them one after the other, or "
-            "one of them "
-            "with --against the other"
+            f"is {first[1].title}, and {Source(captures[0]).name if captures else ''} a packet capture: give "
+            "them one after the other, or one of them with --against the other"
         )
-        raise CaptureError([Problem(first[0].name, message)])
-    return measured
+        raise CaptureError(unreadable or unknown or [Problem(first[0].name, message)])
+    if unknown and not captures:
+        raise CaptureError(unknown)
+    return Recognised(measured, captures, [f"{each}; it is left out" for each in unknown])
+
+
+def _kind(source: Source) -> tuple[Reader | None, str | None]:
+    """The reader of a file, or why there is none; neither for the reader of captures."""
+    if is_capture(source):
+        return None, None
+    try:
+        reader = reader_of(source)
+        what = f"is neither a packet capture nor one of {TITLES}; it seems to be"
+        return reader, None if reader else f"{what} {seems(source)}"
+    except UnreadableError as error:
+        return None, str(error)
 
 
 def measure(

@@ -53,7 +53,7 @@ def seems(source: Source) -> str:
     if text.startswith("{"):
         return _json(source)
     for pattern, what in _TEXTS:
-        if re.match(pattern, text):
+        if re.match(pattern, text, re.IGNORECASE if pattern.startswith("<") else 0):
             return what
     if re.fullmatch(r"(\d+\s+)+\d*", text):
         return "a list of numbers, as a trace of Mahimahi is: a [[profile]] of a scenario reads it"

@@ -50,7 +50,7 @@ class CaptureLines {
     this.charts = kinds.filter(([, , name]) => known.has(name)).map(([id, title, name, unit]) => overTime(
       id, title, unit, lines, chosen.map((index) => row(this.series[name], index, this.times.length)), this.times,
     ));
-    this.drawDistribution(chosen, lines);
+    if (DATA.has_rtts) this.drawDistribution(chosen, lines);
   }
 
   drawDistribution(chosen, lines) {
