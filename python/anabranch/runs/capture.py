@@ -124,7 +124,7 @@ def analyze(
         )
     except _core.CaptureFileError as error:
         raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
-    found: dict[str, Any] = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
+    found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
     found["warnings"] = [*known.left_out, *map(str, found["warnings"])]
     return CaptureResult.from_columns(outcome["tables"], _summary(files, found, subflows, begin))
 
