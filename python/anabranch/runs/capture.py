@@ -125,8 +125,9 @@ def analyze(
     except _core.CaptureFileError as error:
         raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
     found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
-    found["warnings"] = [*known.left_out, *map(str, found["warnings"])]
-    return CaptureResult.from_columns(outcome["tables"], _summary(files, found, subflows, begin))
+    summary = _summary(files, found, subflows, begin)
+    summary["warnings"] = [*known.left_out, *summary["warnings"]]
+    return CaptureResult.from_columns(outcome["tables"], summary)
 
 
 def _summary(
