@@ -222,7 +222,8 @@ def with_input(sent: bytes, *arguments: str, folder: Path) -> subprocess.Complet
         (None, "there is no such file"),
         (b"", "is empty"),
         (b"\x1f\x8b\x08\x00", "the gzip file is cut after 4 bytes, before the first packet"),
-        (b"<html>", "is neither pcap nor pcapng: it begins with the bytes 3c 68 74 6d"),
+        (b"<html>", "it seems to be a web page (HTML): fetch the file itself"),
+        (b"\0\1\2\3 snoop", "is neither pcap nor pcapng: it begins with the bytes 00 01 02 03"),
     ],
 )
 def test_a_bad_file_is_a_message(

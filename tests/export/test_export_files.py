@@ -403,7 +403,7 @@ def test_only_what_a_scenario_has_is_told_as_left_out(name: str, tmp_path: Path)
     assert single == several
     assert "load balancing" not in single
     assert "load balancing" not in notes(f'scheme = "shortest"\n{by_packet}')
-    has_routes = name not in ("graphml", "networkx", "csv")
+    has_routes = name not in ("graphml", "networkx", "csv", "mahimahi")
     assert ('load balancing "packet"' in notes(f'scheme = "ecmp"\n{by_packet}')) is has_routes
     hashed = notes('scheme = "ecmp"\nload_balancing = "hash"\n')
     expressed = "keeps a flow on one path by a hash as well; not expressed is that both directions of a flow"

@@ -100,6 +100,52 @@ crate::choices! {
         "csv" => Csv,
         /// A trace of Mahimahi's `mm-link`.
         "mahimahi" => Mahimahi,
+        /// A delay a line, as of LeoCC's LeoReplayer.
+        "delays" => Delays,
+        /// The history of a Starlink dish.
+        "starlink" => Starlink,
+    }
+}
+
+crate::choices! {
+    /// What a profile does at the end of its file.
+    pub enum AtEnd {
+        /// The last values hold.
+        "hold" => Hold,
+        /// It begins anew.
+        "repeat" => Repeat,
+    }
+}
+
+crate::choices! {
+    /// What the times of a file count from.
+    pub enum ProfileClock {
+        /// From the beginning of the run.
+        "run" => Run,
+        /// From the first time in the file.
+        "first" => First,
+    }
+}
+
+crate::choices! {
+    /// What a measurement has of a link.
+    pub enum MeasuredValue {
+        /// Its capacity.
+        "capacity" => Capacity,
+        /// Its propagation delay.
+        "delay" => Delay,
+        /// Its loss.
+        "loss" => Loss,
+    }
+}
+
+crate::choices! {
+    /// A direction of a Starlink dish.
+    pub enum StarlinkStream {
+        /// To the dish.
+        "downlink" => Downlink,
+        /// From the dish.
+        "uplink" => Uplink,
     }
 }
 
@@ -114,21 +160,60 @@ crate::table! {
         source as "from": String;
         /// `csv`: a header with `time_s` and any of `capacity_mbps` (or `_bps`, `_kbps`, `_gbps`),
         /// `delay_ms` (or `_us`, `_s`) and `loss`. `mahimahi`: a trace of its `mm-link`, each line the
-        /// millisecond at which a packet of 1500 bytes may leave (Netravali et al. 2015).
-        format: ProfileFormat = ProfileFormat::Csv;
-        /// Over which the packets of a Mahimahi trace are counted for the capacity; left out, over 100 ms.
+        /// millisecond at which a packet of 1500 bytes may leave (Netravali et al. 2015). `delays`: a one-way delay in
+        /// milliseconds a line. `starlink`: a dish's history in JSON. Left out, CSV and JSON are recognised.
+        format: Option<ProfileFormat>;
+        /// Of a Mahimahi trace: over which its packets are counted for the capacity; left out, over 100 ms. Of delays:
+        /// from one line to the next.
         interval: Option<Span>, above(Span::ZERO);
-        /// Begin anew after so long, until the run ends; left out, a CSV file is played once, and a Mahimahi trace
-        /// begins anew at its last millisecond, as there.
+        /// Begin anew after so long, until the run ends; left out, `at_end` says what happens.
         repeat: Option<Span>, above(Span::ZERO);
+        /// What happens at the end of the file; left out, the last values hold, and a Mahimahi trace begins anew at its
+        /// last millisecond, as there.
+        at_end: Option<AtEnd>;
+        /// What the times of a CSV file or a Mahimahi trace count from.
+        clock: ProfileClock = ProfileClock::Run;
+        /// Which of capacity, delay and loss are taken; left out, all that the file has.
+        values: Option<Vec<MeasuredValue>>;
+        /// Which throughput of a Starlink dish is the capacity; left out, `downlink`.
+        stream: Option<StarlinkStream>;
     }
-    together |read, table| {
-        if !names_file(&read.source) {
-            return table.refuse("from", format!("{} is not like \"file:lte.csv\"", quoted(&read.source)));
-        }
-        if read.format == ProfileFormat::Csv && read.interval.is_some() {
-            return table.refuse("interval", "is for a Mahimahi trace; a CSV file has its times in it");
-        }
-        Some(())
-    };
+    together checked_profile;
 }
+
+fn checked_profile(read: &Profile, table: &mut Reading<'_, '_>) -> Option<()> {
+    use ProfileFormat::{Csv, Delays, Mahimahi, Starlink};
+    if !names_file(&read.source) {
+        return table.refuse("from", format!("{} is not like \"file:lte.csv\"", quoted(&read.source)));
+    }
+    if read.interval.is_some() && !matches!(read.format, Some(Mahimahi | Delays)) {
+        return table.refuse(
+            "interval",
+            "is for a Mahimahi trace and for delays, named by format; CSV and JSON have their times in them",
+        );
+    }
+    if read.format == Some(Delays) && read.interval.is_none() {
+        return table
+            .refuse("interval", "is missing: a list of delays has no times; LeoCC's has one each \"10 ms\"");
+    }
+    if read.repeat.is_some() && read.at_end == Some(AtEnd::Hold) {
+        return table.refuse("at_end", "is \"hold\", and repeat says when to begin anew; give one of them");
+    }
+    if read.at_end == Some(AtEnd::Repeat) && read.repeat.is_none() && read.format == Some(Csv) {
+        return table.refuse("at_end", NO_LENGTH);
+    }
+    if read.clock == ProfileClock::First && matches!(read.format, Some(Delays | Starlink)) {
+        return table
+            .refuse("clock", "is for CSV and Mahimahi; delays and a dish's history begin with the run");
+    }
+    if read.stream.is_some() && !matches!(read.format, None | Some(Starlink)) {
+        return table.refuse("stream", "is for the history of a Starlink dish");
+    }
+    if read.values.as_ref().is_some_and(Vec::is_empty) {
+        return table.refuse("values", "names nothing; give capacity, delay or loss");
+    }
+    Some(())
+}
+
+/// Why a CSV file does not begin anew by itself.
+pub(crate) const NO_LENGTH: &str = "needs repeat: a CSV file does not say how long its last row holds; give the length, such as repeat = \"60 s\"";

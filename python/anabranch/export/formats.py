@@ -71,6 +71,12 @@ FORMATS: Final[Mapping[str, Format]] = {
         "graph_files:graphml", "the network, an edge for each direction", "networkx, and Anabranch itself"
     ),
     "networkx": Format("graph_files:networkx", "the network and its routes as node-link JSON", "networkx"),
+    "mahimahi": Format(
+        "mahimahi:write",
+        "a trace of packet-delivery opportunities for `mm-link` for each direction of a link whose capacity "
+        "changes, as by a `[[profile]]`",
+        'Anabranch itself (`format = "mahimahi"`)',
+    ),
     "csv": Format(
         "csv_tables:write",
         "links, routes, whole weights, next hops",

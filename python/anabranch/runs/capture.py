@@ -1,4 +1,4 @@
-"""Packet captures of TCP and MPTCP: what each connection and subflow achieved in its steady state."""
+"""Packet captures of TCP and MPTCP, and measurements of other tools: what each connection achieved."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
 from anabranch.results.result import Result, ResultTable
+from anabranch.runs.measurements.measure import measure, recognised
 
 STANDARD_INPUT = "-"
 """Stands for standard input among the captures."""
+_INTERVAL = "1 s"
 _LONGEST_PS = 30 * 86_400 * 10**12
 
 
 class CaptureResult(Result):
-    """The tables and notes of captures.
+    """The tables and notes of captures, or of measurements of other tools.
 
     ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series``,
     ``capture_series`` and ``rtt_distribution``; ``summary`` T1, T2, the window, totals and warnings. Times
-    count from the first packet of all flows. What was not captured is null.
+    count from the first packet of all flows. What was not captured, or is not measured by a tool, is null.
     """
 
     kind = "capture"
@@ -53,33 +56,37 @@ def analyze(
     files: Sequence[Path | str],
     *,
     window: str | None = None,
-    interval: str = "1 s",
+    interval: str | None = None,
     ports: Sequence[int] = (),
     disjoint: bool = False,
     subflows: int | None = None,
     jobs: int | None = None,
+    form: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CaptureResult:
-    """Analyses captures of one experiment (pcap and pcapng), taken at one or several points.
+    """Analyses captures of one experiment (pcap and pcapng), or measurements of it by other tools.
 
     Args:
-        files: the captures, compressed with gzip, zstd or not; ``-`` for standard input.
+        files: the captures, compressed with gzip, zstd or not, or files of other tools
+            (docs/measurements.md); ``-`` for standard input.
         window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
             out: from the moment when the last subflow has connected.
-        interval: length of the intervals of the series.
+        interval: length of the intervals of the series; left out: a second, or of a measurement those of its
+            tool.
         ports: only flows with one of these ports; empty for all.
         disjoint: no packet passes two capture points, so that each is counted wherever it was seen.
         subflows: how many subflows the experiment has; another number found is a warning.
         jobs: files that are read at once; all cores if left out.
+        form: format of the measurements; left out: recognised. Standard input is a capture if it is left out.
         progress: called now and then with the bytes read and the bytes to be read.
 
     Raises:
-        CaptureError: if files are no captures, cannot be read, or have nothing to analyse; everything that is
-            wrong together.
+        CaptureError: if files are neither captures nor measurements, cannot be read, or have nothing to
+            analyse; everything that is wrong together.
     """
     problems: list[Problem] = []
     window_ps = None if window is None else _span_ps("--window", window, problems)
-    interval_ps = _span_ps("--interval", interval, problems)
+    interval_ps = _span_ps("--interval", interval or _INTERVAL, problems)
     problems.extend(
         Problem("--port", f"{port} is no TCP port; they go from 1 to 65535")
         for port in ports
@@ -91,9 +98,23 @@ def analyze(
     if problems:
         raise CaptureError(problems)
     begin = time.perf_counter()
+    known = recognised(files, form)
+    if sources := known.measured:
+        if disjoint or jobs is not None:
+            option = "--disjoint" if disjoint else "--jobs"
+            raise CaptureError(
+                [Problem(option, f"is for packet captures; {sources[0][0].name} is {sources[0][1].title}")]
+            )
+        tables, found = measure(
+            sources,
+            window_s=None if window_ps is None else window_ps / 1e12,
+            interval_s=None if interval is None else interval_ps / 1e12,
+            ports=ports,
+        )
+        return CaptureResult(tables, _summary(files, found, subflows, begin))
     try:
         outcome = _core.analyze_captures(
-            [os.fspath(file) for file in files],
+            [os.fspath(file) for file in known.captures],
             window_ps,
             interval_ps,
             list(ports),
@@ -103,18 +124,24 @@ def analyze(
         )
     except _core.CaptureFileError as error:
         raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
-    wall_s = time.perf_counter() - begin
-    found = dict(outcome["summary"])
-    notes = found.pop("warnings")
-    summary = {
+    found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
+    summary = _summary(files, found, subflows, begin)
+    summary["warnings"] = [*known.left_out, *summary["warnings"]]
+    return CaptureResult.from_columns(outcome["tables"], summary)
+
+
+def _summary(
+    files: Sequence[Path | str], found: dict[str, Any], subflows: int | None, begin: float
+) -> dict[str, Any]:
+    """The summary of what was found, which was begun at a time of the performance counter."""
+    warnings = [*found.pop("warnings"), *_count_warning(subflows, found)]
+    return {
         "version": _core.version(),
         "captures": [capture_name(file) for file in files],
         **found,
-        "interval_s": interval_ps / 1e12,
-        "warnings": [*(notes if isinstance(notes, list) else []), *_count_warning(subflows, found)],
-        "wall_s": wall_s,
+        "warnings": warnings,
+        "wall_s": time.perf_counter() - begin,
     }
-    return CaptureResult.from_columns(outcome["tables"], summary)
 
 
 def capture_name(file: Path | str) -> str:

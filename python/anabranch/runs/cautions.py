@@ -18,10 +18,12 @@ from anabranch.scenario.algorithms.congestion_control import Bbr
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
+from anabranch.scenario.files import FILE
 from anabranch.scenario.leaves import AddressChange, QueueChange, UdpDatagramSource, UnlimitedSource
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
+from anabranch.setup.files import text_of
 from anabranch.setup.model import LinkSetup, Setup, TransportSetup, tcp_of
 from anabranch.topology.attributes.unread import UNREAD
 
@@ -45,6 +47,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_kept_errors(setup),
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
+        *_traffic_as_capacity(scenario),
         *_after_the_end(setup),
         *_unheard_addresses(setup),
         *_unused_paths(scenario, setup, plan),
@@ -70,6 +73,22 @@ def _kept_errors(setup: Setup) -> Iterator[str]:
                 f'transport.{transport.name}: delivery_rate = "{control.delivery_rate}" '
                 "is an error of ns-3 up to 3.40 (its issue 1026), which is kept for the reproduction of a "
                 "publication: with it BBR measures far too low a rate where packets are reordered"
+            )
+
+
+def _traffic_as_capacity(scenario: Scenario) -> Iterator[str]:
+    """A dish of Starlink tells its traffic, which is less than its link could carry unless that was full."""
+    for number, profile in enumerate(scenario.profile):
+        if profile.values is not None and "capacity" not in profile.values:
+            continue
+        is_starlink = profile.format == "starlink"
+        if profile.format is None:
+            text = text_of(profile.source.removeprefix(FILE), scenario.base)
+            is_starlink = text.lstrip().startswith("{")
+        if is_starlink:
+            yield (
+                f"profile[{number}]: capacity is the traffic that the dish had, not what its link could "
+                'carry, unless that was full; leave it out with values = ["delay", "loss"]'
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,8 +23,9 @@ from anabranch.process.console import (
     say,
     write,
 )
-from anabranch.process.signals import deferred, ending, exit_status
+from anabranch.process.signals import ending, exit_status
 from anabranch.report.looks import FORMATS as FIGURE_FORMS
+from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
     AgainstOption,
@@ -62,6 +62,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(topology_app, name="topology")
+app.command()(capture)
 app.command()(export)
 
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
@@ -441,79 +442,6 @@ def report(
     # The page first, then what lies in folders.
     for file in sorted(files, key=lambda file: (len(file.parts), file)):
         console().print(str(file), markup=False, highlight=False)
-
-
-@app.command()
-def capture(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; gzip, zstd); - for standard input."),
-    ],
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
-            "the whole steady state if left out.",
-        ),
-    ] = None,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="Intervals of the series.")] = "1 s",
-    port: Annotated[
-        list[int] | None,
-        typer.Option(metavar="N", help="Only flows with this TCP port; may be repeated."),
-    ] = None,
-    disjoint: Annotated[
-        bool, typer.Option("--disjoint", help="No packet passes two capture points: count all.")
-    ] = False,
-    subflows: Annotated[
-        int | None, typer.Option(metavar="N", help="Subflows that should have connected.", min=1)
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the tables and the page; none if left out.")
-    ] = None,
-    replace: ReplaceOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Analyse packet captures: throughput, fairness, RTT and reordering of TCP and MPTCP."""
-    from anabranch.media.terminal import show
-    from anabranch.process.progress import capture_progress
-    from anabranch.report.views.capture import capture_pieces
-    from anabranch.results.result import json_ready
-    from anabranch.runs.capture import analyze, capture_name, check_folder
-
-    if out is not None:
-        # Before the work, not after it.
-        check_folder(out, files, replace=replace)
-    title = capture_name(files[0]) if len(files) == 1 else f"{len(files)} captures"
-    with capture_progress(title) as progress:
-        result = analyze(
-            files,
-            window=window,
-            interval=interval,
-            ports=port or (),
-            disjoint=disjoint,
-            subflows=subflows,
-            jobs=jobs,
-            progress=progress,
-        )
-    if out is not None:
-        from anabranch.report.html import save_capture_report
-
-        with deferred() as heard:
-            result.save(out, replace=replace, add=partial(save_capture_report, result))
-            heard.kept = f"the tables are in {out}"
-    for warning in result.summary["warnings"]:
-        say(f"warning: {warning}")
-    if as_json:
-        tables = {name: json_ready(table.to_dicts()) for name, table in result.tables.items()}
-        print_json({"summary": json_ready(dict(result.summary)), **tables})
-    else:
-        show(console(), capture_pieces(result, out))
-    if result.interrupted:
-        raise typer.Exit(exit_status())
 
 
 @app.command()

@@ -10,7 +10,7 @@ use anabranch_engine::setup::{LinkKinds, LinkSetup};
 use anabranch_units::{NodeId, Rate, Span};
 
 /// Below, one packet outlasts every run.
-const SMALLEST_CAPACITY_BPS: u64 = 100;
+pub(super) const SMALLEST_CAPACITY_BPS: u64 = 100;
 /// Above, the sending of a packet takes less than the clock can tell.
 const LARGEST_CAPACITY_BPS: u64 = 1_000_000_000_000_000;
 /// Light in fibre, in m/s.

@@ -20,6 +20,7 @@ mod own;
 mod pair_rates;
 mod pairs;
 mod plain;
+mod profile;
 mod reach;
 mod resolve;
 mod rooms;

@@ -2,13 +2,14 @@
 
 use super::addresses::{Addresses, manager};
 use super::bounds::{DemandSetup, demand_setup};
-use super::changes::{event_setups, profile_events};
+use super::changes::event_setups;
 use super::control::{add_controller, check_transport};
 use super::draws::Draws;
 use super::flows::{FlowColumns, Flows, Given};
 use super::network::{Network, number};
 use super::own::{OwnCode, OwnKind};
 use super::plain::{Files, PlainNetwork};
+use super::profile::profile_events;
 use super::rooms::size_queues;
 use super::routes::{OwnRoutes, Planned, TrafficRoutes};
 use super::transports::Transports;

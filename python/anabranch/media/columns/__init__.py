@@ -9,7 +9,7 @@ meaning; it is a count where its name ends with no unit.
 
 from anabranch.media.columns.column import Better, Column, completed
 from anabranch.media.columns.declared import DECLARED, DROPS, FLOW_DROPS, FULL
-from anabranch.media.columns.tables import CAPTURE, RUN
+from anabranch.media.columns.tables import AGAINST, CAPTURE, MEASUREMENT, RUN
 
 __all__ = ["COLUMNS", "DROPS", "FLOW_DROPS", "FULL", "Better", "Column", "column"]
 
@@ -21,7 +21,7 @@ def _plain(name: str) -> Column:
 
 COLUMNS = {
     name: _plain(name)
-    for tables in (RUN, CAPTURE)
+    for tables in (RUN, CAPTURE, MEASUREMENT, AGAINST)
     for meanings in tables.values()
     for names in meanings
     for name in names.split()

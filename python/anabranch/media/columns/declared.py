@@ -25,6 +25,7 @@ _OF_WHAT = (
     Column("cell", format=_COUNT),
     Column("client", priority=5),
     Column("client_port", format="d", priority=6),
+    Column("congestion_control", "congestion control", priority=2),
     Column("connection", "connec\u00adtion", format="d", priority=9),
     Column("data_from", "data from"),
     Column("data_path", "path of data"),
@@ -36,15 +37,18 @@ _OF_WHAT = (
     Column("kind", priority=9),
     Column("link", format="d"),
     Column("links"),
+    Column("measure", priority=9),
     Column("measures", "latency", priority=9),
     Column("name", priority=9),
     Column("node"),
+    Column("other_name", "beside", priority=9),
     Column("path", priority=9, folds=True),
     Column("phase"),
     Column("phase_before"),
     Column("routing", format="d"),
     Column("segment", format="d"),
     Column("server", priority=5),
+    Column("side"),
     Column("server_port", format="d", priority=4),
     Column("state", priority=7),
     Column("subflow", format="d", priority=9),
@@ -81,12 +85,14 @@ _TIMES = (
 )  # fmt: skip
 
 _RATES = (
+    Column("bbr_bandwidth_mbps", "BBR bandwidth", priority=3),
     Column("capacity_mbps", "capacity", priority=8, better="more"),
     Column("data_throughput_mbps", "data throughput", priority=7, better="more"),
     Column("delivery_rate_mbps", "delivery rate", better="more"),
     Column("delivery_rate_limit"),
     Column("goodput_mbps", "goodput", priority=9, better="more"),
     Column("pacing_rate_mbps", "pacing rate"),
+    Column("reverse_throughput_mbps", "reverse throughput", better="more"),
     Column("simulated_goodput_mbps", "goodput, simulated", priority=9, better="more"),
     Column("throughput_mbps", "throughput", priority=8, better="more"),
 )
@@ -100,6 +106,7 @@ _DELAYS = (
       for name, heading, priority in (
           ("min", "min", 0), ("mean", "mean", 0), ("p50", "median", 9), ("p90", "p90", 0), ("p95", "p95", 8),
           ("p99", "p99", 9), ("p999", "p99.9", 0), ("max", "max", 9))),
+    Column("bbr_rtt_min_ms", "BBR RTT min", better="less"),
     Column("delay_ms", "delay", priority=6, better="less"),
     Column("handshake_rtt_ms", "handshake RTT", better="less"),
     Column("jitter_ms", "jitter", priority=9, better="less"),
@@ -110,6 +117,8 @@ _DELAYS = (
     Column("rto_ms", "retransmission timeout"),
     Column("rtt_ms", "RTT", better="less"),
     Column("rttvar_ms", "RTTVAR", better="less"),
+    *(Column(f"srtt_{name}_ms", f"smoothed RTT {name}", better="less", priority=5 if name == "mean" else 0)
+      for name in ("mean", "min", "max")),
     Column("srtt_ms", "smoothed RTT", better="less"),
 )  # fmt: skip
 
@@ -166,6 +175,7 @@ _COUNTS = (
     Column("received", unit="packets", format=_COUNT, better="more"),
     Column("refused", format=_COUNT, better="less"),
     Column("reordered_packets", "reordered", unit="packets", format=_COUNT, better="less"),
+    Column("reordering_events", "reorderings seen", format=_COUNT, better="less"),
     Column("reordering_extent_max", "extent max", unit="packets", better="less"),
     Column("reordering_extent_mean", "extent mean", unit="packets", format=_ONE_DECIMAL, priority=1,
            better="less"),
@@ -242,8 +252,10 @@ _OTHERS = (
     Column("failed", format=_COUNT, better="less"),
     Column("flows", format=_COUNT),
     Column("note", priority=9, folds=True),
+    Column("other_value", "other", digits=5, priority=9),
     Column("runs", format=_COUNT),
     Column("source", priority=9),
+    Column("value", "measured", digits=5, priority=9),
 )
 """Of studies, of networks that have a name, and of groups of flows."""
 
@@ -251,6 +263,7 @@ _LABELS = (
     Column("flows.name", "flow", priority=9),
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
+    Column("capture.subflows.rtt_min_ms", "RTT min", better="less", priority=3),
     Column("capture.subflows.server"),
     Column("capture.subflows.server_port", format="d"),
     Column("connections.name", "connection", priority=9),

@@ -409,3 +409,55 @@ CAPTURE: Mapping[str, Meanings] = {
         "samples": "how many are in the step",
     },
 }
+
+MEASUREMENT: Mapping[str, Meanings] = {
+    "connections": {
+        "name": "how the tool calls it",
+        "lost loss_ratio": "packets that were lost, and their share; of pings the share of those without "
+        "an answer",
+        "jitter_ms": "as the tool states it (of iperf3 RFC 3550 section 6.4.1)",
+        "srtt_min_ms srtt_mean_ms srtt_max_ms": "least, mean and greatest of the kernel's smoothed RTTs in "
+        "the series",
+    },
+    "subflows": {
+        "name": "how the tool calls it",
+        "lost loss_ratio": "as in `connections`",
+        "jitter_ms": "as in `connections`",
+        "srtt_min_ms srtt_mean_ms srtt_max_ms": "as in `connections`",
+        "congestion_control": "of the kernel",
+        "cwnd_bytes cwnd_packets": "congestion window at the last sample",
+        "delivery_rate_mbps pacing_rate_mbps": "of the kernel at the last sample",
+        "bbr_bandwidth_mbps bbr_rtt_min_ms": "BBR's own estimates at the last sample",
+        "reordering_packets reordering_events": (
+            "how far the sender expects packets to be reordered, and how often it saw that (`reordering`, "
+            "`reord_seen`)"
+        ),
+        "busy_s rwnd_limited_s sndbuf_limited_s": (
+            "how long the sender had data under way, was held up by the receive window, and by its own buffer"
+        ),
+    },
+    "subflow_series": {
+        "reverse_throughput_mbps": "in the other direction",
+        "srtt_ms": "the kernel's smoothed RTT",
+        "lost loss_ratio jitter_ms": "in the interval",
+        "cwnd_bytes cwnd_packets in_flight_bytes": "at the end of the interval",
+        "delivery_rate_mbps pacing_rate_mbps": "at the end of the interval",
+    },
+}
+"""What measurements of other tools have beside the columns of captures."""
+
+AGAINST: Mapping[str, Meanings] = {
+    "against": {
+        "measure": "what is compared",
+        "name other_name": "the connection, and what it is compared with",
+        "value other_value": "of both, in the unit of the measure",
+        "difference_percent": "how much more the other one has",
+    },
+    "against_series": {
+        "time_s side flow": "when, `measured` or `other`, and which flow of it",
+        "name": "of the flow",
+        "throughput_mbps rtt_ms cwnd_bytes retransmissions": "in the interval; RTT as `rtt_kind` of the "
+        "summary says",
+    },
+}
+"""What a comparison has beside them."""

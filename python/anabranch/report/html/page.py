@@ -65,9 +65,12 @@ def capture_report(result: Result) -> str:
     from anabranch.report.html.capture_data import capture_document  # noqa: PLC0415
 
     document = capture_document(result)
-    shown = {key: document.pop(key) for key in ("title", "cards", "warnings", "facts", "notes")}
+    keys = ("title", "cards", "warnings", "facts", "notes", "measured")
+    shown = {key: document.pop(key) for key in keys}
+    has_rtts = document["lines"] and document["has_rtts"]
     sections = [
-        ("series", "Over time"), *([("rtt", "Round-trip times")] if document["lines"] else []),
+        *([("against", f"Beside {document['against']['title']}")] if document["against"] else []),
+        ("series", "Over time"), *([("rtt", "Round-trip times")] if has_rtts else []),
         ("connections", "Connections"), ("subflows", "Subflows"),
     ]  # fmt: skip
     return render("capture.html.j2", document, _CAPTURE_SCRIPTS, package=_PACKAGE, sections=sections, **shown)

@@ -126,7 +126,7 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def share_text(part: int, whole: int) -> str:
+def share_text(part: float, whole: float) -> str:
     """A share as a percentage; a dash where there is nothing to have a share in."""
     return f"{plain(100 * part / whole, 3)} %" if whole else NOTHING
 

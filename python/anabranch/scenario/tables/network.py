@@ -394,15 +394,26 @@ class Profile(LinkSelector):
     """The links between these two nodes."""
     source: str
     """Where the measurement is: ``"file:lte.csv"``."""
-    format: Literal["csv", "mahimahi"] = "csv"
+    format: Literal["csv", "mahimahi", "delays", "starlink"] | None = None
     """``csv``: a header with ``time_s`` and any of ``capacity_mbps`` (or ``_bps``, ``_kbps``, ``_gbps``),
     ``delay_ms`` (or ``_us``, ``_s``) and ``loss``. ``mahimahi``: a trace of its ``mm-link``, each line the
-    millisecond at which a packet of 1500 bytes may leave (Netravali et al. 2015)."""
+    millisecond at which a packet of 1500 bytes may leave (Netravali et al. 2015). ``delays``: a one-way
+    delay in milliseconds a line. ``starlink``: a dish's history in JSON. Left out, CSV and JSON are
+    recognised."""
     interval: Span | None = None
-    """Over which the packets of a Mahimahi trace are counted for the capacity; left out, over 100 ms."""
+    """Of a Mahimahi trace: over which its packets are counted for the capacity; left out, over 100 ms. Of
+    delays: from one line to the next."""
     repeat: Span | None = None
-    """Begin anew after so long, until the run ends; left out, a CSV file is played once, and a Mahimahi
-    trace begins anew at its last millisecond, as there."""
+    """Begin anew after so long, until the run ends; left out, ``at_end`` says what happens."""
+    at_end: Literal["hold", "repeat"] | None = None
+    """What happens at the end of the file; left out, the last values hold, and a Mahimahi trace begins
+    anew at its last millisecond, as there."""
+    clock: Literal["run", "first"] = "run"
+    """What the times of a CSV file or a Mahimahi trace count from."""
+    values: list[Literal["capacity", "delay", "loss"]] | None = None
+    """Which of capacity, delay and loss are taken; left out, all that the file has."""
+    stream: Literal["downlink", "uplink"] | None = None
+    """Which throughput of a Starlink dish is the capacity; left out, ``downlink``."""
 
     if TYPE_CHECKING:
 
@@ -416,5 +427,9 @@ class Profile(LinkSelector):
             format: Any = ...,
             interval: Any = ...,
             repeat: Any = ...,
+            at_end: Any = ...,
+            clock: Any = ...,
+            values: Any = ...,
+            stream: Any = ...,
             **keys: Any,
         ) -> None: ...

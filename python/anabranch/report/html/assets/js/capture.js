@@ -38,15 +38,20 @@ class CaptureLines {
     const chosen = this.offered.filter((index) => this.shown.has(index));
     const lines = chosen.map((index) => this.line(index));
     const per = `per ${measure(this.data.step_s, "s")}`;
+    const known = new Set(this.data.known);
     const kinds = [
-      ["throughput-chart", "Throughput", "throughput_mbps", "Mbps"], ["rtt-chart", "RTT of data segments", "rtt_ms", "ms"],
+      ["throughput-chart", "Throughput", "throughput_mbps", "Mbps"],
+      ["rtt-chart", ...(known.has("rtt_ms") || !known.has("srtt_ms") ? ["RTT of data segments", "rtt_ms", "ms"] : ["Smoothed RTT", "srtt_ms", "ms"])],
+      ["cwnd-chart", "Congestion window", ...(known.has("cwnd_bytes") ? ["cwnd_bytes", "bytes"] : ["cwnd_packets", "segments"])],
       ["retransmissions-chart", `Retransmissions ${per}`, "retransmissions", "segments"],
+      ["lost-chart", `Lost packets ${per}`, "lost", "packets"],
       ["reordered-chart", `Reordering ${per}`, "reordered_packets", "segments"],
     ];
-    this.charts = kinds.map(([id, title, name, unit]) => overTime(
+    // What was not measured has no chart: an empty one reads as none.
+    this.charts = kinds.filter(([, , name]) => known.has(name)).map(([id, title, name, unit]) => overTime(
       id, title, unit, lines, chosen.map((index) => row(this.series[name], index, this.times.length)), this.times,
     ));
-    this.drawDistribution(chosen, lines);
+    if (DATA.has_rtts) this.drawDistribution(chosen, lines);
   }
 
   drawDistribution(chosen, lines) {
@@ -67,10 +72,56 @@ class CaptureLines {
   }
 }
 
+class AgainstLines {
+  constructor(data) {
+    this.data = data;
+    this.charts = [];
+    this.times = Array.from(decode(data.times));
+    this.series = decodeAll(data.series);
+    this.offered = data.names.map((_, i) => i);
+    // The sum of each side comes first, or its only flow.
+    this.shown = new Set(["measured", "other"].map((side) => data.sides.indexOf(side)).filter((index) => index >= 0));
+    this.draw();
+    themeListeners.push(() => this.draw());
+  }
+
+  line(index) {
+    const isMeasured = this.data.sides[index] === "measured";
+    const place = index - this.data.sides.indexOf(this.data.sides[index]);
+    const side = isMeasured ? "measured" : DATA.against.title;
+    return { label: `${side}: ${this.data.names[index]}`, color: css(`--c${(place + (isMeasured ? 0 : 1)) % 8}`), dash: isMeasured ? [] : [7, 4], width: 1.8 };
+  }
+
+  toggle(index) {
+    if (!this.shown.delete(index)) this.shown.add(index);
+    this.draw();
+  }
+
+  draw() {
+    for (const each of this.charts) each.destroy();
+    lineButtons("against-legend", this.offered.map((i) => ({ key: i, ...this.line(i) })), (i) => this.shown.has(i), (i) => this.toggle(i));
+    const chosen = this.offered.filter((index) => this.shown.has(index));
+    const known = new Set(this.data.known);
+    const kinds = [
+      ["against-throughput-chart", "Throughput", "throughput_mbps", "Mbps"],
+      ["against-rtt-chart", ...(known.has("srtt_ms") ? ["Smoothed RTT", "srtt_ms", "ms"] : ["RTT", "rtt_ms", "ms"])],
+      ["against-cwnd-chart", "Congestion window", "cwnd_bytes", "bytes"],
+      ["against-retransmissions-chart", "Retransmissions", "retransmissions", "segments"],
+    ];
+    this.charts = kinds.filter(([, , name]) => known.has(name)).map(([id, title, name, unit]) => overTime(
+      id, title, unit, chosen.map((index) => this.line(index)), chosen.map((index) => row(this.series[name], index, this.times.length)), this.times,
+    ));
+  }
+}
+
 function capturePage() {
   setTimeUnit();
   timeMarks.events = DATA.marks;
   if (DATA.lines) new CaptureLines();
+  if (DATA.against) {
+    if (DATA.against.lines) new AgainstLines(DATA.against.lines);
+    shownTable("against-table", DATA.against.table);
+  }
   shownTable("connection-table", DATA.connections);
   shownTable("subflow-table", DATA.subflows);
 }

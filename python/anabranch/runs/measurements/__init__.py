@@ -1,0 +1,1 @@
+"""Measurements of other tools: a reader for each format, and the tables of captures made of them."""
