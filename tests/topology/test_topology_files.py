@@ -19,6 +19,18 @@ EXAMPLES = {
     "ring.gml": "GML",
     "triangle.txt": "SNDlib native",
     "triangle.xml": "SNDlib XML",
+    "square.json": "JSON node-link",
+    "square.clab.yml": "containerlab",
+    "square.graph": "REPETITA",
+    "square.dot": "DOT",
+    "square.csv": "CSV of edges",
+    "square.n2p": "Net2Plan",
+    "old.n2p": "Net2Plan",
+    "square.latencies.intra": "Rocketfuel intra",
+    "square.weights.intra": "Rocketfuel intra",
+    "square.cch": "Rocketfuel cch",
+    "fabric.hpcc.txt": "HPCC",
+    "servers.simai.txt": "HPCC",
 }
 
 

@@ -4,14 +4,37 @@ from typing import Final
 
 from anabranch.text.suggest import listed
 
-from . import gml, graphml, sndlib_native, sndlib_xml
+from . import (
+    containerlab,
+    dot,
+    edge_csv,
+    gml,
+    graphml,
+    hpcc,
+    net2plan,
+    node_link,
+    repetita,
+    rocketfuel,
+    rocketfuel_cch,
+    sndlib_native,
+    sndlib_xml,
+)
 from .file_format import FileFormat
 
 _ALL: Final = (
     graphml.READER,
+    net2plan.READER,
     sndlib_xml.READER,
     sndlib_native.READER,
+    node_link.READER,
+    dot.READER,
+    containerlab.READER,
     gml.READER,
+    repetita.READER,
+    hpcc.READER,
+    rocketfuel_cch.READER,
+    edge_csv.READER,
+    rocketfuel.READER,
 )
 """In this order they are asked whether a file is theirs."""
 
