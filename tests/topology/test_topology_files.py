@@ -31,6 +31,16 @@ EXAMPLES = {
     "square.cch": "Rocketfuel cch",
     "fabric.hpcc.txt": "HPCC",
     "servers.simai.txt": "HPCC",
+    "square.brite": "BRITE",
+    "square.inet": "Inet",
+    "square.orbis": "Orbis",
+    "square.shadow.yaml": "Shadow",
+    "square.gexf": "GEXF",
+    "square.fnss.xml": "FNSS",
+    "square.ndnsim.txt": "ndnSIM",
+    "square.zhang.txt": "ndnSIM",
+    "fabric.htsim.topo": "htsim",
+    "tree.htsim.topo": "htsim",
 }
 
 

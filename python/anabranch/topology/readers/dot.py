@@ -40,9 +40,11 @@ def read_dot(data: bytes, where: str) -> Draft:
 
 
 _START: Final = re.compile(
-    r'(?:\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)*(?:strict\s+)?(?:di)?graph(?:\s+(?:"[^"]*"|[^\s{"\[]+))?\s*\{',
+    r"(?:\s++|//[^\n]*+|/\*(?>.*?\*/)|\#[^\n]*+)*+(?:strict\s+)?(?:di)?graph"
+    r'(?:\s+(?:"[^"]*+"|[^\s{"\[]++))?\s*\{',
     re.DOTALL | re.IGNORECASE,
 )
+"""Comments and the head of a graph. Nothing in it is tried twice, whatever a file begins with."""
 
 
 READER: Final = FileFormat("DOT", read_dot, lambda text: _START.match(text) is not None)

@@ -55,7 +55,7 @@ def read_net2plan(data: bytes, where: str) -> Draft:
 
 
 _START: Final = re.compile(
-    r"<(\w+:)?network\b(?=[^>]*>\s*(<physicalTopology|<node|<layer|</?(\w+:)?attribute|</network))"
+    r"<(\w+:)?network\b(?=[^>]{0,9999}>\s*(<physicalTopology|<node|<layer|</?(\w+:)?attribute|</network))"
 )
 
 READER: Final = FileFormat(

@@ -37,7 +37,8 @@ def read_node_link(data: bytes, where: str) -> Draft:
     document = parse_json(text, where)
     if not isinstance(document, dict):
         raise TopologyError(where, "this is JSON, but no graph", _REMEDY)
-    entries, links_key = document.get("nodes"), _links_key(document, where)
+    links_key = _links_key(document, where)
+    entries = document.get("nodes")
     if not isinstance(entries, list):
         raise TopologyError(where, 'the JSON has no list "nodes"', _REMEDY)
     directed = document.get("directed", False)
@@ -70,14 +71,14 @@ READER: Final = FileFormat("JSON node-link", read_node_link, lambda text: text.s
 
 
 def _links_key(document: Mapping[str, Any], where: str) -> str:
+    keys = [key for key in ("links", "edges") if isinstance(document.get(key), list)]
     for key, call in _OTHER_FORMS.items():
-        if key in document and "nodes" not in document:
+        if key in document and not keys:
             raise TopologyError(
                 where,
                 f'this is JSON with "{key}", not node-link JSON',
                 f"convert it: graph = {call}; json.dump(networkx.node_link_data(graph), open(NEW, 'w'))",
             )
-    keys = [key for key in ("links", "edges") if isinstance(document.get(key), list)]
     if len(keys) != 1:
         found = 'no list "links" or "edges"' if not keys else 'both "links" and "edges"'
         raise TopologyError(where, f"the JSON has {found}", _REMEDY)
