@@ -8,8 +8,8 @@ from anabranch.export.emulated import mean_loss, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.plans.named import NamedPlan
-from anabranch.results.csv_cells import csv_text
 from anabranch.setup.route_csv import COLUMNS, PATH, path_names
+from anabranch.text.csv_cells import csv_text
 
 _README: Final = """
 | file | has |

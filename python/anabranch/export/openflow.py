@@ -17,8 +17,8 @@ from typing import Any, Final
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import HOST_PORT, DeviceLayout
 from anabranch.plans.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
-from anabranch.results.csv_cells import csv_text
 from anabranch.routing.planned import Pair
+from anabranch.text.csv_cells import csv_text
 
 COOKIE: Final = 0xA11A
 """Cookie of all flows, by which they can be found and removed."""

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.plans.paths import PlanPaths
 from anabranch.plans.predictions import MOST_PATHS, ThroughputPrediction, predictions
-from anabranch.results.csv_cells import csv_text
 from anabranch.routing.path_metrics import PATH_METRICS
 from anabranch.routing.path_throughput import path_loss
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.route_csv import COLUMNS, NEXT_HOP, PATH, path_names
+from anabranch.text.csv_cells import csv_text
 
 _PS_PER_MS: Final = 1e9
 MEASURES: Final = ("hops", "delay_ms", "bottleneck_mbps", "loss")

@@ -25,7 +25,7 @@ from anabranch.folders import (
     regular_files,
     replacing,
 )
-from anabranch.results.csv_cells import FORMULA, NUMBER, escaped
+from anabranch.text.csv_cells import FORMULA, NUMBER, escaped
 
 if TYPE_CHECKING:
     import pandas

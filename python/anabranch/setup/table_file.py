@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.results.csv_cells import unescaped
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.problems import Problems
+from anabranch.text.csv_cells import unescaped
 
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 

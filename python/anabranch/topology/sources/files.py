@@ -13,6 +13,7 @@ from anabranch.topology.attributes.choices import AttributeChoice
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 from anabranch.topology.readers import FORMATS, READERS
+from anabranch.topology.readers.unread import PICKLE, PICKLE_REMEDY, UNREAD
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""
@@ -71,10 +72,15 @@ def sniff(head: bytes, where: str) -> str:
     text = (
         head.decode("utf-16" if utf16 else "latin-1", errors="replace").removeprefix("\xef\xbb\xbf").lstrip()
     )
+    if head.startswith(PICKLE):
+        raise TopologyError(where, "this is an object that Python has pickled", PICKLE_REMEDY)
     if "\0" in text:
         raise TopologyError(where, "this is binary data", f"give {_KNOWN}")
     if not text:
         raise TopologyError(where, "the file is empty", f"give {_KNOWN}")
+    unread = next((each for each in UNREAD if each.recognises(text)), None)
+    if unread is not None:
+        raise TopologyError(where, f"this is {unread.name}, which is not read", unread.conversion)
     reader = next((reader for reader in READERS.values() if reader.recognises(text)), None)
     if reader is not None:
         return reader.name

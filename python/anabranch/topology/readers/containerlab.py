@@ -1,0 +1,143 @@
+"""Topology files of containerlab (`NAME.clab.yml`; containerlab.dev, "Topology definition").
+
+`topology.nodes` names the nodes, `topology.links` has for each link two `endpoints`: `NODE:INTERFACE` in the
+brief form, mappings with `node` and `interface` in the extended one of `type: veth`. `host`, `mgmt-net` and
+links of types that join no two nodes lead out of the lab; they are left out and counted. The format itself
+has no rates, delays and losses. The export of Anabranch puts them into `vars.anabranch` of each link, a
+mapping for each direction, and names and places into labels of nodes; both come back. Nodes of kind `bridge`
+and `ovs-bridge` are switches.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import NodeKind, TopologyLink
+
+from .attributes import SpeedCount, draft_link, draft_node
+from .file_format import FileFormat
+from .node_kind import kind_of
+from .text import decode_text, without_comments
+from .yaml_tree import YamlNode, parse_yaml, texts
+
+LABEL: Final = "anabranch-"
+"""What stands before the labels of nodes that Anabranch writes."""
+VARIABLES: Final = "anabranch"
+"""The variable of links that Anabranch writes."""
+DIRECTIONS: Final = ("forth", "back")
+"""Its entries: from the first end to the second one, and back."""
+_SWITCHES: Final = ("bridge", "ovs-bridge")
+_OUTSIDE: Final = ("host", "mgmt-net", "macvlan")
+
+
+def read_containerlab(data: bytes, where: str) -> Draft:
+    """The lab of a topology file. Raises TopologyError with the line for anything else."""
+    text, notes = decode_text(data)
+    root = parse_yaml(text, where)
+    topology = root.get("topology") if root.entries is not None else None
+    if topology is None or topology.entries is None:
+        raise TopologyError(where, 'the file has no "topology"', "a file of containerlab has it")
+    nodes_entry, links_entry = topology.get("nodes"), topology.get("links")
+    if nodes_entry is None or nodes_entry.entries is None:
+        raise TopologyError(topology.place, 'the topology has no "nodes"', "name them")
+    entries = nodes_entry.mapping("nodes")
+    nodes = [_node(name, entry) for name, entry in entries.items()]
+    speeds = SpeedCount()
+    links: list[TopologyLink] = []
+    outside = 0
+    for entry in _entries(links_entry):
+        ends = _ends(entry)
+        inside = [end for end in ends if end in entries]
+        if len(inside) < 2:
+            _check_outside(entry, ends, inside)
+            outside += 1
+            continue
+        links += _links(inside[0], inside[1], entry, speeds)
+    if outside:
+        notes.append(f"Links that lead out of the lab and are left out: {outside}.")
+    return Draft(nodes, links, notes=notes + speeds.notes())
+
+
+def _recognises(text: str) -> bool:
+    plain = without_comments(text)
+    return re.search(r"(?m)^topology:", plain) is not None and not plain.startswith(("<", "{"))
+
+
+READER: Final = FileFormat("containerlab", read_containerlab, _recognises)
+
+
+def _entries(links: YamlNode | None) -> list[YamlNode]:
+    """The entries of a list of links, which may be missing or empty."""
+    is_empty = links is None or (links.text is None and links.items is None and links.entries is None)
+    return [] if links is None or is_empty else links.listed("links")
+
+
+def _node(name: str, entry: YamlNode) -> DraftNode:
+    attributes: dict[str, str] = {}
+    labels = entry.get("labels") if entry.entries is not None else None
+    if labels is not None and labels.entries is not None:
+        for key, value in labels.mapping("labels").items():
+            if key.startswith(LABEL) and value.text is not None:
+                attributes[key.removeprefix(LABEL)] = value.text
+    own = kind_of(attributes)
+    kind = entry.get("kind") if entry.entries is not None else None
+    is_switch = kind is not None and kind.text in _SWITCHES
+    found: NodeKind = "switch" if is_switch and own == "router" else own
+    return replace(draft_node(name, attributes, entry.place), kind=found)
+
+
+def _ends(entry: YamlNode) -> list[str]:
+    """The nodes that a link names, whichever of the forms it has."""
+    form = entry.get("type") if entry.entries is not None else None
+    if form is not None and form.text not in (None, "veth"):
+        single = entry.get("endpoint")
+        return [] if single is None else [_end(single)]
+    endpoints = entry.get("endpoints") if entry.entries is not None else None
+    if endpoints is None:
+        raise TopologyError(
+            entry.place, 'the link has no "endpoints"', 'write endpoints: ["a:eth1", "b:eth1"]'
+        )
+    ends = [_end(each) for each in endpoints.listed("endpoints")]
+    if len(ends) != 2:
+        raise TopologyError(endpoints.place, f"the link has {len(ends)} endpoints", "give two")
+    return ends
+
+
+def _end(endpoint: YamlNode) -> str:
+    if endpoint.entries is not None:
+        node = endpoint.get("node")
+        if node is None:
+            raise TopologyError(endpoint.place, 'the endpoint has no "node"', "add it")
+        return node.scalar("the node of an endpoint")
+    name, separator, _ = endpoint.scalar("an endpoint").partition(":")
+    if not separator or not name:
+        raise TopologyError(
+            endpoint.place, f'the endpoint is "{(endpoint.text or "")[:40]}"', "write NODE:INTERFACE"
+        )
+    return name
+
+
+def _check_outside(entry: YamlNode, ends: list[str], inside: list[str]) -> None:
+    """Raise TopologyError if an end is neither a node nor one of the names for what lies outside."""
+    for end in ends:
+        if end not in inside and end not in _OUTSIDE:
+            raise TopologyError(entry.place, f'a link ends at "{end}", which is no node', "declare the node")
+
+
+def _links(a: str, b: str, entry: YamlNode, speeds: SpeedCount) -> list[TopologyLink]:
+    """The link, or its two directions where Anabranch has written what each of them has."""
+    variables = entry.get("vars")
+    own = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
+    if own is None or own.entries is None:
+        return [draft_link(a, b, {}, False, entry.place, speeds)]
+    links = []
+    for direction, (origin, to) in zip(DIRECTIONS, ((a, b), (b, a)), strict=True):
+        values = own.get(direction)
+        if values is not None:
+            attributes = dict(texts(values, direction))
+            links.append(draft_link(origin, to, attributes, True, values.place, speeds))
+    if not links:
+        raise TopologyError(own.place, "the link has no direction", f"write {' or '.join(DIRECTIONS)}")
+    return links

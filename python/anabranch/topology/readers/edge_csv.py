@@ -1,0 +1,131 @@
+"""A table of edges as CSV: a header with `from` and `to`, or other names of theirs, and a line for each link.
+
+All other columns are attributes of links, whose names have the units (`capacity_bps`, `delay_ms`, ...).
+Commas, semicolons or tabs separate. A column `directed` (true or false) says which links go one way. Without
+it, a file that has a link in both directions for some pair has a line for each direction, and any other file
+a line for each link. `links.csv` of the export `--to csv` is of this form. Quotes as in RFC 4180.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from anabranch.text.csv_cells import unescaped
+from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import MAX_LINKS
+
+from .attributes import SpeedCount, draft_link
+from .file_format import FileFormat
+from .text import decode_text
+
+ORIGINS: Final = ("from", "source", "src", "origin")
+"""Names of the column of first ends."""
+TARGETS: Final = ("to", "target", "dst", "dest", "destination")
+"""Names of the column of second ends."""
+_SEPARATORS: Final = (",", ";", "\t")
+_DIRECTED: Final = "directed"
+_YES_NO: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_MAX_COLUMNS: Final = 1000
+_HEAD: Final = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")
+"""Comments and empty lines before the header; behind it, a line may begin with any name."""
+
+
+class _Row(NamedTuple):
+    a: str
+    b: str
+    attributes: dict[str, str]
+    place: str
+
+
+def read_edge_csv(data: bytes, where: str) -> Draft:
+    """The links of a table. Raises TopologyError with the line for anything else."""
+    text, notes = decode_text(data)
+    rows = list(_rows(text, where))
+    says = any(_DIRECTED in row.attributes for row in rows)
+    pairs = {(row.a, row.b) for row in rows if row.a != row.b}
+    one_way = not says and any((b, a) in pairs for a, b in pairs)
+    speeds = SpeedCount()
+    links = []
+    for row in rows:
+        own = row.attributes.pop(_DIRECTED, None)
+        directed = one_way if own is None else _yes_or_no(own, row.place)
+        links.append(draft_link(row.a, row.b, row.attributes, directed, row.place, speeds))
+    nodes = dict.fromkeys(end for row in rows for end in (row.a, row.b))
+    if one_way:
+        notes.append("Some links stand here in both directions, so that each line is one direction.")
+    return Draft([DraftNode(node) for node in nodes], links, notes=notes + speeds.notes())
+
+
+def _recognises(text: str) -> bool:
+    return _columns(_HEAD.sub("", text, count=1).partition("\n")[0]) is not None
+
+
+READER: Final = FileFormat("CSV of edges", read_edge_csv, _recognises)
+
+
+def _columns(header: str) -> tuple[str, list[str]] | None:
+    """The separator and the names of the columns of a header, if it is one of edges."""
+    for separator in _SEPARATORS:
+        cells = [cell.strip().strip('"').strip().lower() for cell in header.strip("\r\n").split(separator)]
+        if any(name in cells for name in ORIGINS) and any(name in cells for name in TARGETS):
+            return separator, cells
+    return None
+
+
+def _rows(text: str, where: str) -> Iterator[_Row]:
+    """The lines that are no comments, cell by cell."""
+    table = _HEAD.sub("", text, count=1)
+    skipped = text.count("\n", 0, len(text) - len(table))
+    found = _columns(table.partition("\n")[0])
+    if found is None:
+        raise TopologyError(where, 'the first line has no "from" and "to"', "write a header with both")
+    separator, names = found
+    _check_columns(names, where)
+    origin = next(names.index(name) for name in ORIGINS if name in names)
+    to = next(names.index(name) for name in TARGETS if name in names)
+    reader = csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True)
+    try:
+        next(reader)
+        for count, cells in enumerate(reader):
+            place = f"{where}, line {reader.line_num + skipped}"
+            if not any(cell.strip() for cell in cells):
+                continue
+            if count > MAX_LINKS:
+                raise TopologyError(where, f"the file has more than {MAX_LINKS} links", "leave some out")
+            yield _row(cells, names, (origin, to), place)
+    except csv.Error as error:
+        place = f"{where}, line {reader.line_num + skipped}"
+        raise TopologyError(place, f"this is no CSV ({error})", "mend the quotes of this line") from error
+
+
+def _check_columns(names: Sequence[str], where: str) -> None:
+    if len(names) > _MAX_COLUMNS:
+        raise TopologyError(where, f"the table has {len(names)} columns", f"at most {_MAX_COLUMNS} are read")
+    for name in names:
+        if names.count(name) > 1 and name:
+            raise TopologyError(where, f'there are two columns "{name}"', "leave out one")
+
+
+def _row(cells: Sequence[str], names: Sequence[str], ends: tuple[int, int], place: str) -> _Row:
+    if len(cells) != len(names):
+        raise TopologyError(
+            place, f"the line has {len(cells)} cells", f"the header has {len(names)}; put texts in quotes"
+        )
+    a, b = (unescaped(cells[end]) for end in ends)
+    if not a.strip() or not b.strip():
+        raise TopologyError(place, "an end of the link is empty", "name both ends")
+    attributes = {
+        name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True))
+        if i not in ends and cell.strip() and name
+    }  # fmt: skip
+    return _Row(a, b, attributes, place)
+
+
+def _yes_or_no(text: str, place: str) -> bool:
+    value = _YES_NO.get(text.strip().lower())
+    if value is None:
+        raise TopologyError(place, f'directed is "{text[:40]}"', "write true or false")
+    return value

@@ -1,0 +1,155 @@
+"""Net2Plan's `.n2p` files, of versions with and without layers.
+
+P. Pavon-Marino, J. Izquierdo-Zaragoza, "Net2Plan: An Open Source Network Planning Tool for Bridging the Gap
+between Academia and Industry", IEEE Network 29(5), 2015; the attributes are those that Net2Plan writes. Links
+go one way. With layers, `capacity` and `offeredTraffic` are in the units that the layer names
+(`linkCapacityUnitsName`), `lengthInKm` and `propagationSpeedInKmPerSecond` give the delay; of several layers
+the default one is read, or else the first with links. Without layers, capacities are in Erlangs, which are no
+rate, so that none is taken. `xCoord` and `yCoord` are longitude and latitude, unless they lie beyond.
+"""
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Final
+
+from anabranch.topology.draft import Draft
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import TopologyLink
+
+from .attributes import SpeedCount, draft_link
+from .file_format import FileFormat
+from .quantities import number, plain, rate_bps
+from .sndlib_common import add_demand, coordinate_notes, finite, nodes_from
+from .xml_tree import Element, parse_xml
+
+_ENDS: Final = ("originNodeId", "destinationNodeId")
+_PAIR: Final = ("ingressNodeId", "egressNodeId")
+
+
+def read_net2plan(data: bytes, where: str) -> Draft:
+    """The network of a file. Raises TopologyError with the line for anything else."""
+    root = parse_xml(data, where, "network")
+    old = root.child("physicalTopology")
+    structure = root if old is None else old
+    coordinates: dict[str, tuple[float, float] | None] = {}
+    labels: dict[str, str] = {}
+    for i, element in enumerate(structure.all("node")):
+        # Old files have no ids: links count the nodes from 0.
+        node_id = str(i) if old is not None else element.required("id")
+        if node_id in coordinates:
+            raise TopologyError(element.place, f'node id "{node_id}" was already used', "give each its own")
+        coordinates[node_id] = (
+            finite(element.attributes.get("xCoord", "0"), "a coordinate", element.place),
+            finite(element.attributes.get("yCoord", "0"), "a coordinate", element.place),
+        )
+        labels[node_id] = element.attributes.get("name") or f"Node {node_id}"
+    layer, notes = (old, []) if old is not None else _layer(root)
+    speeds = SpeedCount()
+    unit = layer.attributes.get("linkCapacityUnitsName", "")
+    links = [_link(element, unit, coordinates, speeds) for element in layer.all("link")]
+    demands = _demands(_demand_elements(root, layer), coordinates)
+    nodes, plane = nodes_from(coordinates, None, labels)
+    notes += coordinate_notes(coordinates, plane) + _unit_notes(layer, old is not None, bool(demands))
+    return Draft(nodes, links, demands or None, notes + speeds.notes())
+
+
+_START: Final = re.compile(
+    r"<(\w+:)?network\b(?=[^>]{0,9999}>\s*(<physicalTopology|<node|<layer|</?(\w+:)?attribute|</network))"
+)
+
+READER: Final = FileFormat(
+    "Net2Plan", read_net2plan, lambda text: text.startswith("<") and _START.search(text) is not None
+)
+
+
+def _layer(root: Element) -> tuple[Element, list[str]]:
+    """The layer that is read, and what to say of the others."""
+    layers = root.all("layer")
+    if not layers:
+        raise TopologyError(root.place, "<network> has no <layer> inside", "give a file that Net2Plan saved")
+    if len(layers) == 1:
+        return layers[0], []
+    default = [layer for layer in layers if layer.attributes.get("isDefaultLayer") == "true"]
+    layer = next(iter(default or [layer for layer in layers if layer.all("link")]), layers[0])
+    name = layer.attributes.get("name") or layer.attributes.get("id", "")
+    return layer, [f'Read is the layer "{name}", one of {len(layers)}; the others are left out.']
+
+
+def _link(
+    element: Element, unit: str, known: dict[str, tuple[float, float] | None], speeds: SpeedCount
+) -> TopologyLink:
+    ends = [element.required(end) for end in _ENDS]
+    _check_ends(element, ends, known)
+    attributes = {key: text for key, text in element.attributes.items() if key not in ("id", *_ENDS)}
+    attributes |= {
+        child.attributes["key"]: child.attributes.get("value", "")
+        for child in element.all("attribute")
+        if "key" in child.attributes
+    }
+    length = attributes.pop("lengthInKm", attributes.pop("linkLengthInKm", None))
+    if length is not None:
+        kilometres = number(length, "a length", element.place, low=0)
+        attributes["length_km"] = plain(kilometres)
+        speed = attributes.pop("propagationSpeedInKmPerSecond", None)
+        km_per_s = Decimal(0) if speed is None else number(speed, "a speed", element.place)
+        if km_per_s > 0:
+            attributes["delay_ms"] = plain(kilometres * 1000 / km_per_s)
+    capacity = attributes.get("capacity")
+    if capacity is not None and _is_rate(unit):
+        del attributes["capacity"]
+        bps = rate_bps(f"{capacity}{unit.replace(' ', '')}", "a capacity", element.place)
+        if bps > 0:
+            attributes["capacity_bps"] = plain(bps)
+    return draft_link(ends[0], ends[1], attributes, True, element.place, speeds)
+
+
+def _is_rate(unit: str) -> bool:
+    try:
+        return rate_bps(f"1{unit.replace(' ', '')}", "a unit", "") > 0
+    except TopologyError:
+        return False
+
+
+def _demand_elements(root: Element, layer: Element) -> list[Element]:
+    old = root.child("demandSet")
+    return layer.all("demand") if old is None else old.all("demandEntry")
+
+
+def _demands(
+    elements: Iterable[Element], known: dict[str, tuple[float, float] | None]
+) -> dict[tuple[str, str], float]:
+    demands: dict[tuple[str, str], float] = {}
+    for element in elements:
+        a, b = (element.required(end) for end in _PAIR)
+        _check_ends(element, (a, b), known)
+        value = element.attributes.get("offeredTraffic", element.attributes.get("offeredTrafficInErlangs"))
+        if value is None:
+            raise TopologyError(element.place, 'the demand has no "offeredTraffic"', "add it")
+        add_demand(demands, (a, b), finite(value, "a demand", element.place), element.place)
+    return demands
+
+
+def _check_ends(element: Element, ends: Iterable[str], known: dict[str, tuple[float, float] | None]) -> None:
+    for end in ends:
+        if end not in known:
+            raise TopologyError(
+                element.place, f'<{element.tag}> ends at "{end}", which is no node', "declare the node"
+            )
+
+
+def _unit_notes(layer: Element, old: bool, has_demands: bool) -> list[str]:
+    """What the units of capacities and demands are, in sentences."""
+    notes = []
+    capacity, traffic = (
+        layer.attributes.get(f"{what}UnitsName", "") for what in ("linkCapacity", "demandTraffic")
+    )
+    if old:
+        notes.append("Capacities are in Erlangs, which are no rate, and are left out.")
+    elif not _is_rate(capacity):
+        said = f'gives capacities in "{capacity}"' if capacity else "gives no unit of capacities"
+        notes.append(f"The file {said}: they are left out.")
+    if has_demands:
+        said = "Erlangs" if old else f'"{traffic}"' if traffic else "a unit that the file does not give"
+        notes.append(f"Demands keep the values of the file; they are in {said}.")
+    return notes
