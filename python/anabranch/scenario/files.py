@@ -17,7 +17,10 @@ FILE_FIELDS = {
     ("network", "weights"): "inputs",
     ("routing", "paths"): "inputs",
     ("routing", "demand", "pair", "from"): "inputs",
+    ("routing", "demand", "matrix", "from"): "inputs",
     ("traffic", None, "matrix", "from"): "inputs",
+    ("traffic", None, "flow_list"): "inputs",
+    ("traffic", None, "size"): "inputs",
     ("profile", None, "from"): "inputs",
 }
 """Fields that may name a file, None for a place in a list; the folder where results and studies keep it."""

@@ -59,7 +59,10 @@ def _unknown_transports(data: object) -> list[Problem]:
 
 
 class Scenario(Document):
-    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
+    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements.
+
+    Routes and loads need the network alone, with the bounds or the matrix of ``routing.demand``.
+    """
 
     title: str
     """One line for people."""
@@ -70,7 +73,7 @@ class Scenario(Document):
     controller: Controller | None
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
     traffic: list[Traffic]
-    """Who sends what to whom."""
+    """Who sends what to whom; a run needs some."""
     transport: dict[str, Transport]
     """Transports by name: presets with changes."""
     event: list[Event]
@@ -78,12 +81,13 @@ class Scenario(Document):
     profile: list[Profile]
     """Measured conditions of links, replayed from files."""
     run_settings: Run
-    """How long, with which randomness, and what is sampled."""
+    """How long, with which randomness, and what is sampled; a run needs it."""
     capture: list[Capture]
     """Packets written to files."""
     _read: _core.Scenario | None = None
 
-    derived: ClassVar = {"routing": lambda _: {}}
+    derived: ClassVar = {"routing": lambda _: {}, "run_settings": lambda _: {"duration": "1 s"}}
+    unwritten: ClassVar = {"traffic": lambda _: True, "run_settings": lambda _: True}
 
     if TYPE_CHECKING:
 
@@ -91,10 +95,10 @@ class Scenario(Document):
             self,
             *,
             network: Any,
-            traffic: Any,
             title: Any = ...,
             routing: Any = ...,
             controller: Any = ...,
+            traffic: Any = ...,
             transport: Any = ...,
             event: Any = ...,
             profile: Any = ...,

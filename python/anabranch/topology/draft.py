@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .model import NodeKind, TopologyLink
+from .model import DemandUnit, NodeKind, TopologyLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,13 @@ class DraftNode:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A graph as read: links and demands by node id. `notes` are the reader's own sentences of provenance."""
+    """A graph as read: links and demands by node id. `notes` are the reader's own sentences of provenance.
+
+    `demand_unit` is what 1 means in the demands; None where the source does not say.
+    """
 
     nodes: list[DraftNode]
     links: list[TopologyLink]
     demands: Mapping[tuple[str, str], float] | None = None
     notes: list[str] = field(default_factory=list)
+    demand_unit: DemandUnit | None = None

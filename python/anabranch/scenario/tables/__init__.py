@@ -42,6 +42,7 @@ from anabranch.scenario.tables.traffic import (
 from anabranch.scenario.tables.variates import (
     AnyDistribution,
     Constant,
+    Cumulative,
     Empirical,
     Exponential,
     Gaussian,
@@ -57,6 +58,7 @@ __all__ = [
     "Constant",
     "ControlLink",
     "Controller",
+    "Cumulative",
     "Demand",
     "DistanceDelay",
     "Empirical",

@@ -6,7 +6,7 @@ from typing import Final
 
 from anabranch.topology.draft import DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import MAX_CAPACITY_BPS
+from anabranch.topology.model import MAX_CAPACITY_BPS, DemandUnit
 
 _BPS_PER_UNIT: Final = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
 """Units that SNDlib's META section states (Abilene, GEANT, ...); most instances state none."""
@@ -60,6 +60,12 @@ def capacity_bps(capacity: float, unit: str | None, where: str) -> int | None:
             where, f"the capacity is {capacity:g} {unit}", f"at most {MAX_CAPACITY_BPS} bits per second"
         )
     return bps
+
+
+def demand_unit(unit: str | None) -> DemandUnit | None:
+    """What 1 means in the demands; None where the file does not say."""
+    factor = None if unit is None else _BPS_PER_UNIT.get(unit)
+    return None if unit is None or factor is None else DemandUnit(unit, float(factor))
 
 
 def capacity_note(unit: str | None) -> list[str]:

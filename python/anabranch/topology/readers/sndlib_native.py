@@ -16,7 +16,15 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .file_format import FileFormat
-from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
+from .sndlib_common import (
+    add_demand,
+    capacity_bps,
+    capacity_note,
+    coordinate_notes,
+    demand_unit,
+    finite,
+    nodes_from,
+)
 from .text import decode_text, without_comments
 
 _TOKEN: Final = re.compile(r"[()]|[^\s()]+")
@@ -89,7 +97,7 @@ def read_sndlib_native(data: bytes, where: str) -> Draft:
         _demands(sections["DEMANDS"], demands)
     nodes, plane = nodes_from(coordinates, planar=None)
     notes += coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes)
+    return Draft(nodes, links, demands or None, notes, demand_unit(unit))
 
 
 def _recognises(text: str) -> bool:

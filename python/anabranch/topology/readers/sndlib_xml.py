@@ -8,7 +8,15 @@ from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
 from .file_format import FileFormat
-from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
+from .sndlib_common import (
+    add_demand,
+    capacity_bps,
+    capacity_note,
+    coordinate_notes,
+    demand_unit,
+    finite,
+    nodes_from,
+)
 from .xml_tree import Element, parse_xml
 
 
@@ -38,7 +46,7 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
         pair = (element.inner("source").text, element.inner("target").text)
         add_demand(demands, pair, finite(value.text, "a demand value", value.place), value.place)
     notes = coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes)
+    return Draft(nodes, links, demands or None, notes, demand_unit(unit))
 
 
 READER: Final = FileFormat(
