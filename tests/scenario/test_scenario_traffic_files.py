@@ -14,7 +14,7 @@ from anabranch.setup import Needed, Setup, resolve
 
 S = 10**12
 """Picoseconds."""
-DATA = Path(__file__).parents[1] / "topology" / "data" / "traffic"
+DATA = Path(__file__).parents[1] / "topology" / "traffic_data"
 NETWORK = """
 [network]
 node = [{ name = "a" }, { name = "b" }, { name = "c" }]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from anabranch.setup.files import traffic_of
 from anabranch.topology.traffic import TRAFFIC_READERS, TrafficError, TrafficFile, load_traffic
 from anabranch.topology.traffic.readers.abilene import ROUTERS
 
-DATA = Path(__file__).parent / "data" / "traffic"
+DATA = Path(__file__).parent / "traffic_data"
 # By hand: 1.5 Mbps from a to b, 0.25 Mbps from c to a.
 PAIRS_MBPS = {("a", "b"): 1.5, ("c", "a"): 0.25}
 MATRICES = {
@@ -116,7 +117,8 @@ def series(tmp_path: Path) -> None:
 def test_a_folder_or_a_pattern_is_a_series_in_the_order_of_numbers(name: str, tmp_path: Path) -> None:
     (tmp_path / "tms").mkdir()
     series(tmp_path / "tms")
-    traffic = read(name, tmp_path)
+    traffic = traffic_of(name, tmp_path)
+    assert traffic is not None
     assert [matrix.label for matrix in traffic.matrices] == ["t.9", "t.10"]
     assert [entries(traffic, number)["a", "b"] for number in (0, 1)] == pytest.approx([0.9, 1.0])
 
@@ -125,7 +127,7 @@ def test_files_of_several_kinds_are_no_series(tmp_path: Path) -> None:
     for name in ("triangle.xml", "triangle.demands"):
         shutil.copy(DATA / name, tmp_path / name)
     with pytest.raises(TrafficError, match=r"triangle\.xml is SNDlib XML in MBITPERSEC, and the file before"):
-        load_traffic(".", tmp_path)
+        traffic_of(".", tmp_path)
 
 
 WRONG = [

@@ -56,17 +56,18 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         figure = Figure(figsize=(_WIDTH, (sheet.height + _ABOVE + _BELOW) / _POINTS))
         widest = _WIDEST * (0.85 if len(loads.links) > _CROWDED else 1.0)
         links = draw_map(figure, shown, sheet, _BELOW, widest, (7.0, 5.4))
-        _draw_bar(figure, links, overload=loads.max_load > FULL)
+        _draw_bar(figure, loads, links, overload=loads.max_load > FULL)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, chosen)
     return figure
 
 
-def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None:
+def _draw_bar(figure: Figure, loads: WorstLoads, links: PatchCollection, *, overload: bool) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     place = (0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total)
     extend = {"extend": "max" if overload else "neither", "extendfrac": 0.08}
-    bar = load_bar(figure, links, place, "worst-case load (traffic / capacity)", 7, **extend)
+    label = "load (traffic / capacity)" if loads.matrix_name else "worst-case load (traffic / capacity)"
+    bar = load_bar(figure, links, place, label, 7, **extend)
     if overload:
         bar.ax.text(
             1.09, 0.5, "overload", transform=bar.ax.transAxes, fontsize=7, fontweight="bold", va="center",
@@ -78,9 +79,10 @@ def _title(figure: Figure, loads: WorstLoads, chosen: str) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     (load,) = (one.load for one in loads.links if one.link == chosen)
     width = capacity_words([link.capacity_mbps for link in loads.links])
+    what = "worst-case load" if loads.matrix_name is None else "load"
     figure.text(
         0.012, 1 - 9 / total,
-        plain(f"{loads.scheme}: worst-case load {load:.3f}, {chosen} (outlined)"),
+        plain(f"{loads.scheme}: {what} {load:.3f}, {chosen} (outlined)"),
         fontsize=8.5, va="center",
     )  # fmt: skip
     figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,

@@ -56,7 +56,7 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
             OwnRoutes(place, tuple(traffic), scheme or PYTHON, metric, _planner(planned, own))
             for place, traffic, scheme, metric, planned in resolved.own_routes()
         ),
-        provenance=(*topology.provenance, *files.notes()),
+        provenance=(*topology.provenance, *files.notes(scenario)),
         own=own.makers,
         agreement=own.agreement if own.makers else None,
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anabranch import _core
 from anabranch.errors import reason
-from anabranch.scenario.quantity import quoted
-from anabranch.topology.traffic import TrafficError, TrafficFile, load_traffic
+from anabranch.scenario.files import FILE, series_of
+from anabranch.scenario.quantity import Span, quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.topology.traffic import TrafficError, TrafficFile, load_series, load_traffic
 
 _MOST_BYTES = 256 * 2**20
 
@@ -66,15 +70,79 @@ class ScenarioFiles:
         """
         if name not in self._traffic:
             try:
-                self._traffic[name] = load_traffic(name, self.base)
+                self._traffic[name] = traffic_of(name, self.base)
             except TrafficError as error:
                 raise _core.ProblemError(_told(error, name)) from None
         return self._traffic[name]
 
-    def notes(self) -> Iterator[str]:
-        """What was read from files of traffic, in sentences."""
+    def notes(self, scenario: Scenario) -> Iterator[str]:
+        """What was read from files of traffic, and how much of a series a run plays, in sentences."""
         for traffic in self._traffic.values():
             yield from () if traffic is None else traffic.notes
+        for number, entry in enumerate(scenario.traffic):
+            matrix = entry.matrix
+            name = "" if matrix is None else matrix.source.removeprefix(FILE)
+            series = self._traffic.get(name)
+            if matrix is None or matrix.number is not None or series is None or len(series.matrices) < 2:
+                continue
+            begins = [
+                one.start_s if matrix.interval is None else matrix.interval.seconds * place
+                for place, one in enumerate(series.matrices)
+            ]
+            first = entry.start.seconds if isinstance(entry.start, Span) else 0.0
+            end = scenario.run_settings.duration.seconds
+            played = sum(begin is not None and first + begin < end for begin in begins)
+            yield f"traffic[{number}]: of {len(begins)} matrices of {name}, {played} begin within the run."
+
+
+def traffic_of(name: str, base: Path | None) -> TrafficFile | None:
+    """The traffic in a file, or in the files that a folder or a pattern stands for.
+
+    Args:
+        name: relative to ``base``.
+        base: a folder; None for the current one.
+
+    Returns:
+        What was read; None for a CSV of rates, which the core reads.
+
+    Raises:
+        TrafficError: if it cannot be had.
+    """
+    series = series_of((base or Path()) / name)
+    return load_traffic(name, base) if series is None else load_series(name, series)
+
+
+def matrices_of(name: str, base: Path | None) -> list[tuple[str, int | None, str]]:
+    """The matrices that a name stands for: file, number in it if it has several, and label of each.
+
+    Args:
+        name: of a file, a folder or a pattern, relative to ``base``.
+        base: a folder; None for the current one.
+
+    Raises:
+        ValueError: if they cannot be had, with why.
+    """
+    folder = base or Path()
+    series = series_of(folder / name)
+    files = [name] if series is None else [os.path.relpath(file, folder) for file in series]
+    if not files:
+        raise ValueError(f"{quoted(name)}: there are no such files")
+    found: list[tuple[str, int | None, str]] = []
+    for file in files:
+        try:
+            traffic = load_traffic(file, base)
+        except TrafficError as error:
+            raise ValueError(_told(error, file)) from None
+        if traffic is not None and not traffic.matrices:
+            raise ValueError(f"{quoted(file)} ({traffic.format}) has no traffic matrix")
+        labels = [Path(file).stem] if traffic is None else [matrix.label for matrix in traffic.matrices]
+        for number, label in enumerate(labels, start=1):
+            found.append((file, number if len(labels) > 1 else None, label or f"{Path(file).stem} {number}"))
+    told = Counter(label for *_, label in found)
+    return [
+        (file, number, label if told[label] == 1 else f"{label}, matrix {place}")
+        for place, (file, number, label) in enumerate(found, start=1)
+    ]
 
 
 def _told(error: TrafficError, name: str) -> str:

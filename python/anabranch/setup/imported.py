@@ -20,11 +20,12 @@ from anabranch.errors import ImportFilesError, ScenarioError, reason
 from anabranch.scenario.files import FILE
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
+from anabranch.setup.files import traffic_of
 from anabranch.setup.model import Setup
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
 from anabranch.topology.sources.files import sniff
-from anabranch.topology.traffic import TrafficFile, is_rate_table, load_traffic
+from anabranch.topology.traffic import TrafficFile, is_rate_table
 from anabranch.topology.traffic.load import head_text, recognised
 from anabranch.topology.traffic.seems import what_it_seems
 
@@ -140,7 +141,7 @@ def _take(file: Path, name: str, found: _Found) -> None:
         found.network, found.network_name = network, name
         found.files.append(ImportedFile(str(file), _of_network(network), network.provenance))
         return
-    traffic = load_traffic(str(file))
+    traffic = traffic_of(str(file), None)
     notes = ("The CSV has a rate and its unit for each pair.",) if traffic is None else traffic.notes
     if traffic is None or traffic.matrices:
         _once("" if found.matrix is None else str(found.matrix["from"]), "traffic matrix", name)

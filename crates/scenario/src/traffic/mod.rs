@@ -21,20 +21,6 @@ use anabranch_units::{Bytes, Span};
 /// Flows that a run can have at most.
 pub const MOST_FLOWS: u64 = 1_000_000;
 const UNLIMITED: &str = "unlimited";
-/// What a list of flows says in place of the entry.
-const OF_LISTS: [&str; 11] = [
-    "from",
-    "to",
-    "pairs",
-    "both_directions",
-    "matrix",
-    "flows",
-    "size",
-    "application",
-    "start",
-    "inter_arrival",
-    "stagger",
-];
 /// The transport of an entry that names none.
 pub const USUAL_TRANSPORT: &str = "cubic";
 
@@ -292,7 +278,21 @@ fn goes_with_list(file: &str, read: &Traffic, table: &mut Reading<'_, '_>) -> Op
     if !names_file(file) {
         return table.refuse("flow_list", format!("{} is not like \"file:flows.csv\"", quoted(file)));
     }
-    if let Some(key) = OF_LISTS.iter().find(|key| table.node.has(key)) {
+    // Written out, a scenario has its defaults, too.
+    let given = [
+        ("from", read.source.is_some()),
+        ("to", read.destination.is_some()),
+        ("pairs", read.pairs != Pairs::All),
+        ("both_directions", read.both_directions),
+        ("matrix", read.matrix.is_some()),
+        ("flows", read.flows != Flows::ONE),
+        ("size", read.size.is_some()),
+        ("application", read.application.is_some()),
+        ("start", read.start != Drawn::Fixed(Span::ZERO)),
+        ("inter_arrival", read.inter_arrival.is_some()),
+        ("stagger", read.stagger.is_some()),
+    ];
+    if let Some((key, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return table.refuse(key, "the list says who sends how much to whom, and when; leave it out");
     }
     let is_stopped = read.stop.as_ref().is_some_and(|stop| stop.fixed().is_none());

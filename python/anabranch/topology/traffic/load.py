@@ -2,9 +2,9 @@
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ def is_rate_table(text: str) -> bool:
 
 
 def load_traffic(name: str, base: Path | None = None) -> TrafficFile | None:
-    """The traffic in a file, or in a series of files: a folder, or a pattern such as ``tms/*.xml``.
+    """The traffic in a file.
 
     Args:
         name: of the file, relative to ``base``.
@@ -46,15 +46,29 @@ def load_traffic(name: str, base: Path | None = None) -> TrafficFile | None:
     Raises:
         TrafficError: for a file that is missing, too large, of no known format, cut off or wrong.
     """
-    path = (base or Path()) / name
+    with _told(name):
+        return _one(name, (base or Path()) / name)
+
+
+def load_series(name: str, files: Sequence[Path]) -> TrafficFile:
+    """The matrices of several files, in their order.
+
+    Args:
+        name: what stands for them, such as ``tms/*.xml``.
+        files: the files.
+
+    Raises:
+        TrafficError: for no file, several kinds of files, and as :func:`load_traffic`.
+    """
+    with _told(name):
+        return _series(name, files)
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """What readers and the system say in this block becomes a TrafficError."""
     try:
-        if has_magic(name) and not path.exists():
-            # A pattern may be absolute, and Path.glob takes relative ones alone.
-            return _series(name, [Path(found) for found in glob(str(path))])  # noqa: PTH207 - as said
-        if path.is_dir():
-            inside = [file for file in path.iterdir() if not file.name.startswith(".") and file.is_file()]
-            return _series(name, inside)
-        return _one(name, path)
+        yield
     except OSError as error:
         raise TrafficError(name, f"cannot be read: {reason(error)}", "check the path") from error
     except PlacedError as error:
@@ -110,15 +124,13 @@ def _rate(bps: float) -> str:
 
 
 def _series(name: str, files: Sequence[Path]) -> TrafficFile:
-    """The matrices of several files, in the order of their names; numbers in names count as numbers."""
     if not files:
         raise TrafficError(name, "there are no such files", "check the pattern, or the folder")
     if len(files) > MOST_FILES:
         raise TrafficError(name, f"these are {len(files)} files", f"at most {MOST_FILES} are read")
-    ordered = sorted(files, key=lambda file: _natural(file.name))
     nodes, matrices, entries = NodeList(), [], 0
     first: TrafficFile | None = None
-    for file in (file for file in ordered if file.suffix != ".hosts"):
+    for file in files:
         read = _one(str(Path(name).parent / file.name), file)
         if read is None or not read.matrices:
             what = "a CSV of rates" if read is None else read.format
@@ -139,7 +151,7 @@ def _series(name: str, files: Sequence[Path]) -> TrafficFile:
     if first is None:
         raise TrafficError(name, "there is no matrix", "check the pattern, or the folder")
     notes = (
-        f"Read from {len(ordered)} files of {name} ({first.format}), in the order of their names.",
+        f"Read from {len(files)} files of {name} ({first.format}), in the order of their names.",
         f"{len(matrices)} matrices.",
         *first.notes[-2:],
     )
@@ -161,12 +173,6 @@ def _renumbered(matrix: TrafficMatrix, places: list[int], stem: str) -> TrafficM
         label=matrix.label or stem,
         start_s=None,
     )
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """A key for names in which 9 comes before 10."""
-    parts = re.split(r"([0-9]{1,18})", name)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def head_text(head: bytes) -> str:
