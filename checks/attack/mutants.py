@@ -18,6 +18,7 @@ import mutation
 import own_code
 import received
 import tomli_w
+import traffic_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = "seeds"
@@ -27,7 +28,8 @@ SHARES = {
     "scenario": 24,
     "study": 5,
     "topology": 15,
-    "files": 11,
+    "files": 7,
+    "traffic": 4,
     "export": 8,
     "capture": 12,
     "both ends": 5,
@@ -113,6 +115,8 @@ DEMANDS = (
 GIVEN = b"from,to,kind,weight,path\na,c,path,3,a > b > c\na,c,path,1.5,a > c\nc,a,next-hop,1,c > a\n"
 WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
 MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
+FLOWS = b"from,to,size_bytes,start_ms\na,b,3000,0\nb,c,500,1.5\nc,a,7e3,20\n"
+SIZES = b"0 0\n1000 40\n20000 90\n100000 100\n"
 PROFILE = b"time_s,capacity_mbps,delay_ms,loss\n0,8.9,26.4,0\n0.01,9.9,27.5,0.1\n0.02,14.0,20.2,0\n"
 GIVEN_ROUTES: dict[str, Any] = {
     "network": {
@@ -206,6 +210,12 @@ _NAMED = (
                   routing={"scheme": "shortest", "metric": "weight"})),
     _Named(("routing", "demand", "pair", "from"), "demands.csv", DEMANDS, ROBUST, is_load=True),
     _Named(("traffic", None, "matrix", "from"), "matrix.csv", MATRIX, {**GIVEN_ROUTES, "traffic": [_MATRIX]}),
+    _Named(("routing", "demand", "matrix", "from"), "m.csv", MATRIX,
+           _given(routing={"demand": {"matrix": {"from": "file:m.csv"}}}), is_load=True),
+    _Named(("traffic", None, "flow_list"), "flows.csv", FLOWS,
+           {**GIVEN_ROUTES, "traffic": [{"flow_list": "file:flows.csv"}]}),
+    _Named(("traffic", None, "size"), "sizes.txt", SIZES,
+           {**GIVEN_ROUTES, "traffic": [{"from": "a", "to": "b", "flows": 9, "size": "file:sizes.txt"}]}),
     _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
 )  # fmt: skip
 
@@ -221,16 +231,17 @@ def _by_format(files: Iterable[Path]) -> dict[str, list[bytes]]:
     return contents
 
 
-def _check_covered(topologies: Iterable[str]) -> None:
-    """Every reader has an input to mutate: of topologies, and of files that scenarios name.
+def _check_covered(topologies: Iterable[str], traffic: Iterable[str]) -> None:
+    """Every reader has an input to mutate: of topologies, of traffic, and of files that scenarios name.
 
     Raises:
         RuntimeError: which one has none.
     """
     from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
     from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
+    from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
 
-    without = READERS.keys() - set(topologies)
+    without = (READERS.keys() - set(topologies)) | (TRAFFIC_READERS.keys() - set(traffic))
     without |= {
         repr(field)
         for field in FILE_FIELDS.keys() - {named.field for named in _NAMED} - {("network", "topology")}
@@ -260,7 +271,8 @@ class Mutants:
         self._seeds = scratch.parent / SEEDS
         data = ROOT / "tests" / "topology" / "data"
         self._topologies = _by_format([*sorted(data.iterdir()), ROOT / "examples" / "ring.graphml"])
-        _check_covered(self._topologies)
+        self._traffic = traffic_files.by_format()
+        _check_covered(self._topologies, self._traffic)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
         self._captures += [_as_pcap(capture) for capture in self._captures]
         _in_process()
@@ -269,6 +281,7 @@ class Mutants:
             "study": self._study,
             "topology": self._topology,
             "files": self._file,
+            "traffic": lambda draw, folder: traffic_files.mutant(draw, folder, self._traffic),
             "export": self._export,
             "capture": self._capture,
             "both ends": self._both_ends,

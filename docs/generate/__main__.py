@@ -15,6 +15,7 @@ PAGES = {
     "capture.md": columns.captures,
     "export.md": registries.exports,
     "topologies.md": registries.topologies,
+    "traffic_files.md": registries.traffic_files,
 }
 
 

@@ -253,6 +253,7 @@ DISTRIBUTIONS = {
     "log-normal": '{ distribution = "log-normal", mean = "100 ms", standard_deviation = "200 ms" }',
     "pareto": '{ distribution = "pareto", scale = "10 ms", shape = 1.2 }',
     "empirical": '{ distribution = "empirical", values = ["1 ms", "10 ms"], weights = [0.9, 0.1] }',
+    "cumulative": '{ distribution = "cumulative", values = ["1 ms", "10 ms"], probabilities = [0.2, 1.0] }',
 }
 """By the name of the distribution; of times, as all of them can be."""
 
@@ -261,6 +262,7 @@ COMMANDS = {
     "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
     "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf --page loads.html",
     "export": "anabranch export examples/abilene.toml --to iproute2 --out results/routers",
+    "import": "anabranch import demands.csv --topology zoo/Abilene --out first.toml",
     "study": "anabranch study examples/studies/queues.toml --jobs 2",
     "compare": "anabranch compare zoo/Abilene --systems hops,semper-mptcp,sprayed-mprc --quick",
     "report": "anabranch report results/abilene --figures pdf",

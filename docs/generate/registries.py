@@ -7,6 +7,7 @@ from pathlib import Path
 from anabranch.export.formats import FORMATS
 from anabranch.topology.generators import GENERATORS
 from anabranch.topology.readers import FORMATS as FILE_FORMATS
+from anabranch.topology.traffic import TRAFFIC_READERS
 
 DOCS = Path(__file__).parents[1]
 
@@ -27,6 +28,14 @@ def topologies() -> str:
         f"| {names} | generators |\n",
     ]
     return _replaced("topologies.md", r"\| `file:net\.graphml` \|.*\n\| `.* \| generators \|\n", rows)
+
+
+def traffic_files() -> str:
+    """docs/traffic_files.md with a row for each format."""
+    head = "| format | holds | unit |\n|---|---|---|\n"
+    rates = "| CSV of rates, `from,to,rate_mbps` | a matrix | as the header states it |\n"
+    rows = (f"| {form.name} | {form.holds} | {form.unit} |\n" for form in TRAFFIC_READERS.values())
+    return _replaced("traffic_files.md", rf"{re.escape(head)}(?:\|.*\n)+", [head, rates, *rows])
 
 
 def _replaced(page: str, pattern: str, lines: Iterable[str]) -> str:

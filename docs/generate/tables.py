@@ -30,7 +30,7 @@ ROOMS = {
     "study": ("What a study varies, measures and leaves.", ()),
     "variates": (
         "Distributions that a time, a size or a number is drawn from.",
-        ("Constant", "Uniform", "Exponential", "Gaussian", "LogNormal", "Pareto", "Empirical"),
+        ("Constant", "Uniform", "Exponential", "Gaussian", "LogNormal", "Pareto", "Empirical", "Cumulative"),
     ),
 }  # fmt: skip
 """The modules: what they hold, and the classes in their order."""

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NotRequired, Self, TypedDict, final
+from typing import Any, Literal, NotRequired, Protocol, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -360,6 +360,12 @@ class Setup:
         self, plan: Plan, progress: Callable[[float, int], object] | None = None, cores: int = 1
     ) -> Outcome: ...
 
+class _Files(Protocol):
+    """What the core asks of the files of a scenario."""
+
+    def text(self, name: str) -> str: ...
+    def traffic(self, name: str) -> object | None: ...
+
 @final
 class Scenario:
     """A scenario as the core reads it from plain data."""
@@ -367,11 +373,12 @@ class Scenario:
     problems: list[tuple[str, str]]
 
     def __new__(cls, data: object, called: bool = False) -> Self: ...
+    def lacks_for_run(self) -> list[tuple[str, str]]: ...
     def resolve(
         self,
         topology: Topology,
         is_generated: bool,
-        files: Callable[[str], str],
+        files: _Files,
         own: Callable[[str, str, dict[str, Any], list[int], list[int]], str],
     ) -> tuple[Network, Resolved | None, list[tuple[str, str]]]: ...
 

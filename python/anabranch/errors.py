@@ -156,6 +156,10 @@ class ExportError(AnabranchError):
     """A format of ``anabranch export`` cannot express something, or there is no such format."""
 
 
+class ImportFilesError(AnabranchError):
+    """Files of other programs that make no scenario, with what to do."""
+
+
 class LiveError(AnabranchError):
     """A live run that this machine cannot make, or that its system has ended."""
 

@@ -52,6 +52,30 @@ def read_toy(data: bytes, where: str) -> Draft:
 READER: Final = FileFormat("Toy", read_toy, lambda text: text.startswith("TOY\\n"))
 '''
 
+TRAFFIC_READER = '''"""A toy format: a line `RATES`, then sender, receiver and Mbps in each line."""
+
+from typing import Final
+
+from anabranch.topology.model import DemandUnit
+from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
+from anabranch.topology.traffic.model import NodeList, TrafficFile
+from anabranch.topology.traffic.numbers import amount
+from anabranch.topology.traffic.readers.entries import matrix_of
+
+
+def read_rates(source: FileSource) -> TrafficFile:
+    """The matrix of a file."""
+    nodes, lines = NodeList(), [line.split() for line in source.text().splitlines()[1:]]
+    rows = [(nodes.place(a), nodes.place(b), amount(rate, "a rate", source.where)) for a, b, rate in lines]
+    matrix, _ = matrix_of(rows)
+    return TrafficFile("Toy rates", nodes.names(), unit=DemandUnit("Mbps", 1e6), matrices=(matrix,))
+
+
+READER: Final = TrafficFormat(
+    "Toy rates", "a matrix", "Mbps", read_rates, lambda text: text.startswith("RATES\\n")
+)
+'''
+
 GENERATOR = '''"""A star: hosts around one router."""
 
 from anabranch.topology.model import Topology, TopologyNode

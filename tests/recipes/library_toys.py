@@ -10,6 +10,7 @@ from library_files import (
     MODEL,
     PATH_MANAGER,
     READER,
+    TRAFFIC_READER,
 )
 from toy import Toy
 
@@ -121,6 +122,25 @@ with tempfile.TemporaryDirectory() as folder:
         assert "Toy" in str(error), error
     else:
         raise AssertionError("a file of no format is read")
+""",
+    ),
+    "a file format of traffic": Toy(
+        files={f"{PACKAGE}/topology/traffic/readers/toy.py": TRAFFIC_READER},
+        insertions={
+            f"{PACKAGE}/topology/traffic/readers/__init__.py": [
+                ("import abilene, flow_csv, hpcc, htsim, net2plan, repetita, sizes, sndlib, totem", ", toy"),
+                ("    totem.READER,\n", "    toy.READER,\n"),
+            ],
+        },
+        run="""
+import pathlib, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    pathlib.Path(folder, "tm").write_text("RATES\\nleft1 right1 0.5\\nleft2 right2 0.25\\n")
+    matrix = f"{{from = 'file:{folder}/tm'}}"
+    udp = "{kind = 'udp', packet = '1 kB'}"
+    fields = {"traffic": f"[{{matrix = {matrix}, application = {udp}}}]"}
+    flows = scenario(fields).run().tables["datagram_flows"]
+    assert flows["sent"].sum() > 0, flows
 """,
     ),
     "a generator": Toy(

@@ -41,20 +41,20 @@ CHOICES: list[tuple[str, str, str]] = [
         'to = "Atlanta"',
         'to = "Atlanta"\nsize = { distribution = "zipf", mean = "1 MB" }',
         'traffic[0].size: distribution "zipf" is not known; there are "constant", "uniform", "exponential", '
-        '"gaussian", "log-normal", "pareto", "empirical"',
+        '"gaussian", "log-normal", "pareto", "empirical", "cumulative"',
     ),
     (
         'to = "Atlanta"',
         'to = "Atlanta"\nsize = { mean = "1 MB" }',
         'traffic[0].size: a table here needs the key "distribution": one of "constant", '
         '"uniform", "exponential", '
-        '"gaussian", "log-normal", "pareto", "empirical"',
+        '"gaussian", "log-normal", "pareto", "empirical", "cumulative"',
     ),
     (
         'to = "Atlanta"',
         'to = "Atlanta"\nstart = { distribution = "poisson", rate = "5/s" }',
         'traffic[0].start: distribution "poisson" is not known; there are "constant", "uniform", '
-        '"exponential", "gaussian", "log-normal", "pareto", "empirical"',
+        '"exponential", "gaussian", "log-normal", "pareto", "empirical", "cumulative"',
     ),
     (
         'to = "Atlanta"',

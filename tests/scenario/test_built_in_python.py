@@ -89,7 +89,6 @@ MISTAKES: dict[str, list[str]] = {
     "Scenario(network={'links': {'capacity': '10'}}, traffic=[{'from': 'a', 'to': 'b', 'sze': 1}])": [
         f"network.links.capacity: {RATE}",
         'traffic[0].sze: no such key; nearest: "size"',
-        "run_settings: is missing (how long, with which randomness, and what is sampled)",
     ],
     "Network(links={'delay': '5'}, link=[{'between': ['a'], 'capacty': 1}])": [
         f"Network.links.delay: {TIME}",
@@ -166,7 +165,6 @@ MISTAKES: dict[str, list[str]] = {
     "Traffic.model_validate({'to': 'b'})": ["Traffic.from: is missing; it names the node that sends"],
     "Scenario.model_validate({'network': {'lnks': 1}, 'traffic': [{'from': 'a', 'to': 'b'}]})": [
         'network.lnks: no such key; nearest: "links"',
-        "run: is missing (how long, with which randomness, and what is sampled)",
     ],
     "Scenario.model_validate(3)": ["3 is not a table"],
     'Network.model_validate_json(\'{"topolgy": "x"}\')': [

@@ -1,5 +1,6 @@
 """What the core's reader refuses of plain data that no text holds, and what it asks of Python."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -66,12 +67,14 @@ def test_what_a_provider_raises_ends_the_call_unless_it_is_a_problem(raised: typ
     def told(*_: object) -> str:
         raise _core.ProblemError("own words")
 
+    failing, telling = (SimpleNamespace(text=answer, traffic=answer) for answer in (fails, told))
+
     from_file = {**SCENARIO["network"], "weights": "file:w.csv"}
     scenario = _core.Scenario({**SCENARIO, "network": from_file, "routing": {"metric": "weight"}})
     topology = load_topology(Scenario.from_data(SCENARIO), Problems(None))
     with pytest.raises(raised, match="own words"):
-        scenario.resolve(topology, True, fails, fails)
-    _, resolved, problems = scenario.resolve(topology, True, told, fails)
+        scenario.resolve(topology, True, failing, fails)
+    _, resolved, problems = scenario.resolve(topology, True, telling, fails)
     assert resolved is None
     assert ("network.weights", "own words") in problems
 
@@ -79,7 +82,7 @@ def test_what_a_provider_raises_ends_the_call_unless_it_is_a_problem(raised: typ
 def test_a_scenario_with_problems_is_not_resolved() -> None:
     topology = load_topology(Scenario.from_data(SCENARIO), Problems(None))
     with pytest.raises(ValueError, match="has problems"):
-        _core.Scenario({}).resolve(topology, True, str, lambda *_: "")
+        _core.Scenario({}).resolve(topology, True, SimpleNamespace(text=str, traffic=str), lambda *_: "")
 
 
 def test_a_setup_does_not_change_and_has_no_unknown_parts() -> None:

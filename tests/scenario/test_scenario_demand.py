@@ -141,7 +141,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         ({"routing__demand": "{}"}, "without bounds loads have none"),
         ({"routing__demand": '{ ingress = { Denver = "1 Mbps" } }'}, "nothing limits the traffic from"),
         ({"routing__demand__ingress": '{ Denvr = "1 Mbps" }'}, 'ingress.Denvr: no node "Denvr"'),
-        ({"routing__demand__pair": '{ from = "topology" }'}, "say what a demand of 1 means"),
+        ({"routing__demand__pair": '{ from = "topology" }'}, "has no traffic matrix"),
         ({"routing__demand__pair": '{ from = "topology", unit = "1 Mbps" }'}, "has no traffic matrix"),
         ({"routing__demand__pair": '{ from = "d.csv" }'}, 'neither "topology" nor like "file:demands.csv"'),
         ({"routing__demand__pair": '{ from = "file:none.csv" }'}, "cannot be read: No such file"),

@@ -201,7 +201,7 @@ def test_a_study_varies_the_total(tmp_path: Path) -> None:
             RATE,
             'traffic[0].matrix.from: "gravty" is neither "topology", "gr',
         ),
-        ('from = "topology"', RATE, "traffic[0].matrix.unit: is missing"),
+        ('from = "topology"', RATE, "traffic[0].matrix.from: this scenario has no traffic matrix"),
         (
             'from = "topology", unit = "1 bps"',
             RATE,

@@ -396,7 +396,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[[traffic]]",
         'delay = { distribution = "zipf" }\n[[traffic]]',
         'network.links.delay: distribution "zipf" is not known; there are "constant", "uniform", '
-        '"exponential", "gaussian", "log-normal", "pareto", "empirical"',
+        '"exponential", "gaussian", "log-normal", "pareto", "empirical", "cumulative"',
     ),
     (
         "[[traffic]]",

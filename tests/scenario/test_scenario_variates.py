@@ -10,6 +10,7 @@ from anabranch import LinkSettings, Scenario, ScenarioError, Traffic
 from anabranch.scenario import (
     ByteCount,
     Constant,
+    Cumulative,
     Empirical,
     Exponential,
     Gaussian,
@@ -30,6 +31,7 @@ TIMES = {
     "log-normal": {"mean": "100 ms", "standard_deviation": "200 ms"},
     "pareto": {"scale": "10 ms", "shape": 1.2},
     "empirical": {"values": ["1 ms", "10 ms"], "weights": [0.9, 0.1]},
+    "cumulative": {"values": ["1 ms", "10 ms"], "probabilities": [0.4, 1.0]},
 }
 TABLES: dict[str, type[Distribution]] = {
     "constant": Constant,
@@ -39,6 +41,7 @@ TABLES: dict[str, type[Distribution]] = {
     "log-normal": LogNormal,
     "pareto": Pareto,
     "empirical": Empirical,
+    "cumulative": Cumulative,
 }
 
 

@@ -56,6 +56,13 @@ anabranch_units::leaf! {
             /// Weights, as many; empty for equal ones.
             weights: Vec<f64>,
         },
+        /// Given by points of its distribution function, with straight lines between them.
+        "cumulative" => Cumulative {
+            /// Values, in ascending order.
+            values: Vec<f64>,
+            /// The probability of at most each of them, in ascending order; the last is 1.
+            probabilities: Vec<f64>,
+        },
     }
 }
 
@@ -101,6 +108,16 @@ pub enum VariateError {
         /// How many weights.
         weights: usize,
     },
+    /// The points of a distribution function are not some that ascend to 1.
+    #[error(
+        "cumulative: {values} values and {probabilities} probabilities are no points that ascend to a probability of 1"
+    )]
+    Points {
+        /// How many values.
+        values: usize,
+        /// How many probabilities.
+        probabilities: usize,
+    },
     /// The weights sum to nothing, or to more than a double holds.
     #[error("empirical: the weights sum to {0}, but the sum must be above 0 and finite")]
     WeightSum(f64),
@@ -119,6 +136,7 @@ enum Form {
     LogNormal { log_mean: f64, log_deviation: f64 },
     Pareto { scale: f64, inverse_shape: f64 },
     Empirical { values: Vec<f64>, cumulative: Vec<f64> },
+    Cumulative { values: Vec<f64>, probabilities: Vec<f64> },
 }
 
 const NON_NEGATIVE: &str = "a finite number, 0 or more";
@@ -154,6 +172,7 @@ impl Sampler {
                 inverse_shape: 1.0 / positive("pareto", "shape", *shape)?,
             },
             Variate::Empirical { values, weights } => empirical(values, weights)?,
+            Variate::Cumulative { values, probabilities } => cumulative(values, probabilities)?,
         };
         Ok(Self(form))
     }
@@ -177,6 +196,20 @@ impl Sampler {
             Form::Empirical { values, cumulative } => {
                 let at = stream.uniform() * cumulative[cumulative.len() - 1];
                 values[cumulative.partition_point(|below| *below <= at).min(values.len() - 1)]
+            }
+            // Inversion of a distribution function of straight lines; below its first point lies its first value.
+            Form::Cumulative { values, probabilities } => {
+                let at = stream.uniform();
+                let after = probabilities.partition_point(|below| *below <= at).min(values.len() - 1);
+                match after.checked_sub(1) {
+                    None => values[0],
+                    Some(before) => {
+                        let (low, width) = (values[before], values[after] - values[before]);
+                        let part =
+                            (at - probabilities[before]) / (probabilities[after] - probabilities[before]);
+                        low + width * part.clamp(0.0, 1.0)
+                    }
+                }
             }
         };
         sample.min(f64::MAX)
@@ -228,6 +261,24 @@ fn empirical(values: &[f64], weights: &[f64]) -> Result<Form, VariateError> {
         return Err(VariateError::WeightSum(sum));
     }
     Ok(Form::Empirical { values: kept, cumulative })
+}
+
+fn cumulative(values: &[f64], probabilities: &[f64]) -> Result<Form, VariateError> {
+    for value in values {
+        non_negative("cumulative", "a value", *value)?;
+    }
+    for probability in probabilities {
+        non_negative("cumulative", "a probability", *probability)?;
+    }
+    let fits = !values.is_empty()
+        && values.len() == probabilities.len()
+        && values.is_sorted()
+        && probabilities.is_sorted()
+        && probabilities.last() == Some(&1.0);
+    if fits {
+        return Ok(Form::Cumulative { values: values.into(), probabilities: probabilities.into() });
+    }
+    Err(VariateError::Points { values: values.len(), probabilities: probabilities.len() })
 }
 
 fn non_negative(
@@ -362,6 +413,26 @@ mod tests {
         check_moments(&equal, 3.0, 41.0 / 3.0 - 9.0);
     }
 
+    /// A quarter at 10, a half spread from 10 to 30, and a quarter from 30 to 90: by hand the mean is
+    /// 0.25 * 10 + 0.5 * 20 + 0.25 * 60 = 27.5, and E X^2 = 0.25 * 100 + 0.5 * (900 + 300 + 100) / 3
+    /// + 0.25 * (8100 + 2700 + 900) / 3.
+    #[test]
+    fn a_distribution_function_by_points_is_followed_along_straight_lines() {
+        let points = (vec![10.0, 30.0, 90.0], vec![0.25, 0.75, 1.0]);
+        let variate = Variate::Cumulative { values: points.0, probabilities: points.1 };
+        let square = 25.0 + 0.5 * 1300.0 / 3.0 + 0.25 * 11_700.0 / 3.0;
+        check_moments(&variate, 27.5, square - 27.5 * 27.5);
+        let first = samples(&variate).iter().filter(|x| **x == 10.0).count() as f64 / DRAWS as f64;
+        // Standard deviation: sqrt(0.25 * 0.75 / 200000) = 0.001.
+        assert!((first - 0.25).abs() < 0.004, "{first}");
+        let from_zero =
+            Variate::Cumulative { values: vec![0.0, 4.0, 4.0, 8.0], probabilities: vec![0.0, 0.5, 0.8, 1.0] };
+        check_moments(&from_zero, 0.5 * 2.0 + 0.3 * 4.0 + 0.2 * 6.0, {
+            let square = 0.5 * 16.0 / 3.0 + 0.3 * 16.0 + 0.2 * (64.0 + 32.0 + 16.0) / 3.0;
+            square - 3.4 * 3.4
+        });
+    }
+
     #[test]
     fn constants_and_degenerate_parameters_are_exact() {
         for (variate, value) in [
@@ -386,6 +457,7 @@ mod tests {
             (Variate::Exponential { mean: 2.0 }, 1),
             (Variate::Pareto { scale: 1.0, shape: 1.0 }, 1),
             (Variate::Empirical { values: vec![1.0, 2.0], weights: vec![1.0, 0.0] }, 1),
+            (Variate::Cumulative { values: vec![1.0, 2.0], probabilities: vec![0.5, 1.0] }, 1),
             (Variate::Gaussian { mean: 0.0, standard_deviation: 0.0 }, 2),
             (Variate::LogNormal { mean: 1.0, standard_deviation: 1.0 }, 2),
         ] {
@@ -436,6 +508,11 @@ mod tests {
             Variate::Empirical { values: vec![-1.0], weights: Vec::new() },
             Variate::Empirical { values: vec![1.0], weights: vec![f64::INFINITY] },
             Variate::Empirical { values: vec![1.0, 1.0], weights: vec![1.0, -1.0] },
+            Variate::Cumulative { values: Vec::new(), probabilities: Vec::new() },
+            Variate::Cumulative { values: vec![2.0, 1.0], probabilities: vec![0.5, 1.0] },
+            Variate::Cumulative { values: vec![1.0, 2.0], probabilities: vec![1.0, 0.5] },
+            Variate::Cumulative { values: vec![1.0, 2.0], probabilities: vec![0.5, 0.9] },
+            Variate::Cumulative { values: vec![1.0, 2.0], probabilities: vec![1.0] },
         ] {
             assert!(Sampler::new(&variate).is_err(), "{variate:?}");
         }
@@ -454,6 +531,13 @@ mod tests {
             prop::collection::vec((number(), number()), 0..5).prop_map(|pairs| {
                 let (values, weights) = pairs.into_iter().unzip();
                 Variate::Empirical { values, weights }
+            }),
+            prop::collection::vec((number(), 0.0..1.0f64), 1..5).prop_map(|pairs| {
+                let (mut values, mut probabilities): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+                values.sort_by(f64::total_cmp);
+                probabilities.sort_by(f64::total_cmp);
+                *probabilities.last_mut().expect("there is one") = 1.0;
+                Variate::Cumulative { values, probabilities }
             }),
         ]
     }

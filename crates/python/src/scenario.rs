@@ -39,10 +39,16 @@ impl Scenario {
         Ok(Self { scenario, problems: told(problems.into_told()) })
     }
 
+    /// What a run needs and the scenario leaves out, each with its place: routes and loads need less.
+    fn lacks_for_run(&self) -> Vec<Told> {
+        self.scenario.as_ref().map_or_else(Vec::new, |scenario| told(scenario.lacks_for_run()))
+    }
+
     /// The scenario as the engine runs it, over a topology: its network; its setup, or None; and what is wrong with it, each
     /// with its place.
     ///
-    /// `is_generated` says that parameters of the scenario have made the topology. `files(name)` gives the text of a file,
+    /// `is_generated` says that parameters of the scenario have made the topology. `files` has `text(name)` and
+    /// `traffic(name)`: the text of a file, and the traffic that it lists, None for a CSV of rates.
     /// `own(kind, python, parameters, delays_ps, capacities_bps)` an algorithm of the user's own as JSON; a load balancer is
     /// told of the links. Both raise ProblemError with what is wrong; any other error ends the call.
     ///

@@ -4,7 +4,11 @@ use crate::error::value_error;
 use anabranch_engine::setup::LinkSetup;
 use anabranch_scenario::algorithm::OwnAlgorithm;
 use anabranch_scenario::node::{Node, Value};
-use anabranch_scenario::setup::{Files, OwnCode, OwnKind, PlainLink, PlainNetwork, PlainNode};
+use anabranch_scenario::setup::{
+    CumulativeSize, DemandUnit, Files, Numbering, OwnCode, OwnKind, PlainFlows, PlainLink, PlainMatrix,
+    PlainNetwork, PlainNode, PlainTraffic,
+};
+use numpy::{PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::RefCell;
@@ -16,6 +20,83 @@ pub(crate) struct Topology<'py> {
     nodes: Vec<TopologyNode>,
     links: Vec<TopologyLink>,
     demands: Option<Bound<'py, PyAny>>,
+    demand_unit: Option<Unit>,
+}
+
+/// What 1 means in a matrix.
+#[derive(FromPyObject)]
+struct Unit {
+    name: String,
+    bps: f64,
+}
+
+impl From<Unit> for DemandUnit {
+    fn from(unit: Unit) -> Self {
+        Self { name: unit.name, bps: unit.bps }
+    }
+}
+
+/// What a reader of Python's has found in a file of traffic.
+#[derive(FromPyObject)]
+struct TrafficFile<'py> {
+    format: String,
+    nodes: Vec<String>,
+    numbering: String,
+    unit: Option<Unit>,
+    matrices: Vec<Matrix<'py>>,
+    flows: Flows<'py>,
+    sizes: Vec<(f64, f64)>,
+}
+
+#[derive(FromPyObject)]
+struct Matrix<'py> {
+    label: String,
+    start_s: Option<f64>,
+    origin: PyReadonlyArray1<'py, u32>,
+    to: PyReadonlyArray1<'py, u32>,
+    value: PyReadonlyArray1<'py, f64>,
+}
+
+#[derive(FromPyObject)]
+struct Flows<'py> {
+    origin: PyReadonlyArray1<'py, u32>,
+    to: PyReadonlyArray1<'py, u32>,
+    bytes: PyReadonlyArray1<'py, u64>,
+    start_ps: PyReadonlyArray1<'py, u64>,
+}
+
+impl TrafficFile<'_> {
+    fn into_plain(self) -> PyResult<PlainTraffic> {
+        let numbering = match self.numbering.as_str() {
+            "nodes" => Numbering::Nodes,
+            "hosts" => Numbering::Hosts,
+            _ => Numbering::Names,
+        };
+        let matrix = |matrix: Matrix<'_>| {
+            Ok(PlainMatrix {
+                label: matrix.label,
+                start_s: matrix.start_s,
+                from: matrix.origin.to_vec()?,
+                to: matrix.to.to_vec()?,
+                value: matrix.value.to_vec()?,
+            })
+        };
+        let size = |(bytes, probability): (f64, f64)| CumulativeSize { bytes, probability };
+        Ok(PlainTraffic {
+            format: self.format,
+            nodes: self.nodes,
+            numbering,
+            unit: self.unit.map(DemandUnit::from),
+            matrices: self.matrices.into_iter().map(matrix).collect::<PyResult<_>>()?,
+            flows: PlainFlows {
+                from: self.flows.origin.to_vec()?,
+                to: self.flows.to.to_vec()?,
+                bytes: self.flows.bytes.to_vec()?,
+                start_ps: self.flows.start_ps.to_vec()?,
+            },
+            sizes: self.sizes.into_iter().map(size).collect(),
+        })
+    }
 }
 
 #[derive(FromPyObject)]
@@ -77,6 +158,7 @@ impl Topology<'_> {
             nodes: self.nodes.into_iter().map(node).collect(),
             links: self.links.into_iter().map(link).collect(),
             demands: demands.transpose()?,
+            demand_unit: self.demand_unit.map(DemandUnit::from),
         })
     }
 }
@@ -117,12 +199,21 @@ impl Failure {
     }
 }
 
-/// Files by a function that gives the text of one by its name, or raises [`ProblemError`].
+/// Files by an object of Python's: `text(name)` gives the text of one by its name, `traffic(name)` the traffic that it
+/// lists, or None for a CSV of rates. Both may raise [`ProblemError`].
 pub(crate) struct AskedFiles<'a, 'py>(pub Bound<'py, PyAny>, pub &'a Failure);
 
 impl Files for AskedFiles<'_, '_> {
     fn text(&self, name: &str) -> Result<String, String> {
-        let answer = self.0.call1((name,)).and_then(|text| text.extract::<String>());
+        let answer = self.0.call_method1("text", (name,)).and_then(|text| text.extract::<String>());
+        answer.map_err(|error| self.1.message(self.0.py(), error))
+    }
+
+    fn traffic(&self, name: &str) -> Result<Option<PlainTraffic>, String> {
+        let answer = self.0.call_method1("traffic", (name,)).and_then(|traffic| {
+            let traffic = traffic.extract::<Option<TrafficFile<'_>>>()?;
+            traffic.map(TrafficFile::into_plain).transpose()
+        });
         answer.map_err(|error| self.1.message(self.0.py(), error))
     }
 }

@@ -59,7 +59,7 @@ impl Read for PairBound {
 }
 
 crate::table! {
-    /// The traffic matrices that may occur: all that keep these bounds.
+    /// The traffic matrices that may occur: all that keep these bounds, or one.
     ///
     /// Traffic enters and leaves at routers, which are the nodes that are no hosts; that of a host at the router
     /// of its first link. `ingress` and `egress` are the hose model, `pair` is the pipe model (Fukushima et
@@ -73,10 +73,22 @@ crate::table! {
         /// Most traffic from a router to another: a rate for each pair, or where the rates are to be found. A pair
         /// that is not listed there has no traffic.
         pair: Option<PairBound>;
+        /// In place of all of them: the one traffic matrix that there is. `anabranch load` says what it puts on each link, and
+        /// robust schemes plan by it. The traffic of a host counts at its router.
+        matrix: Option<PairRates>;
     }
     together |read, table| {
+        let bounds =
+            [("ingress", read.ingress.is_some()), ("egress", read.egress.is_some()), ("pair", read.pair.is_some())];
+        if let (Some(_), Some((key, _))) = (&read.matrix, bounds.iter().find(|(_, is_given)| *is_given)) {
+            let message = "matrix is the one matrix that there is, and needs no bounds; leave out one of the two";
+            return table.refuse(key, message);
+        }
+        if read.matrix.is_some() {
+            return Some(());
+        }
         if read.ingress.is_none() && read.egress.is_none() && read.pair.is_none() {
-            let message = "give ingress and egress, or pair, or all of them; without bounds loads have none";
+            let message = "give ingress and egress, or pair, or all of them, or one matrix; without bounds loads have none";
             return table.refuse("ingress", message);
         }
         Some(())

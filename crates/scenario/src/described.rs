@@ -5,7 +5,7 @@ use crate::controller::{ControlLink, Controller, FlowTable};
 use crate::demand::Demand;
 use crate::event::{Event, Profile};
 use crate::network::{
-    AttributeSource, BandwidthDelay, DistanceDelay, FileAttributes, HostOverride, HostSettings, LinkOverride,
+    AttributeSource, BandwidthDelay, DistanceDelay, FILE, FileAttributes, HostOverride, HostSettings, LinkOverride,
     LinkSelector, LinkSettings, Network, NewNode, Queue, RouterOverride, RouterSettings, TopologyFile,
 };
 use crate::node::Node;
@@ -21,7 +21,7 @@ use crate::traffic::{
     UdpApplication,
 };
 use crate::transport::Transport;
-use crate::variate::{Constant, Empirical, Exponential, Gaussian, LogNormal, Pareto, Uniform};
+use crate::variate::{Constant, Cumulative, Empirical, Exponential, Gaussian, LogNormal, Pareto, Uniform};
 use anabranch_units::declaration::joined;
 use anabranch_units::{Bytes, Span};
 use serde_json::{Value, json};
@@ -128,8 +128,17 @@ const OWN: TableForm = TableForm {
     },
 };
 
-fn distributions<Q: crate::variate::Unit>() -> [(TableForm, Check); 7] {
-    tables![Constant<Q>, Uniform<Q>, Exponential<Q>, Gaussian<Q>, LogNormal<Q>, Pareto<Q>, Empirical<Q>]
+fn distributions<Q: crate::variate::Unit>() -> [(TableForm, Check); 8] {
+    tables![
+        Constant<Q>,
+        Uniform<Q>,
+        Exponential<Q>,
+        Gaussian<Q>,
+        LogNormal<Q>,
+        Pareto<Q>,
+        Empirical<Q>,
+        Cumulative<Q>
+    ]
 }
 
 /// What is wrong with a table alone, by its name, besides what is noted already; `None` if there is no such table.
@@ -200,6 +209,7 @@ fn form(of: &Form) -> Value {
         Form::Whole => json!({ "kind": "whole" }),
         Form::Real => json!({ "kind": "real" }),
         Form::Text => json!({ "kind": "text", "least": 1 }),
+        Form::File => json!({ "kind": "text", "least": 1, "pattern": format!("^{FILE}.+") }),
         Form::AnyText => json!({ "kind": "text", "least": 0 }),
         Form::Quantity(quantity) => json!({ "kind": "quantity", "quantity": quantity.name }),
         Form::Number => json!({ "kind": "quantity", "quantity": "Number" }),

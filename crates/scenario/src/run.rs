@@ -3,6 +3,7 @@
 use crate::node::Node;
 use crate::problem::{Place, Problems};
 use crate::read::{Form, Read, Usual};
+use crate::toml_text::parse_with_positions;
 use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{Bytes, Span};
 
@@ -69,6 +70,15 @@ crate::table! {
         sequences: FlowNames = FlowNames::Several(Vec::new());
         /// Flows by name (`web.0`) whose senders keep an event log, with a row for each ACK, or `"*"`.
         log: FlowNames = FlowNames::Several(Vec::new());
+    }
+}
+
+impl Run {
+    /// That of a scenario without one: its duration matters to nobody, since nothing is simulated.
+    #[must_use]
+    pub fn none() -> Self {
+        let text = parse_with_positions("duration = \"1 s\"").expect("it is TOML");
+        Self::read(&text, &Place::Top, &mut Problems::default()).expect("all else has a default")
     }
 }
 

@@ -4,16 +4,22 @@ use crate::controller::Controller;
 use crate::event::{Event, Profile};
 use crate::network::Network;
 use crate::node::Node;
-use crate::problem::{Place, Problems};
+use crate::problem::{Place, Problem, Problems};
 use crate::read::{Form, Read, Usual, entries, read_some, some_of};
 use crate::routing::Routing;
 use crate::run::{Capture, Run};
 use crate::traffic::Traffic;
 use crate::transport::Transport;
 
-/// Entries of traffic, of which there is one at least.
-#[derive(Clone, PartialEq, Debug)]
+/// Entries of traffic, of which there is one at least where there are some.
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct AllTraffic(pub Vec<Traffic>);
+
+impl Usual for AllTraffic {
+    fn usual(&self) -> serde_json::Value {
+        serde_json::json!([])
+    }
+}
 
 impl Read for AllTraffic {
     fn form() -> Form {
@@ -96,6 +102,8 @@ impl Read for SaidRouting {
 
 crate::table! {
     /// Everything one run needs: network, routing or controller, traffic, transports, events, measurements.
+    ///
+    /// Routes and loads need the network alone, with the bounds or the matrix of `routing.demand`.
     pub struct Scenario {
         /// One line for people.
         title: Title = Title::default();
@@ -105,17 +113,38 @@ crate::table! {
         routing: Option<SaidRouting>;
         /// The SDN controller that sets up every flow; left out, nodes forward by the routes of `routing`.
         controller: Option<Controller>;
-        /// Who sends what to whom.
-        traffic: AllTraffic;
+        /// Who sends what to whom; a run needs some.
+        traffic: AllTraffic = AllTraffic::default();
         /// Transports by name: presets with changes.
         transport: Transports = Transports::default();
         /// Changes of the network at given times.
         event: Vec<Event> = Vec::new();
         /// Measured conditions of links, replayed from files.
         profile: Vec<Profile> = Vec::new();
-        /// How long, with which randomness, and what is sampled.
-        run_settings as "run": Run;
+        /// How long, with which randomness, and what is sampled; a run needs it.
+        run_settings as "run": Option<Run>;
         /// Packets written to files.
         capture: Vec<Capture> = Vec::new();
+    }
+}
+
+impl Scenario {
+    /// How long a run is; where the scenario does not say, that of none.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        self.run_settings.clone().unwrap_or_else(Run::none)
+    }
+
+    /// What a run needs and the scenario leaves out: routes and loads need less.
+    #[must_use]
+    pub fn lacks_for_run(&self) -> Vec<Problem> {
+        let lacks = [
+            ("traffic", self.traffic.0.is_empty(), "who sends what to whom: [[traffic]]"),
+            ("run", self.run_settings.is_none(), "how long it takes: [run] duration = \"10 s\""),
+        ];
+        let missing = lacks.into_iter().filter(|(_, is_missing, _)| *is_missing);
+        missing
+            .map(|(key, _, what)| Problem::at(key, format!("is missing; a run needs to know {what}")))
+            .collect()
     }
 }

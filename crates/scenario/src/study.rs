@@ -1,6 +1,7 @@
 //! A study: runs of a scenario over the levels of its factors, and what is measured of them.
 
 use crate::field_path::field_path;
+use crate::network::names_file;
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 use crate::read::{Form, Read, Reading, Usual, entries};
@@ -249,6 +250,10 @@ crate::table! {
         levels: Option<Vec<Anything>>;
         /// In place of `levels`: equally spaced ones.
         range: Option<Range>;
+        /// In place of `levels`: the traffic matrices of a file, a folder or a pattern, `"file:tms/*.xml"`, each with its
+        /// time as its name. The field is the table that has the matrix: `routing.demand.matrix` or
+        /// `traffic[0].matrix`.
+        matrices: Option<String>;
         /// In place of `field`: levels with names that set several fields together.
         level: Option<Vec<Level>>;
     }
@@ -262,6 +267,7 @@ fn has_levels(read: &Factor, table: &mut Reading<'_, '_>) -> Option<()> {
             ("field", read.field.is_some()),
             ("levels", read.levels.is_some()),
             ("range", read.range.is_some()),
+            ("matrices", read.matrices.is_some()),
         ];
         if let Some((key, _)) = given.iter().find(|(_, is_given)| *is_given) {
             let message = "the levels in [[factor.level]] say themselves what they set; leave it out";
@@ -275,6 +281,21 @@ fn has_levels(read: &Factor, table: &mut Reading<'_, '_>) -> Option<()> {
     if read.field.is_none() {
         let message = "is missing; it names what the levels set, such as network.links.queue";
         return table.refuse("field", message);
+    }
+    if let Some(file) = &read.matrices {
+        let field = read.field.as_ref().map_or("", |field| field.0.as_str());
+        if read.levels.is_some() || read.range.is_some() {
+            return table.refuse("levels", "the levels are the matrices; leave it out");
+        }
+        if !names_file(file) {
+            return table.refuse("matrices", format!("{} is not like \"file:tms/*.xml\"", quoted(file)));
+        }
+        if !field.ends_with(".matrix") && field != "routing.demand.pair" {
+            let message =
+                "must be a table of a matrix: routing.demand.matrix, traffic[0].matrix and the like";
+            return table.refuse("field", message);
+        }
+        return Some(());
     }
     match (&read.levels, &read.range) {
         (Some(_), Some(_)) => table.refuse("levels", "give either levels or range, not both"),

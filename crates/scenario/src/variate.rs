@@ -133,6 +133,46 @@ crate::table! {
     together weights_fit;
 }
 
+crate::table! {
+    /// Given by points of its distribution function, with straight lines between them.
+    pub struct Cumulative<Q: Unit> {
+        /// Values, in ascending order.
+        values: Values<Q>;
+        /// The probability of at most each of them, in ascending order; the last is 1.
+        probabilities: Vec<Weight>;
+    }
+    tagged
+        /// By points of its distribution function, with straight lines between them.
+        distribution is "cumulative";
+    together |read, table| {
+        let values: Vec<u64> = read.values.0.iter().map(|value| value.base_units()).collect();
+        let probabilities: Vec<f64> = read.probabilities.iter().map(|weight| weight.0).collect();
+        if probabilities.len() != values.len() {
+            let message = format!("{} probabilities for {} values; give one for each", probabilities.len(), values.len());
+            return table.refuse("probabilities", message);
+        }
+        if !values.is_sorted() {
+            return table.refuse("values", "a value is below the one before it; write them in ascending order");
+        }
+        if !probabilities.is_sorted() || probabilities.last() != Some(&1.0) {
+            return table.refuse("probabilities", "they must ascend to 1.0, the probability of at most the last value");
+        }
+        Some(())
+    };
+}
+
+impl Cumulative<anabranch_units::Bytes> {
+    /// The distribution with these points: sizes, and the probability of at most each of them.
+    #[must_use]
+    pub fn of_points(points: &[(f64, f64)]) -> Self {
+        let size = |bytes: f64| anabranch_units::Bytes(bytes.round_ties_even() as u64);
+        Self {
+            values: Values(points.iter().map(|(bytes, _)| size(*bytes)).collect()),
+            probabilities: points.iter().map(|(_, probability)| Weight(*probability)).collect(),
+        }
+    }
+}
+
 /// Values of which there is one at least.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Values<Q>(Vec<Q>);
@@ -287,7 +327,8 @@ distributions! {
     "gaussian" => Gaussian,
     "log-normal" => LogNormal,
     "pareto" => Pareto,
-    "empirical" => Empirical
+    "empirical" => Empirical,
+    "cumulative" => Cumulative
 }
 
 impl<Q: Unit> Usual for Drawn<Q> {
@@ -351,6 +392,10 @@ impl<Q: Unit> Drawn<Q> {
                 values: of.values.0.iter().map(|&value| base(value)).collect(),
                 weights: of.weights.iter().map(|weight| weight.0).collect(),
             },
+            Self::Cumulative(of) => Variate::Cumulative {
+                values: of.values.0.iter().map(|&value| base(value)).collect(),
+                probabilities: of.probabilities.iter().map(|weight| weight.0).collect(),
+            },
         }
     }
 
@@ -371,6 +416,11 @@ impl<Q: Unit> Drawn<Q> {
             Variate::Empirical { values, weights } => {
                 values.iter().zip(&weights).map(|(value, weight)| value * weight).sum::<f64>()
                     / weights.iter().sum::<f64>()
+            }
+            Variate::Cumulative { values, probabilities } => {
+                let lines = values.windows(2).zip(probabilities.windows(2));
+                let middles = lines.map(|(x, p)| (x[0] + x[1]) / 2.0 * (p[1] - p[0]));
+                values[0] * probabilities[0] + middles.sum::<f64>()
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use anabranch_scenario::Scenario;
 use anabranch_scenario::problem::{Problem, Problems};
-use anabranch_scenario::setup::{Files, Planned, Resolved};
+use anabranch_scenario::setup::{Files, PlainTraffic, Planned, Resolved};
 use anabranch_scenario::words::quoted;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,11 @@ impl Files for PageFiles<'_> {
         let missing = || format!("{} cannot be read: the page gave no file of this name", quoted(name));
         self.0.get(name).cloned().ok_or_else(missing)
     }
+
+    /// Nothing: other formats than CSV are read in Python, which does not run here.
+    fn traffic(&self, _name: &str) -> Result<Option<PlainTraffic>, String> {
+        Ok(None)
+    }
 }
 
 /// What is seen in the scenario itself.
@@ -23,6 +28,9 @@ pub fn of_scenario(scenario: &Scenario) -> Vec<Problem> {
     for number in 0..scenario.capture.len() {
         let message = "a capture is a file, and a page writes none; leave [[capture]] out";
         problems.add_at(&format!("capture[{number}]"), message);
+    }
+    for lacks in scenario.lacks_for_run() {
+        problems.add_at(&lacks.place, lacks.message);
     }
     problems.into_told()
 }

@@ -25,7 +25,7 @@ from anabranch.scenario.algorithms.protocol import TcpProtocol
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
-from anabranch.setup.flow_columns import pair_code
+from anabranch.setup.flow_columns import FlowColumns, pair_code
 from anabranch.setup.model import OwnScheme, PlannerSetup
 from anabranch.setup.problems import refused
 
@@ -231,7 +231,7 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
         ScenarioError: if the scenario cannot be run.
     """
     require_known_paths(scenario)
-    setup = resolve(scenario, Needed.ROUTES)
+    setup = _sending(resolve(scenario, Needed.ROUTES), scenario.origin)
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:
@@ -244,6 +244,27 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
         for number, (planned, routes) in enumerate(zip(others, setup.own_routes, strict=True), start=1)
     )
     return replace(_named(setup.of_routing(0), first, scheme, metric), others=own)
+
+
+def _sending(setup: Setup, origin: str | None) -> Setup:
+    """The setup; one without traffic gets a flow for each pair that may send by ``routing.demand``.
+
+    Raises:
+        ScenarioError: if there is neither.
+    """
+    if setup.flows or setup.datagrams:
+        return setup
+    if setup.demand is None:
+        message = (
+            "is missing, and so is routing.demand: routes are those of pairs that send; give [[traffic]], or "
+            'matrix = { from = "file:tm.csv" } in [routing.demand]'
+        )
+        raise ScenarioError([Problem("traffic", message)], origin)
+    ingress, egress, pair = setup.demand.arrays()
+    may_send = (pair > 0) & (ingress > 0)[:, None] & (egress > 0)[None, :]
+    np.fill_diagonal(may_send, val=False)
+    ends = np.array(setup.demand.routers)[np.argwhere(may_send)]
+    return setup.replace(flows=FlowColumns.of_pairs(ends))
 
 
 def _named(setup: Setup, planned: Planned, scheme: str, metric: str) -> Routes:

@@ -32,7 +32,7 @@ from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
-from anabranch.setup.flow_columns import pair_code
+from anabranch.setup.flow_columns import FlowColumns, pair_code
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.reach import Reach
 
@@ -93,6 +93,10 @@ class WorstLoads:
     """Latitude and longitude of each router, by name, or None."""
     _worst: WorstCase = field(repr=False)
     _share: sparse.csc_array = field(repr=False)
+    matrix_name: str | None = None
+    """Where the traffic comes from, where there is but one matrix, so that the loads are no worst case.
+
+    None for bounds."""
 
     @property
     def routers(self) -> tuple[str, ...]:
@@ -157,6 +161,7 @@ class WorstLoads:
         return {
             "title": self.title,
             "scheme": self.scheme,
+            "matrix": self.matrix_name,
             "worst_case_load": self.max_load,
             "proved_load": self.proved_load,
             "worst_link": self.worst.link,
@@ -303,7 +308,10 @@ def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
     """
     setup = resolve(scenario, Needed.ROUTES)
     if setup.demand is None:
-        message = 'is missing; the worst case is over the matrices within bounds, such as pair = "50 Mbps"'
+        message = (
+            'is missing; loads are those of a matrix, such as matrix = { from = "file:tm.csv" }, or the '
+            'worst over all within bounds, such as pair = "50 Mbps"'
+        )
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)
     routers = RouterNetwork.of(setup)
     try:
@@ -368,6 +376,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
         {setup.nodes[node].name: _place(setup, node) for node in routers.routers},
         worst,
         sparse.csc_array(share),
+        None if setup.demand is None else setup.demand.matrix,
     )
 
 
@@ -392,6 +401,8 @@ def _sending(routers: RouterNetwork, setup: Setup, pairs: Pairs, routing: int = 
     """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
     ends = _ends(routers, pairs)
     quiet = setup.without_traffic()
+    if not setup.flows and not setup.datagrams:
+        return quiet.replace(flows=FlowColumns.of_pairs(ends, routing))
     if not setup.flows:
         ping = setup.datagrams[0]
         datagrams = [

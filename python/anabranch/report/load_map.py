@@ -57,7 +57,8 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         links = draw_map(figure, shown, sheet, _BELOW, widest, (7.0, 5.4))
         total = figure.get_size_inches()[1] * _POINTS
         place = (0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total)
-        draw_scale(figure, links, place, "worst-case load (traffic / capacity)", 7, shown)
+        label = "load (traffic / capacity)" if loads.matrix_name else "worst-case load (traffic / capacity)"
+        draw_scale(figure, links, place, label, 7, shown)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, chosen)
     return figure
@@ -67,9 +68,10 @@ def _title(figure: Figure, loads: WorstLoads, chosen: str) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     (load,) = (one.load for one in loads.links if one.link == chosen)
     width = capacity_words([link.capacity_mbps for link in loads.links])
+    what = "worst-case load" if loads.matrix_name is None else "load"
     figure.text(
         0.012, 1 - 9 / total,
-        plain(f"{loads.scheme}: worst-case load {load:.3f}, {chosen} (outlined)"),
+        plain(f"{loads.scheme}: {what} {load:.3f}, {chosen} (outlined)"),
         fontsize=8.5, va="center",
     )  # fmt: skip
     figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,

@@ -51,15 +51,19 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
     """The page as HTML; arguments as of :func:`save_load_page`."""
     link = loads.worst.link
     tables = {table.name: table for table in load_tables(loads, link, changes)}
-    shown = (
-        "For each link, the highest load that any traffic within the bounds can give it. The map shows both "
-        "directions of a link side by side, and beside it the traffic that loads the worst link most."
-    )
+    whose = "the highest load that any traffic within the bounds can give it"
     behind = "One matrix within the bounds that gives the worst link its load. Others may do so, too."
-    drawn_map = picture(f"Worst case of every link, and the traffic behind {link}", load_map(loads))
-    worst = Section(
-        "worst", "Worst case with all links up", [shown], [tables["links"]], [drawn_map], figures_first=True
+    heading = "Worst case with all links up"
+    if loads.matrix_name is not None:
+        whose = f"its load by the traffic of {loads.matrix_name}"
+        behind = f"What of {loads.matrix_name} crosses the most loaded link."
+        heading = "Loads with all links up"
+    shown = (
+        f"For each link, {whose}. The map shows both directions of a link side by side, and beside it the "
+        "traffic that loads the worst link most."
     )
+    drawn_map = picture(f"Worst case of every link, and the traffic behind {link}", load_map(loads))
+    worst = Section("worst", heading, [shown], [tables["links"]], [drawn_map], figures_first=True)
     sections = [
         *([] if changes is None else [_before_and_after(changes, tables)]),
         worst,
@@ -68,7 +72,8 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
         *(Section(name, table.caption, [], [table]) for name, table in tables.items() if name not in _PLACED),
         _method(loads, changes),
     ]
-    title = f"{loads.title or 'Worst-case loads'}: worst-case loads"
+    what = "worst-case loads" if loads.matrix_name is None else f"loads by {loads.matrix_name}"
+    title = f"{loads.title or 'Loads of links'}: {what}"
     lead = [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)]
     return page(Article(title, lead, _cards(loads, changes), sections))
 
@@ -77,8 +82,12 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     """The answer in sentences."""
     worst = loads.worst
     fits = "No link can be overloaded" if loads.max_load <= FULL else "Links can be overloaded"
+    most = "the most that traffic within the bounds can load any link is"
+    if loads.matrix_name is not None:
+        fits = "No link is overloaded" if loads.max_load <= FULL else "Links are overloaded"
+        most = f"the most that the traffic of {loads.matrix_name} loads any link is"
     lead = [
-        f"{fits} while all links are up: the most that traffic within the bounds can load any link is "
+        f"{fits} while all links are up: {most} "
         f"{percent(loads.max_load)} of its capacity, on {worst.link} "
         f"({with_unit(worst.capacity_mbps, 'Mbps')})."
     ]
@@ -147,8 +156,14 @@ def _way(before: float, after: float) -> str:
 def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[Card]:
     full = sum(link.load > FULL for link in loads.links)
     cards = [
-        Card("worst case, all links up", percent(loads.max_load), loads.worst.link),
-        Card("links that can be overloaded", f"{full} of {len(loads.links)}", "all links up"),
+        Card("highest load, all links up", percent(loads.max_load), loads.worst.link)
+        if loads.matrix_name is not None
+        else Card("worst case, all links up", percent(loads.max_load), loads.worst.link),
+        Card(
+            "links that can be overloaded" if loads.matrix_name is None else "links that are overloaded",
+            f"{full} of {len(loads.links)}",
+            "all links up",
+        ),
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
@@ -203,9 +218,13 @@ def _method(loads: WorstLoads, changes: LoadChanges | None) -> Section:
         f"{name.replace('_', ' ')} {plain(value, 6) if isinstance(value, float) else value}"
         for name, value in loads.facts.items()
     )
+    traffic = (
+        "the worst traffic matrix within the bounds of [routing.demand], found by a linear program for each"
+        if loads.matrix_name is None
+        else f"the one traffic matrix of [routing.demand], {loads.matrix_name}"
+    )
     words = [
-        "Nothing is simulated. The load of a link is the traffic over its capacity, for the worst traffic "
-        "matrix within the bounds of [routing.demand], found by a linear program for each link. Links at "
+        f"Nothing is simulated. The load of a link is the traffic over its capacity, for {traffic}. Links at "
         "hosts are in no load. Above 100 %, traffic is queued and lost, or TCP holds it back.",
         "After a failure, schemes that take a solver leave dead paths out and share their traffic in "
         "proportion over the others; other schemes plan anew.",

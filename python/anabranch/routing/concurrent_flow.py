@@ -43,6 +43,7 @@ from anabranch.routing.router_network import as_scenario_error
 from anabranch.scenario.algorithms.scheme import ConcurrentFlow as Scheme
 from anabranch.scenario.leaves import (
     ConstantVariate,
+    CumulativeVariate,
     EmpiricalVariate,
     MessagesSource,
     ParetoVariate,
@@ -160,6 +161,10 @@ def _mean(variate: Variate) -> float:
             return math.inf if heavy else variate.scale * variate.shape / (variate.shape - 1)
         case EmpiricalVariate():
             return float(np.average(variate.values, weights=variate.weights or None))
+        case CumulativeVariate():
+            values, shares = np.array(variate.values), np.array(variate.probabilities)
+            between = (values[:-1] + values[1:]) / 2 @ np.diff(shares)
+            return float(values[0] * shares[0] + between)
         case _:
             return variate.mean
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,10 @@ FILE_FIELDS = {
     ("network", "weights"): "inputs",
     ("routing", "paths"): "inputs",
     ("routing", "demand", "pair", "from"): "inputs",
+    ("routing", "demand", "matrix", "from"): "inputs",
     ("traffic", None, "matrix", "from"): "inputs",
+    ("traffic", None, "flow_list"): "inputs",
+    ("traffic", None, "size"): "inputs",
     ("profile", None, "from"): "inputs",
 }
 """Fields that may name a file, None for a place in a list; the folder where results and studies keep it."""
@@ -73,6 +78,35 @@ def code_references(value: Any, steps: Sequence[str | int] = ()) -> Iterator[Cod
         yield from code_references(value.data(given_only=True), steps)
     for step, entry in entries:
         yield from code_references(entry, (*steps, step))
+
+
+HOSTS = ".hosts"
+"""The ending of a file beside traffic that has the names of its nodes."""
+
+
+def series_of(path: Path) -> list[Path] | None:
+    """The files that a folder or a pattern stands for, by their names, 9 before 10; None for one file."""
+    if path.is_dir():
+        found = [file for file in path.iterdir() if not file.name.startswith(".")]
+    elif has_magic(str(path)) and not path.exists():
+        # A pattern may be absolute, and Path.glob takes relative ones alone.
+        found = [Path(name) for name in glob(str(path))]  # noqa: PTH207 - as said
+    else:
+        return None
+    files = [file for file in found if file.is_file() and file.suffix != HOSTS]
+    return sorted(files, key=lambda file: (_natural(file.name), file))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key for names in which 9 comes before 10."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def companions_of(path: Path) -> list[Path]:
+    """The files beside a file that belong to it: the names of nodes."""
+    hosts = path.with_suffix(HOSTS)
+    return [hosts] if hosts != path and hosts.is_file() else []
 
 
 def names_file(text: str) -> bool:

@@ -96,6 +96,16 @@ class EmpiricalVariate(Record):
     """Weights, as many; empty for equal ones."""
 
 
+class CumulativeVariate(Record):
+    """Given by points of its distribution function, with straight lines between them."""
+
+    distribution: Literal["cumulative"] = "cumulative"
+    values: list[float]
+    """Values, in ascending order."""
+    probabilities: list[float]
+    """The probability of at most each of them, in ascending order; the last is 1."""
+
+
 Variate = (
     ConstantVariate
     | UniformVariate
@@ -104,6 +114,7 @@ Variate = (
     | LogNormalVariate
     | ParetoVariate
     | EmpiricalVariate
+    | CumulativeVariate
 )
 """A random variate over non-negative numbers in base units (picoseconds or bytes); negative draws of the
 Gaussian count as zero."""

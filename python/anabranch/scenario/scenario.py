@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping
+from glob import has_magic
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -14,7 +15,13 @@ import tomli_w
 from anabranch import _core
 from anabranch.errors import Origin, Problem, ScenarioError
 from anabranch.scenario.document import Document
-from anabranch.scenario.files import CodeReference, code_references, with_files
+from anabranch.scenario.files import (
+    CodeReference,
+    code_references,
+    companions_of,
+    series_of,
+    with_files,
+)
 from anabranch.scenario.forms import table_forms
 from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
@@ -59,7 +66,10 @@ def _unknown_transports(data: object) -> list[Problem]:
 
 
 class Scenario(Document):
-    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
+    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements.
+
+    Routes and loads need the network alone, with the bounds or the matrix of ``routing.demand``.
+    """
 
     title: str
     """One line for people."""
@@ -70,7 +80,7 @@ class Scenario(Document):
     controller: Controller | None
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
     traffic: list[Traffic]
-    """Who sends what to whom."""
+    """Who sends what to whom; a run needs some."""
     transport: dict[str, Transport]
     """Transports by name: presets with changes."""
     event: list[Event]
@@ -78,12 +88,13 @@ class Scenario(Document):
     profile: list[Profile]
     """Measured conditions of links, replayed from files."""
     run_settings: Run
-    """How long, with which randomness, and what is sampled."""
+    """How long, with which randomness, and what is sampled; a run needs it."""
     capture: list[Capture]
     """Packets written to files."""
     _read: _core.Scenario | None = None
 
-    derived: ClassVar = {"routing": lambda _: {}}
+    derived: ClassVar = {"routing": lambda _: {}, "run_settings": lambda _: {"duration": "1 s"}}
+    unwritten: ClassVar = {"traffic": lambda _: True, "run_settings": lambda _: True}
 
     if TYPE_CHECKING:
 
@@ -91,10 +102,10 @@ class Scenario(Document):
             self,
             *,
             network: Any,
-            traffic: Any,
             title: Any = ...,
             routing: Any = ...,
             controller: Any = ...,
+            traffic: Any = ...,
             transport: Any = ...,
             event: Any = ...,
             profile: Any = ...,
@@ -117,13 +128,21 @@ class Scenario(Document):
 
         def keep(name: str, place: str) -> str:
             source = (self.base or Path()) / name
-            free = (f"{place}/{prefix}{source.name}" for prefix in chain([""], (f"{n}-" for n in count(2))))
+            # A pattern becomes a folder with what it stands for.
+            plain = "series" if has_magic(source.name) and not source.exists() else source.name
+            free = (f"{place}/{prefix}{plain}" for prefix in chain([""], (f"{n}-" for n in count(2))))
             return next(path for path in free if kept.setdefault(path, source) == source)
 
         data = with_files(self.data(), keep, base=self.base)
         for path, source in kept.items():
-            (folder / path).parent.mkdir(exist_ok=True)
-            shutil.copyfile(source, folder / path)
+            target = folder / path
+            series = series_of(source)
+            (target.parent if series is None else target).mkdir(parents=True, exist_ok=True)
+            copies = [(source, target)] if series is None else [(file, target / file.name) for file in series]
+            for file, copy in copies:
+                shutil.copyfile(file, copy)
+                for beside in companions_of(file):
+                    shutil.copyfile(beside, copy.with_suffix(beside.suffix))
         return type(self).from_data(data, provenance=self._provenance) if kept else self
 
     def __hash__(self) -> int:

@@ -91,7 +91,8 @@ class _Book:
         return dict(_PLAIN[form["kind"]]) if make is None else make(form)
 
     def _text(self, form: Form) -> Schema:
-        return {"type": "string"} | ({"minLength": 1} if form["least"] else {})
+        pattern = {"pattern": form["pattern"]} if "pattern" in form else {}
+        return {"type": "string"} | ({"minLength": 1} if form["least"] else {}) | pattern
 
     def _quantity(self, form: Form) -> Schema:
         return _of_quantity(getattr(quantity, form["quantity"]))

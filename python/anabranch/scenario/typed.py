@@ -161,6 +161,8 @@ def _text(choices: list[Form], value: str) -> Any:
     for choice in choices:
         if choice["kind"] in ("choice", "algorithm") and _is_name(choice, value):
             return value
+        if "pattern" in choice and re.match(choice["pattern"], value):
+            return value
         if choice["kind"] == QUANTITY:
             quantities.append(getattr(quantity, choice[QUANTITY]))
     if not quantities or (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Self
 
 from anabranch import _core
@@ -14,7 +15,9 @@ from anabranch.scenario.table import Table
 
 Amount = Span | ByteCount | Number
 """What a distribution is of."""
-DISTRIBUTIONS = ("constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical")
+DISTRIBUTIONS = (
+    "constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical", "cumulative",
+)  # fmt: skip
 _DRAWN: tuple[type[Quantity], ...] = (Span, ByteCount, Number)
 _UNIT = re.compile(r"([^\W\d_]+)\s*$")
 _AMOUNTS = ("value", "low", "high", "mean", "standard_deviation", "scale", "values")
@@ -72,6 +75,10 @@ class Distribution(Table):
             case {"distribution": "empirical", "values": values}:
                 weights = core["weights"] or [1.0] * len(values)
                 mean = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+            case {"distribution": "cumulative", "values": values, "probabilities": shares}:
+                lines = zip(pairwise(values), pairwise(shares), strict=True)
+                between = sum((low + high) / 2 * (q - p) for (low, high), (p, q) in lines)
+                mean = values[0] * shares[0] + between
             case _:
                 mean = core["mean"]
         return float(mean)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 
 from anabranch import _core
 from anabranch.errors import ConsentError
@@ -12,7 +11,7 @@ from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.scheme import Shortest
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.files import text_of
+from anabranch.setup.files import ScenarioFiles
 from anabranch.setup.given import given_routes
 from anabranch.setup.model import OwnRoutes, PlannerSetup, Setup
 from anabranch.setup.network import NamedNetwork
@@ -39,8 +38,8 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     problems = Problems(scenario.origin)
     own = OwnCode(scenario.base, needed, agree(scenario, needed))
     topology = load_topology(scenario, problems)
-    read = _read(scenario, problems)
-    files = partial(text_of, base=scenario.base)
+    read = _read(scenario, problems, for_run=needed is Needed.ALL)
+    files = ScenarioFiles(scenario.base)
     named, resolved, told = read.resolve(topology, is_generated(scenario.network), files, own.algorithm)
     for problem in told:
         problems.add(*problem)
@@ -57,20 +56,25 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
             OwnRoutes(place, tuple(traffic), scheme or PYTHON, metric, _planner(planned, own))
             for place, traffic, scheme, metric, planned in resolved.own_routes()
         ),
-        provenance=tuple(topology.provenance),
+        provenance=(*topology.provenance, *files.notes(scenario)),
         own=own.makers,
         agreement=own.agreement if own.makers else None,
     )
 
 
-def _read(scenario: Scenario, problems: Problems) -> _core.Scenario:
+def _read(scenario: Scenario, problems: Problems, *, for_run: bool) -> _core.Scenario:
     """The scenario as the core reads it.
 
+    Args:
+        scenario: the scenario.
+        problems: takes what is wrong.
+        for_run: whether it is to run; routes and loads need neither traffic nor ``[run]``.
+
     Raises:
-        ScenarioError: if the core finds something wrong with it.
+        ScenarioError: if the core finds something wrong with it, or something lacks.
     """
     read = scenario.core()
-    for problem in read.problems:
+    for problem in [*read.problems, *(read.lacks_for_run() if for_run else ())]:
         problems.add(*problem)
     problems.raise_if_any()
     return read

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anabranch.scenario.leaves import SizedSource
+from anabranch.scenario.leaves import SizedSource, UnlimitedSource
 from anabranch.scenario.record import Record
 
 if TYPE_CHECKING:
@@ -101,6 +101,15 @@ class FlowColumns(Sequence[FlowSetup]):
     def where(self, which: NDArray[np.bool_]) -> FlowColumns:
         """Some of the flows."""
         return FlowColumns(self.entries, **{name: getattr(self, name)[which] for name in _COLUMNS})
+
+    @classmethod
+    def of_pairs(cls, ends: NDArray[np.integer[Any]], routing: int = 0) -> FlowColumns:
+        """A flow without end between the nodes of each row, by the first transport, with these routes."""
+        origin, to = np.array(ends.T, dtype=np.uint32, order="C")
+        numbers, zeros = np.arange(len(ends), dtype=np.uint32), np.zeros(len(ends), dtype=np.uint64)
+        entry = EntrySetup("pair", 0, UnlimitedSource(), routing)
+        never = np.full(len(ends), NEVER, dtype=np.uint64)
+        return cls((entry,), np.zeros(len(ends), np.uint32), numbers, origin, to, zeros, zeros, never)
 
     def like_first(self, ends: NDArray[np.integer[Any]], routing: int = 0) -> FlowColumns:
         """A flow like the first one between the nodes of each row, with these routes."""

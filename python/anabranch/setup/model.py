@@ -197,6 +197,8 @@ class DemandSetup:
     pair_bps: int | list[tuple[int, int, int]] | None
     """Most of each pair: a rate for every pair, or a list of (from, to, rate) outside of which there is no
     traffic."""
+    matrix: str | None = None
+    """What messages call the traffic matrix, where there is but one; ``pair_bps`` is the traffic then."""
 
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The bounds in the order of the routers, infinite for none: shapes (n,), (n,) and (n, n)."""

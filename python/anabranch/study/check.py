@@ -15,12 +15,14 @@ from anabranch.own.running import guarded
 from anabranch.plans.routes import plan
 from anabranch.results.result import ENDS_OF_CENSORED, FactorInfo
 from anabranch.routing import solved
+from anabranch.scenario.files import FILE
 from anabranch.scenario.place import place
 from anabranch.scenario.plain import plain_data
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, with_value
 from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.chance import may_differ
+from anabranch.setup.files import matrices_of
 from anabranch.setup.model import NotLoaded
 from anabranch.setup.problems import refused
 from anabranch.study.counts import RUN_COUNTS
@@ -149,7 +151,10 @@ class _Check:
             message = unknown_field(field_steps(name), data)
             if message:
                 self._problem(where if factor.level is not None else f"{where}.field", message)
-        if factor.level is not None:
+        if factor.matrices is not None:
+            texts, settings = self._matrices(factor, f"{where}.matrices")
+            measured = None
+        elif factor.level is not None:
             texts = tuple(level.label for level in factor.level)
             settings = [level.settings for level in factor.level]
             # Names that are numbers make an axis of numbers.
@@ -170,6 +175,21 @@ class _Check:
         )
         kept = (self._settings(each, level_place(factor, number, i)) for i, each in enumerate(settings))
         return Dimension(info, tuple(kept))
+
+    def _matrices(self, factor: Factor, where: str) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+        """The matrices of a series: their names, and what each sets."""
+        name = (factor.matrices or "").removeprefix(FILE)
+        try:
+            listed = matrices_of(name, self._files.base)
+        except ValueError as error:
+            self._problem(where, str(error))
+            return (), []
+        field = factor.field or ""
+        settings = [
+            {f"{field}.from": FILE + file, **({} if number is None else {f"{field}.number": number})}
+            for file, number, _ in listed
+        ]
+        return tuple(label for _, _, label in listed), settings
 
     def _factor_column(self, factor: Factor, number: int, unit: str | None) -> str:
         """The column of a factor: its label, or else the last key of its field where that is unique."""
@@ -360,7 +380,8 @@ def _fields(factor: Factor) -> Iterator[str]:
     if factor.level is not None:
         yield from dict.fromkeys(name for level in factor.level for name in level.settings)
     elif factor.field is not None:
-        yield factor.field
+        below = ("",) if factor.matrices is None else (".from", ".number")
+        yield from (f"{factor.field}{key}" for key in below)
 
 
 def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup | None, list[Problem]]:

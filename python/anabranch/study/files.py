@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from glob import has_magic
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anabranch.errors import reason
-from anabranch.scenario.files import with_files
+from anabranch.scenario.files import companions_of, series_of, with_files
 from anabranch.scenario.quantity import quoted
-from anabranch.topology.sources.files import MAX_FILE_BYTES
+from anabranch.topology.traffic.load import MOST_FILE_BYTES
 
 
 class InputFiles:
@@ -19,7 +20,7 @@ class InputFiles:
 
     def __init__(self, base: Path | None) -> None:
         """``base`` is the folder that the names are relative to; None for the current one."""
-        self._base = base or Path()
+        self.base = base or Path()
         self._known: dict[str, str] = {}
         self.contents: dict[str, bytes] = {}
         """Contents by path."""
@@ -34,22 +35,33 @@ class InputFiles:
         Raises:
             ValueError: if one is no regular file, is too large, or cannot be read.
         """
-        return with_files(value, self._adopt, steps, base=self._base)
+        return with_files(value, self._adopt, steps, base=self.base)
 
     def _adopt(self, name: str, folder: str) -> str:
-        if name not in self._known:
-            content = _content(self._base / name, name)
-            self._known[name] = self._path(name, folder)
-            self.contents[self._known[name]] = content
-        return self._known[name]
+        if name in self._known:
+            return self._known[name]
+        source = self.base / name
+        series = series_of(source)
+        self._known[name] = kept = self._path(name, folder)
+        if series is None:
+            self.contents[kept] = _content(source, name)
+            for beside in companions_of(source):
+                self.contents[str(PurePosixPath(kept).with_suffix(beside.suffix))] = _content(beside, name)
+        for file in series or ():
+            for one in (file, *companions_of(file)):
+                self.contents[f"{kept}/{one.name}"] = _content(one, name)
+        return kept
 
     def _path(self, name: str, folder: str) -> str:
         """Where a file goes: a path that was made here stays, so that a resolved study reads back."""
         path = PurePosixPath(name)
+        if has_magic(path.name):
+            # A pattern becomes a folder with what it stands for.
+            path = path.with_name("series")
         if path.parts[:-1] == (folder,) and name not in self.contents:
             return name
         number = 1
-        while (free := f"{folder}/{'' if number == 1 else f'{number}-'}{path.name}") in self.contents:
+        while (free := f"{folder}/{'' if number == 1 else f'{number}-'}{path.name}") in self._known.values():
             number += 1
         return free
 
@@ -59,11 +71,11 @@ def _content(path: Path, name: str) -> bytes:
         raise ValueError(f"{quoted(name)} is not a file")
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+            content = file.read(MOST_FILE_BYTES + 1)
     except OSError as error:
         raise ValueError(f"{quoted(name)} cannot be read: {reason(error)}") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise ValueError(f"{quoted(name)} is larger than {MAX_FILE_BYTES >> 20} MiB, the most that is read")
+    if len(content) > MOST_FILE_BYTES:
+        raise ValueError(f"{quoted(name)} is larger than {MOST_FILE_BYTES >> 20} MiB, the most that is read")
     return content
 
 

@@ -46,13 +46,24 @@ class Factor(Part):
     """Values of the field."""
     range: Range | None = None
     """In place of ``levels``: equally spaced ones."""
+    matrices: str | None = None
+    """In place of ``levels``: the traffic matrices of a file, a folder or a pattern, ``"file:tms/*.xml"``,
+    each with its time as its name. The field is the table that has the matrix: ``routing.demand.matrix``
+    or ``traffic[0].matrix``."""
     level: list[Level] | None = None
     """In place of ``field``: levels with names that set several fields together."""
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, *, field: Any = ..., label: Any = ..., levels: Any = ..., range: Any = ..., level: Any = ...
+            self,
+            *,
+            field: Any = ...,
+            label: Any = ...,
+            levels: Any = ...,
+            range: Any = ...,
+            matrices: Any = ...,
+            level: Any = ...,
         ) -> None: ...
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|live|routes|load|export|study|report|capture|topology|schema``."""
+"""The command line: ``anabranch run|live|routes|load|export|import|study|report|capture|topology|schema``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ from anabranch.terminal.command_options import (
 )
 from anabranch.terminal.command_options import load_scenario as _load
 from anabranch.terminal.export_command import export
+from anabranch.terminal.import_command import import_
 from anabranch.terminal.topology_command import topology_app
 from anabranch.text.suggest import listed
 
@@ -64,6 +65,7 @@ app = typer.Typer(
 app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
+app.command("import")(import_)
 
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
@@ -301,7 +303,7 @@ def load(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how far any allowed traffic can load each link; nothing is simulated."""
+    """Show how far a matrix, or any traffic within bounds, loads each link; nothing is simulated."""
     from anabranch.media.terminal import show
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
     from anabranch.report.plan_files import PlanFiles, chosen_link

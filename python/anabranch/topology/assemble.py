@@ -58,7 +58,7 @@ def assemble(
     if draft.demands is not None:
         demands = {(names[a], names[b]): value for (a, b), value in draft.demands.items()}
     _note_shape(Topology(name, nodes, finished), notes)
-    return Topology(name, nodes, finished, tuple(notes), demands)
+    return Topology(name, nodes, finished, tuple(notes), demands, draft.demand_unit)
 
 
 def unique_names(nodes: Sequence[DraftNode], notes: list[str]) -> dict[str, str]:

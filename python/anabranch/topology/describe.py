@@ -35,7 +35,7 @@ def summary_rows(topology: Topology) -> list[tuple[str, str]]:
             "capacities",
             f"{sum(link.capacity_bps is not None for link in topology.links)} of {len(topology.links)} given",
         ),
-        ("demands", "none" if topology.demands is None else str(len(topology.demands))),
+        ("demands", _demands(topology)),
         (
             "connected",
             "yes"
@@ -114,6 +114,14 @@ def _lengths(links: Sequence[TopologyLink]) -> str:
     default = sum(link.length_source == "default" for link in links)
     text = f"{min(known):.1f} to {max(known):.1f} km, median {statistics.median(known):.1f} km"
     return f"{text}; {default} of {len(links)} by default" if default else text
+
+
+def _demands(topology: Topology) -> str:
+    if topology.demands is None:
+        return "none"
+    unit = topology.demand_unit
+    told = "of no unit that the source states" if unit is None else f"in {unit.name}"
+    return f"{len(topology.demands)}, {told}"
 
 
 def _sizes(components: Sequence[Sequence[str]]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .attributes.spelling import Meaning
-from .model import NodeKind, TopologyLink
+from .model import DemandUnit, NodeKind, TopologyLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Draft:
 
     A link whose quantities the reader knows is a TopologyLink. `meanings` has the attributes of links whose
     name says too little or the wrong thing outside of the format: what it defines them to be, or None for one
-    that is no quantity of a link.
+    that is no quantity of a link. `demand_unit` is what 1 means in the demands; None where the source does
+    not say.
     """
 
     nodes: Sequence[DraftNode]
@@ -51,3 +52,4 @@ class Draft:
     demands: Mapping[tuple[str, str], float] | None = None
     notes: list[str] = field(default_factory=list)
     meanings: Mapping[str, Meaning | None] = field(default_factory=dict)
+    demand_unit: DemandUnit | None = None

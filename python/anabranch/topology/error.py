@@ -1,4 +1,4 @@
-"""The one exception of this package."""
+"""The exceptions of this package."""
 
 from typing import Final
 
@@ -7,8 +7,8 @@ from anabranch.errors import AnabranchError
 _MAX_PART: Final = 400
 
 
-class TopologyError(AnabranchError, ValueError):
-    """A topology could not be had; the message is one readable line.
+class PlacedError(AnabranchError, ValueError):
+    """Something that could not be had, with its place and a remedy; the message is one readable line.
 
     `where` is the place (a file with its line, a parameter of a generator, a name), `what` is what is wrong
     there and `remedy` what would be right. Any of `where` and `remedy` may be empty.
@@ -21,9 +21,13 @@ class TopologyError(AnabranchError, ValueError):
         message = f"{self.where}: {self.what}" if self.where else self.what
         super().__init__(f"{message}; {self.remedy}" if self.remedy else message)
 
-    def __reduce__(self) -> tuple[type["TopologyError"], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type["PlacedError"], tuple[str, str, str]]:
         """Keep the three parts when the exception crosses a process boundary."""
-        return (TopologyError, (self.where, self.what, self.remedy))
+        return (type(self), (self.where, self.what, self.remedy))
+
+
+class TopologyError(PlacedError):
+    """A topology that could not be had."""
 
 
 def _one_line(text: str) -> str:

@@ -35,6 +35,16 @@ topology is not a geographic one (generators) and the link has no length.
 
 
 @dataclass(frozen=True, slots=True)
+class DemandUnit:
+    """What 1 means in a traffic matrix, as its source states it."""
+
+    name: str
+    """For messages, such as ``MBITPERSEC``."""
+    bps: float
+    """Bits per second."""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A point on the Earth in degrees, north and east positive."""
 
@@ -93,6 +103,7 @@ class Topology:
     links: tuple[TopologyLink, ...]
     provenance: tuple[str, ...] = ()
     demands: Mapping[tuple[str, str], float] | None = field(default=None, hash=False)
+    demand_unit: DemandUnit | None = None
     _by_name: Mapping[str, TopologyNode] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -123,7 +134,7 @@ class Topology:
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild from the parts: the read-only views inside cannot be pickled."""
         demands = None if self.demands is None else dict(self.demands)
-        return (Topology, (self.name, self.nodes, self.links, self.provenance, demands))
+        return (Topology, (self.name, self.nodes, self.links, self.provenance, demands, self.demand_unit))
 
     def node(self, name: str) -> TopologyNode:
         """The node with this name, or else with this alias.
@@ -173,6 +184,7 @@ class Topology:
             "nodes": [_node_dict(node) for node in self.nodes],
             "links": [{name: getattr(link, name) for name in _LINK_KEYS} for link in self.links],
             "demands": None if self.demands is None else [[*pair, v] for pair, v in self.demands.items()],
+            "demand_unit_bps": None if self.demand_unit is None else self.demand_unit.bps,
             "connected": self.is_connected(),
             "provenance": list(self.provenance),
         }

@@ -17,6 +17,8 @@ pub enum Form {
     Text,
     /// Text, which may be empty.
     AnyText,
+    /// The name of a file behind `file:`.
+    File,
     /// A number with a unit.
     Quantity(&'static QuantityForm),
     /// A number of things, which needs no unit.

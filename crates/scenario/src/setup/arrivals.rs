@@ -1,6 +1,7 @@
 //! When the flows of an entry start and stop.
 
 use super::draws::{LARGEST_DRAW, rounded};
+use super::matrix::Window;
 use super::pairs::Entry;
 use crate::traffic::{Flows, MOST_FLOWS};
 use anabranch_engine::variate::Variate;
@@ -39,13 +40,17 @@ impl Entry<'_> {
         }
     }
 
-    /// The starts of flows of which so many belong to each pair, all made at once.
-    pub(super) fn together(&self, counts: &[u64]) -> Starts {
+    /// The starts of flows of which so many belong to each pair, all made at once; the first has the number `first`.
+    pub(super) fn together(&self, counts: &[u64], first: u32, window: Window) -> Starts {
         let offsets = self.offsets(counts);
         let pair: Vec<u32> =
             (0..).zip(counts).flat_map(|(pair, &count)| std::iter::repeat_n(pair, count as usize)).collect();
-        let numbers: Vec<u32> = (0..pair.len() as u32).collect();
-        let start = self.draws.each(&self.table.start, self.name, "start", &numbers);
+        let numbers: Vec<u32> = (first..).take(pair.len()).collect();
+        // A window begins at the start that the entry says.
+        let start = match window.begin {
+            0 => self.draws.each(&self.table.start, self.name, "start", &numbers),
+            begin => vec![begin; pair.len()],
+        };
         let start = pair.iter().zip(start).map(|(&pair, start)| offsets[pair as usize] + start).collect();
         Starts { pair, start, never_begun: 0 }
     }
@@ -71,7 +76,14 @@ impl Entry<'_> {
     /// The starts of flows that arrive one after the other; one too many at most.
     ///
     /// `gaps` are those of the pairs by a matrix; without them, the entry says the time from one flow to the next.
-    pub(super) fn one_by_one(&self, counts: &[u64], gaps: Option<&[Gap]>, duration: u64) -> Starts {
+    pub(super) fn one_by_one(
+        &self,
+        counts: &[u64],
+        gaps: Option<&[Gap]>,
+        duration: u64,
+        window: Window,
+    ) -> Starts {
+        let duration = duration.min(window.end);
         let mut starts = Starts::default();
         let common = self.table.inter_arrival.as_ref().map(crate::variate::Drawn::variate);
         let mut offset = 0u64;
@@ -93,7 +105,7 @@ impl Entry<'_> {
             // The first arrival of a Poisson process comes after a gap, too.
             let skipped = usize::from(gaps.is_some());
             let left = (MOST_FLOWS as usize + 1) - number;
-            let arrivals = self.arrivals(stream, gap, flows, offset, duration);
+            let arrivals = self.arrivals(stream, gap, flows, offset, duration, window);
             starts.start.extend(arrivals.take(left).skip(skipped));
             let made = starts.start.len() - number;
             starts.pair.extend(std::iter::repeat_n(pair as u32, made));
@@ -114,8 +126,12 @@ impl Entry<'_> {
         flows: u64,
         offset: u64,
         duration: u64,
+        window: Window,
     ) -> impl Iterator<Item = u64> + use<> {
-        let first = offset.saturating_add(self.draws.one(&self.table.start, stream, "start"));
+        let first = match window.begin {
+            0 => offset.saturating_add(self.draws.one(&self.table.start, stream, "start")),
+            begin => begin,
+        };
         let fixed = self.table.stop.as_ref().and_then(crate::variate::Drawn::fixed);
         // What would start after the end is not part of the run.
         let end = fixed.map_or(duration, |stop| stop.as_ps().min(duration));

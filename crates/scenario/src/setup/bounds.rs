@@ -7,9 +7,11 @@ use super::plain::Files;
 use super::reach::Reach;
 use crate::demand::{Demand, Hose, PairBound};
 use crate::problem::{Place, Problems};
+use crate::traffic::PairRates;
 use crate::words::quoted;
 use anabranch_units::Rate;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 const AT: Place<'static> = Place::Told("routing.demand");
 /// Routers that bounds may be for, at most.
@@ -26,6 +28,8 @@ pub struct DemandSetup {
     pub egress_bps: Vec<Option<u64>>,
     /// Most of each pair.
     pub pair_bps: PairBps,
+    /// What messages call the matrix, where there is but one: the traffic is what `pair_bps` lists, not at most that.
+    pub matrix: Option<String>,
 }
 
 /// Most traffic of pairs of routers.
@@ -55,7 +59,8 @@ impl DemandSetup {
         };
         let mut pair = vec![every; count * count];
         if let PairBps::Listed(listed) = &self.pair_bps {
-            let place = |node: u32| self.routers.iter().position(|router| *router == node).unwrap_or(0);
+            let places: BTreeMap<u32, usize> = self.routers.iter().copied().zip(0..).collect();
+            let place = |node: u32| places.get(&node).copied().unwrap_or(0);
             listed.iter().for_each(|&(from, to, bps)| pair[place(from) * count + place(to)] = bps as f64);
         }
         DemandBounds {
@@ -82,25 +87,59 @@ pub(super) fn demand_setup(
     }
     let ingress_bps = hose(demand.ingress.as_ref(), &AT.key("ingress"), &routers, network, problems);
     let egress_bps = hose(demand.egress.as_ref(), &AT.key("egress"), &routers, network, problems);
-    let pair_bps = match &demand.pair {
-        None => PairBps::Unbounded(()),
-        Some(PairBound::Each(rate)) => PairBps::Each(rate.as_bps()),
-        Some(PairBound::Listed(rates)) => {
-            let at = AT.key("pair");
+    let pair_bps = match (&demand.matrix, &demand.pair) {
+        (Some(rates), _) => {
+            let access = routers_of_hosts(network);
+            let node = |name: &str, at: &Place<'_>, problems: &mut Problems| {
+                let node = network.find(name, at, problems)?;
+                access.get(&node).copied().or_else(|| router(name, at, network, problems))
+            };
+            listed(rates, &AT.key("matrix"), &node, network, files, problems)
+        }
+        (None, None) => PairBps::Unbounded(()),
+        (None, Some(PairBound::Each(rate))) => PairBps::Each(rate.as_bps()),
+        (None, Some(PairBound::Listed(rates))) => {
             let node =
                 |name: &str, at: &Place<'_>, problems: &mut Problems| router(name, at, network, problems);
-            let reader = RateReader { network, files, at: &at, node: &node };
-            let listed = reader.rates_bps(rates, problems).into_iter();
-            PairBps::Listed(
-                listed.map(|((from, to), bps)| (from, to, bps.round_ties_even() as u64)).collect(),
-            )
+            listed(rates, &AT.key("pair"), &node, network, files, problems)
         }
     };
-    let bounds = DemandSetup { routers, ingress_bps, egress_bps, pair_bps };
+    let matrix = demand.matrix.as_ref().map(|rates| match rates.number {
+        Some(number) => format!("{}, matrix {number}", rates.source),
+        None => rates.source.clone(),
+    });
+    let bounds = DemandSetup { routers, ingress_bps, egress_bps, pair_bps, matrix };
     if problems.is_empty() {
         check_traffic(&bounds, network, problems);
     }
     Some(bounds)
+}
+
+/// The rates of pairs of routers.
+fn listed(
+    rates: &PairRates,
+    at: &Place<'_>,
+    node: &dyn Fn(&str, &Place<'_>, &mut Problems) -> Option<u32>,
+    network: &Network,
+    files: &dyn Files,
+    problems: &mut Problems,
+) -> PairBps {
+    let reader = RateReader { network, files, at, node, needs_unit: true };
+    let rates = reader.rates_bps(rates, problems).into_iter();
+    PairBps::Listed(rates.map(|((from, to), bps)| (from, to, bps.round_ties_even() as u64)).collect())
+}
+
+/// The router of each host: the one at its first link.
+fn routers_of_hosts(network: &Network) -> BTreeMap<u32, u32> {
+    let mut access = BTreeMap::new();
+    for link in &network.links {
+        for (host, router) in [(link.from.0, link.to.0), (link.to.0, link.from.0)] {
+            if network.is_host(host) && !network.is_host(router) {
+                access.entry(host).or_insert(router);
+            }
+        }
+    }
+    access
 }
 
 /// The bound of each router.

@@ -2,21 +2,24 @@
 
 use super::arrivals::{Gap, NEVER, Starts};
 use super::draws::{Draws, quotient};
-use super::matrix::DemandBounds;
+use super::flow_list::{Listed, with_sizes};
+use super::matrix::{DemandBounds, MatrixRates, Window};
 use super::network::{Network, number};
 use super::pairs::{Entry, NodePairs};
 use super::plain::Files;
 use super::reach::Reach;
 use crate::problem::{Place, Problems};
 use crate::read::Quantity;
-use crate::traffic::{Application, MOST_FLOWS, RateApplication, RateKind, ReceiverReading, Size, Traffic};
+use crate::traffic::{
+    Application, MOST_FLOWS, Matrix, RateApplication, RateKind, ReceiverReading, Size, Traffic,
+};
 use crate::words::{quoted, thousands};
 use anabranch_engine::setup::{
     BlockSetup, DatagramSetup, DatagramSource, FlowSetup, ReadingSetup, SourceSetup, Variate,
 };
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 const PS_PER_SECOND: f64 = 1e12;
@@ -179,7 +182,8 @@ impl Flows {
                 continue;
             }
             named.insert(name, place);
-            let entry = Entry { table, name, at: &at, network, draws: given.draws };
+            let table = with_sizes(table, &at, given.files, maker.problems);
+            let entry = Entry { table: &table, name, at: &at, network, draws: given.draws };
             let first = maker.flows.connections.number.len() as u32;
             maker.add(&entry, given.routings.get(place).copied().unwrap_or(0));
             maker.flows.of_entries.push(first..maker.flows.connections.number.len() as u32);
@@ -198,8 +202,40 @@ struct Offered {
     gaps: Option<Vec<Gap>>,
 }
 
-/// The flows of an entry.
+/// The flows of an entry, or those of one matrix of a series.
+pub(super) struct Part {
+    /// Who sends to whom.
+    pub pairs: NodePairs,
+    /// With a matrix, what they send.
+    offered: Option<Offered>,
+    /// Where a file lists single flows, what each sends, and when; a flow is a pair then.
+    pub listed: Option<Listed>,
+    /// While it holds.
+    pub window: Window,
+}
+
+impl Part {
+    /// That of a list of flows.
+    pub(super) const fn of_list(pairs: NodePairs, listed: Listed) -> Self {
+        Self { pairs, offered: None, listed: Some(listed), window: Window::WHOLE }
+    }
+}
+
+/// All pairs of an entry, once each where it has several parts.
+fn all_pairs(parts: &[Part]) -> NodePairs {
+    match parts {
+        [part] if part.listed.is_none() => part.pairs.clone(),
+        _ => {
+            let pairs: BTreeSet<_> = parts.iter().flat_map(|part| part.pairs.iter().copied()).collect();
+            pairs.into_iter().collect()
+        }
+    }
+}
+
+/// The flows of a part.
 struct Made {
+    /// How many there are with those that are left out.
+    count: u32,
     number: Vec<u32>,
     /// Place of each flow's pair among all of the entry.
     pair: Vec<u32>,
@@ -208,9 +244,9 @@ struct Made {
     stop: Vec<u64>,
 }
 
-struct Maker<'m> {
-    given: &'m Given<'m>,
-    problems: &'m mut Problems,
+pub(super) struct Maker<'m> {
+    pub given: &'m Given<'m>,
+    pub problems: &'m mut Problems,
     reach: Reach,
     flows: Flows,
 }
@@ -224,20 +260,22 @@ impl Maker<'_> {
             self.problems.add(&entry.at.key("application"), message);
         }
         let transport = self.given.transports.get(&table.transport).filter(|_| !table.has_datagrams());
-        let (pairs, offered) = self.offered(entry);
-        self.check_reach(entry, &pairs);
+        let parts = self.parts(entry);
+        self.check_reach(entry, &all_pairs(&parts));
         match transport {
             Some((_, protocol)) => self.check_reading(entry, protocol),
             None if !table.has_datagrams() => return,
             None => {}
         }
-        let Some(made) = self.made(entry, &pairs, offered.as_ref()) else { return };
-        if made.number.is_empty() {
-            return;
-        }
-        match transport {
-            Some((place, _)) => self.connect(entry, &made, offered.as_ref(), *place, routing),
-            None => self.send_datagrams(entry, &made, offered.as_ref(), routing),
+        let mut first = 0;
+        for part in &parts {
+            let Some(made) = self.made(entry, part, first) else { return };
+            first += made.count;
+            match transport {
+                _ if made.number.is_empty() => {}
+                Some((place, _)) => self.connect(entry, &made, part, *place, routing),
+                None => self.send_datagrams(entry, &made, part, routing),
+            }
         }
     }
 
@@ -251,20 +289,32 @@ impl Maker<'_> {
         }
     }
 
-    /// The pairs of an entry, and with a matrix what each of them sends.
-    fn offered(&mut self, entry: &Entry<'_>) -> (NodePairs, Option<Offered>) {
-        let Some(matrix) = &entry.table.matrix else { return (entry.pairs(self.problems), None) };
-        let rates = entry.rates(matrix, self.given.demand, self.given.files, self.problems);
-        let bps = rates.bps;
+    /// The pairs of an entry, and with a matrix what each of them sends, while each matrix holds.
+    fn parts(&mut self, entry: &Entry<'_>) -> Vec<Part> {
+        if entry.table.flow_list.is_some() {
+            return self.listed(entry).into_iter().collect();
+        }
+        let Some(matrix) = &entry.table.matrix else {
+            let pairs = entry.pairs(self.problems);
+            return vec![Part { pairs, offered: None, listed: None, window: Window::WHOLE }];
+        };
+        let series = entry.rates(matrix, self.given.demand, self.given.files, self.problems);
+        series.into_iter().map(|rates| Self::offered(entry, matrix, rates)).collect()
+    }
+
+    /// What a matrix makes the pairs of an entry send.
+    fn offered(entry: &Entry<'_>, matrix: &Matrix, rates: MatrixRates) -> Part {
+        let MatrixRates { pairs, bps, window } = rates;
         let offered = if let Some(Size::Drawn(size)) = &entry.table.size {
             let bits = size.mean() * 8.0;
             let gap = |(&(from, to), bps): (&(u32, u32), &f64)| {
                 // Not by the number of its first flow: a pair without any arrival would share the next one's draws.
-                let stream =
-                    format!("{}.{}->{}", entry.name, entry.network.name(from), entry.network.name(to));
+                let part = if window.place == 0 { String::new() } else { format!(".{}", window.place) };
+                let (from, to) = (entry.network.name(from), entry.network.name(to));
+                let stream = format!("{}{part}.{from}->{to}", entry.name);
                 (stream, Variate::Exponential { mean: bits * PS_PER_SECOND / bps })
             };
-            let gaps = rates.pairs.iter().zip(&bps).map(gap).collect();
+            let gaps = pairs.iter().zip(&bps).map(gap).collect();
             Offered { counts: vec![MOST_FLOWS + 1; bps.len()], gaps: Some(gaps), bps }
         } else {
             let mut counts = entry.counts(bps.len());
@@ -275,37 +325,50 @@ impl Maker<'_> {
             counts.iter_mut().for_each(|count| *count = (*count).max(1));
             Offered { bps, counts, gaps: None }
         };
-        (rates.pairs, Some(offered))
+        Part { pairs, offered: Some(offered), listed: None, window }
     }
 
-    /// The flows of an entry; none if they are too many, which is noted.
-    fn made(&mut self, entry: &Entry<'_>, pairs: &NodePairs, offered: Option<&Offered>) -> Option<Made> {
+    /// The flows of a part of an entry, numbered from `first` on; none if they are too many, which is noted.
+    fn made(&mut self, entry: &Entry<'_>, part: &Part, first: u32) -> Option<Made> {
+        let (pairs, window) = (&part.pairs, part.window);
+        let offered = part.offered.as_ref();
         let counts = offered.map_or_else(|| entry.counts(pairs.len()), |offered| offered.counts.clone());
         let gaps = offered.and_then(|offered| offered.gaps.as_deref());
         let before = (self.flows.connections.number.len() + self.flows.datagrams.len()) as u64;
-        let Starts { pair, start, never_begun } = if entry.table.inter_arrival.is_none() && gaps.is_none() {
+        let duration = self.given.duration.as_ps();
+        let Starts { pair, start, never_begun } = if let Some(listed) = &part.listed {
+            listed.starts(duration)
+        } else if window.begin > 0 && window.begin >= duration {
+            // A matrix of after the end of the run.
+            Starts { never_begun: if gaps.is_some() { 0 } else { counts.iter().sum() }, ..Starts::default() }
+        } else if entry.table.inter_arrival.is_none() && gaps.is_none() {
             if before + counts.iter().sum::<u64>() > MOST_FLOWS {
                 return self.too_many(entry);
             }
-            entry.together(&counts)
+            entry.together(&counts, first, window)
         } else {
-            entry.one_by_one(&counts, gaps, self.given.duration.as_ps())
+            entry.one_by_one(&counts, gaps, duration, window)
         };
         if never_begun > 0 || entry.table.inter_arrival.is_some() {
             *self.flows.never_begun.entry(entry.name.to_owned()).or_default() += never_begun;
         }
-        let numbers: Vec<u32> = (0..start.len() as u32).collect();
-        let stop = match &entry.table.stop {
+        let numbers: Vec<u32> = (first..).take(start.len()).collect();
+        let mut stop = match &entry.table.stop {
             None => vec![NEVER; start.len()],
             Some(stop) => entry.draws.each(stop, entry.name, "stop", &numbers),
         };
+        if gaps.is_none() {
+            // A transfer that has begun sends all of it.
+            stop.iter_mut().for_each(|stop| *stop = (*stop).min(window.end));
+        }
         // A flow that is left out keeps its number, so that the others keep their draws.
         let kept: Vec<usize> = (0..start.len()).filter(|&flow| start[flow] < stop[flow]).collect();
         if start.len() as u64 > MOST_FLOWS || before + kept.len() as u64 > MOST_FLOWS {
             return self.too_many(entry);
         }
         Some(Made {
-            number: kept.iter().map(|&flow| flow as u32).collect(),
+            count: start.len() as u32,
+            number: kept.iter().map(|&flow| numbers[flow]).collect(),
             pair: kept.iter().map(|&flow| pair[flow]).collect(),
             ends: kept.iter().map(|&flow| pairs[pair[flow] as usize]).collect(),
             start: kept.iter().map(|&flow| start[flow]).collect(),
@@ -347,14 +410,8 @@ impl Maker<'_> {
         }
     }
 
-    fn connect(
-        &mut self,
-        entry: &Entry<'_>,
-        made: &Made,
-        offered: Option<&Offered>,
-        transport: usize,
-        routing: usize,
-    ) {
+    fn connect(&mut self, entry: &Entry<'_>, made: &Made, part: &Part, transport: usize, routing: usize) {
+        let offered = part.offered.as_ref();
         let columns = &mut self.flows.connections;
         let reads = entry.table.reads.as_ref().map(reading);
         let first = columns.entries.len() as u32;
@@ -376,9 +433,13 @@ impl Maker<'_> {
         columns.number.extend(&made.number);
         columns.from.extend(made.ends.iter().map(|(from, _)| from));
         columns.to.extend(made.ends.iter().map(|(_, to)| to));
-        match entry.table.sizes().filter(|_| entry.table.application.is_none()) {
-            None => columns.bytes.extend(made.number.iter().map(|_| 0)),
-            Some(size) => {
+        let sizes = entry.table.sizes().filter(|_| entry.table.application.is_none());
+        match (&part.listed, sizes) {
+            (Some(listed), _) => {
+                columns.bytes.extend(made.pair.iter().map(|&flow| listed.bytes[flow as usize]));
+            }
+            (None, None) => columns.bytes.extend(made.number.iter().map(|_| 0)),
+            (None, Some(size)) => {
                 let sizes = entry.draws.each(size, entry.name, "size", &made.number);
                 columns.bytes.extend(sizes.into_iter().map(|size| size.max(1)));
             }
@@ -387,7 +448,8 @@ impl Maker<'_> {
         columns.stop.extend(&made.stop);
     }
 
-    fn send_datagrams(&mut self, entry: &Entry<'_>, made: &Made, offered: Option<&Offered>, routing: usize) {
+    fn send_datagrams(&mut self, entry: &Entry<'_>, made: &Made, part: &Part, routing: usize) {
+        let offered = part.offered.as_ref();
         let (packet, sources): (_, Vec<_>) = match (&entry.table.application, offered) {
             (Some(Application::Ping(ping)), _) => {
                 (ping.packet, vec![DatagramSource::Ping { interval: ping.interval }])
@@ -428,8 +490,9 @@ fn source(table: &Traffic) -> SourceSetup {
     match (&table.application, &table.size) {
         (Some(Application::Rate(application)), _) => messages_at(application, None),
         (Some(Application::Messages(of)), _) => SourceSetup::messages(of.message.variate(), of.gap.variate()),
+        _ if table.flow_list.is_some() => SourceSetup::Sized { bytes: 0 },
         (_, None | Some(Size::Unlimited)) => SourceSetup::Unlimited {},
-        (_, Some(Size::Drawn(_))) => SourceSetup::Sized { bytes: 0 },
+        (_, Some(Size::Drawn(_) | Size::File(_))) => SourceSetup::Sized { bytes: 0 },
     }
 }
 

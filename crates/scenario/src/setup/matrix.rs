@@ -1,6 +1,7 @@
 //! The traffic matrix of an entry: read, made by a rule, or drawn from those that bounds allow.
 
-use super::pair_rates::RateReader;
+use super::arrivals::NEVER;
+use super::pair_rates::{PairMap, RateReader, TimedRates};
 use super::pairs::{Entry, NodePairs};
 use super::plain::Files;
 use super::sampled::{pairwise_sum, sampled};
@@ -11,6 +12,8 @@ use anabranch_units::Rate;
 
 /// Entries below count as none: a flow of that rate sends nothing in any run.
 const LEAST_BPS: f64 = 1.0;
+
+const PS_PER_S: f64 = 1e12;
 
 /// Bounds of the traffic between routers, in bits per second, infinite for none.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,20 +32,38 @@ pub struct DemandBounds {
 pub(super) struct MatrixRates {
     pub pairs: NodePairs,
     pub bps: Vec<f64>,
+    /// While they hold.
+    pub window: Window,
+}
+
+/// A part of a run, in picoseconds of its clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Window {
+    /// Its place among others.
+    pub place: usize,
+    /// It begins here.
+    pub begin: u64,
+    /// It ends here; `NEVER` for never.
+    pub end: u64,
+}
+
+impl Window {
+    /// The whole run.
+    pub(super) const WHOLE: Self = Self { place: 0, begin: 0, end: NEVER };
 }
 
 impl Entry<'_> {
-    /// The rates of the entry's matrix; what is wrong is noted.
+    /// The rates of the entry's matrix, or of several that hold one after the other; what is wrong is noted.
     pub(super) fn rates(
         &self,
         matrix: &Matrix,
         demand: Option<&DemandBounds>,
         files: &dyn Files,
         problems: &mut Problems,
-    ) -> MatrixRates {
+    ) -> Vec<MatrixRates> {
         let before = problems.count();
         let at = self.at.key("matrix");
-        let rates = match matrix.rates.origin() {
+        let made = match matrix.rates.origin() {
             RatesSource::Made(MatrixSource::Gravity) => self.gravity(matrix),
             RatesSource::Made(MatrixSource::Uniform) => {
                 let hosts = self.network.hosts();
@@ -57,25 +78,69 @@ impl Entry<'_> {
                 }
             },
             RatesSource::Topology | RatesSource::File(_) => {
-                let network = self.network;
-                let node =
-                    |name: &str, at: &Place<'_>, problems: &mut Problems| network.find(name, at, problems);
-                let reader = RateReader { network, files, at: &at, node: &node };
-                let mut rates: Vec<_> = reader.rates_bps(&matrix.rates, problems).into_iter().collect();
-                let whole = pairwise_sum(&rates.iter().map(|(_, bps)| *bps).collect::<Vec<_>>());
-                if let Some(total) = matrix.total.filter(|_| whole > 0.0) {
-                    let factor = total.as_bps() as f64 / whole;
-                    rates.iter_mut().for_each(|(_, bps)| *bps *= factor);
-                }
-                rates
+                let series = self.read_series(matrix, files, problems);
+                let windows = self.windows(matrix, &series, problems);
+                let rates: Vec<_> = series
+                    .into_iter()
+                    .zip(windows)
+                    .map(|(rates, window)| of_pairs(scaled(rates.bps, matrix), window))
+                    .collect();
+                self.check_any(&rates, before, problems);
+                return rates;
             }
         };
-        let (pairs, bps): (NodePairs, Vec<f64>) =
-            rates.into_iter().filter(|(_, bps)| *bps >= LEAST_BPS).unzip();
-        if pairs.is_empty() && problems.count() == before {
-            problems.add(&at, "has no entry above zero, so that nobody sends");
+        let rates = vec![of_pairs(made, Window::WHOLE)];
+        self.check_any(&rates, before, problems);
+        rates
+    }
+
+    /// Notes matrices by which nobody sends, if nothing else is wrong with them.
+    fn check_any(&self, rates: &[MatrixRates], before: usize, problems: &mut Problems) {
+        let is_empty = !rates.is_empty() && rates.iter().all(|rates| rates.pairs.is_empty());
+        if is_empty && problems.count() == before {
+            problems.add(&self.at.key("matrix"), "has no entry above zero, so that nobody sends");
         }
-        MatrixRates { pairs, bps }
+    }
+
+    /// The matrices of a file, or the one of the topology.
+    fn read_series(&self, matrix: &Matrix, files: &dyn Files, problems: &mut Problems) -> Vec<TimedRates> {
+        let network = self.network;
+        let node = |name: &str, at: &Place<'_>, problems: &mut Problems| network.find(name, at, problems);
+        let (at, needs_unit) = (self.at.key("matrix"), matrix.total.is_none());
+        let reader = RateReader { network, files, at: &at, node: &node, needs_unit };
+        reader.series_bps(&matrix.rates, problems)
+    }
+
+    /// While each matrix of a series holds.
+    fn windows(&self, matrix: &Matrix, series: &[TimedRates], problems: &mut Problems) -> Vec<Window> {
+        if series.len() < 2 {
+            if matrix.interval.is_some() && series.len() == 1 {
+                let message = "is for several matrices that hold one after the other, and there is one";
+                problems.add(&self.at.key("matrix").key("interval"), message);
+            }
+            return vec![Window::WHOLE; series.len()];
+        }
+        let Some(start) = self.table.start.fixed() else {
+            let message = "must be a time, where several matrices hold one after the other";
+            problems.add(&self.at.key("start"), message);
+            return Vec::new();
+        };
+        let begins: Option<Vec<u64>> = match matrix.interval {
+            Some(interval) => {
+                Some((0..series.len() as u64).map(|place| interval.as_ps().saturating_mul(place)).collect())
+            }
+            None => series.iter().map(|rates| rates.start_s.map(|start| (start * PS_PER_S) as u64)).collect(),
+        };
+        let Some(begins) = begins.filter(|begins| begins.is_sorted_by(|a, b| a < b)) else {
+            let message = "is missing; the file does not say how long each of its matrices holds";
+            problems.add(&self.at.key("matrix").key("interval"), message);
+            return Vec::new();
+        };
+        let last = begins.len() - 1;
+        let ends = begins[1..].iter().copied().chain([2 * begins[last] - begins[last - 1]]);
+        let begin = |begin: u64| begin.saturating_add(start.as_ps());
+        let windows = begins.iter().zip(ends).enumerate();
+        windows.map(|(place, (&from, to))| Window { place, begin: begin(from), end: begin(to) }).collect()
     }
 
     fn gravity(&self, matrix: &Matrix) -> Vec<((u32, u32), f64)> {
@@ -121,4 +186,20 @@ impl Entry<'_> {
         let pairs = routers.iter().flat_map(|&from| routers.iter().map(move |&to| (from, to)));
         pairs.zip(matrix.into_iter().map(|bps| bps * scale)).filter(|(_, bps)| *bps != 0.0).collect()
     }
+}
+
+/// Rates as the scenario wants their sum to be.
+fn scaled(rates: PairMap, matrix: &Matrix) -> Vec<((u32, u32), f64)> {
+    let mut rates: Vec<_> = rates.into_iter().collect();
+    let whole = pairwise_sum(&rates.iter().map(|(_, bps)| *bps).collect::<Vec<_>>());
+    if let Some(total) = matrix.total.filter(|_| whole > 0.0) {
+        let factor = total.as_bps() as f64 / whole;
+        rates.iter_mut().for_each(|(_, bps)| *bps *= factor);
+    }
+    rates
+}
+
+fn of_pairs(rates: Vec<((u32, u32), f64)>, window: Window) -> MatrixRates {
+    let (pairs, bps) = rates.into_iter().filter(|(_, bps)| *bps >= LEAST_BPS).unzip();
+    MatrixRates { pairs, bps, window }
 }

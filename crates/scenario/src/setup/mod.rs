@@ -12,6 +12,7 @@ mod changes;
 mod control;
 mod csv_table;
 mod draws;
+mod flow_list;
 mod flows;
 mod lay;
 mod matrix;
@@ -26,6 +27,7 @@ mod resolve;
 mod rooms;
 mod routes;
 mod sampled;
+mod traffic_nodes;
 mod transports;
 mod watched;
 mod weights;
@@ -40,7 +42,10 @@ pub use flows::{EntrySetup, FlowColumns, FlowSlices, Flows, Given};
 pub use matrix::DemandBounds;
 pub use network::Network;
 pub use own::{NoOwnCode, OwnCode, OwnKind};
-pub use plain::{Files, PlainLink, PlainNetwork, PlainNode};
+pub use plain::{
+    CumulativeSize, DemandUnit, Files, Numbering, PlainFlows, PlainLink, PlainMatrix, PlainNetwork,
+    PlainNode, PlainTraffic,
+};
 pub use reach::Reach;
 pub use resolve::{Resolved, World, resolve};
 pub use routes::{OwnRoutes, Planned};

@@ -2,7 +2,7 @@
 
 use super::draws::Draws;
 use super::lay::{self, Unsized};
-use super::plain::{Files, PlainNetwork, PlainNode};
+use super::plain::{DemandUnit, Files, PlainNetwork, PlainNode};
 use super::weights::LinkWeights;
 use super::wires;
 use crate::network::{Direction, LinkSelector, Network as NetworkTable, NewNode, NodeKind, names_file};
@@ -30,6 +30,8 @@ pub struct Network {
     pub(super) unsized_queues: Vec<Unsized>,
     /// The topology's own traffic matrix in its own unit, by the names of nodes, if it has one.
     pub(super) demands: Option<Vec<(String, String, f64)>>,
+    /// What 1 means in it, if its source says so.
+    pub(super) demand_unit: Option<DemandUnit>,
     /// The node that is the SDN controller, if there is one.
     pub controller: Option<u32>,
     /// The controller's switches, if there is one.
@@ -68,6 +70,7 @@ impl Network {
             between: BTreeMap::new(),
             unsized_queues: Vec::new(),
             demands: plain.demands.clone(),
+            demand_unit: plain.demand_unit.clone(),
             controller: None,
             switches: None,
         };

@@ -75,7 +75,8 @@ pub struct Resolved {
 /// hand.
 pub fn resolve(scenario: &Scenario, world: &mut World<'_>) -> (Network, Result<Resolved, Vec<Problem>>) {
     let mut problems = Problems::default();
-    let draws = Draws::new(scenario.run_settings.seed, scenario.run_settings.replication);
+    let run = scenario.run();
+    let draws = Draws::new(run.seed, run.replication);
     let choice = route_choice(scenario);
     let metric = scenario.controller.as_ref().map_or_else(|| choice.metric().0, Controller::path_metric);
     let by_weight = metric == Metric::Weight;
@@ -106,7 +107,7 @@ fn resolved(
     world: &mut World<'_>,
     problems: &mut Problems,
 ) -> Option<Resolved> {
-    let run = &scenario.run_settings;
+    let run = &scenario.run();
     let draws = Draws::new(run.seed, run.replication);
     let routing = scenario.routing.as_ref().map(|routing| &routing.routing);
     let keys = scenario.routing.as_ref().map_or(&[][..], |routing| &routing.keys);
@@ -196,7 +197,7 @@ fn flows(
     world: &mut World<'_>,
     problems: &mut Problems,
 ) -> (Vec<TransportSetup>, Vec<OwnRoutes>, Flows) {
-    let run = &scenario.run_settings;
+    let run = &scenario.run();
     let governed = scenario.controller.as_ref();
     let mut transports = Transports::new(&scenario.transport.0);
     let mut routes = TrafficRoutes::new(scenario.routing.as_ref().map(|routing| &routing.routing), governed);
@@ -232,6 +233,11 @@ fn flows(
         files: world.files,
     };
     let flows = Flows::new(&scenario.traffic.0, network, &given, problems);
+    if scenario.traffic.0.is_empty() {
+        // Whoever asks for routes of pairs has flows of some transport in mind.
+        let _ =
+            transports.index(crate::traffic::USUAL_TRANSPORT, &Place::Told("traffic"), world.own, problems);
+    }
     transports.check_unused(world.own, problems);
     (transports.setups, routes.routes, flows)
 }
@@ -326,13 +332,7 @@ fn events(
         addresses.check(event, &at, problems);
     }
     addresses.check_last(&scenario.event, problems);
-    events.extend(profile_events(
-        &scenario.profile,
-        scenario.run_settings.duration,
-        network,
-        files,
-        problems,
-    ));
+    events.extend(profile_events(&scenario.profile, scenario.run().duration, network, files, problems));
     // Stable: events at the same time keep the order of the scenario.
     events.sort_by_key(|event| event.at);
     events

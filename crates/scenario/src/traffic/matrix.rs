@@ -3,8 +3,8 @@
 use crate::network::names_file;
 use crate::read::Reading;
 use crate::words::{all_quoted, quoted, short};
-use anabranch_units::Rate;
-use anabranch_units::declaration::above;
+use anabranch_units::declaration::{above, at_least};
+use anabranch_units::{Rate, Span};
 
 crate::choices! {
     /// Which pairs a rate holds for.
@@ -28,7 +28,7 @@ crate::choices! {
 
 /// Words for rates that are neither in a file nor the topology's.
 const MADE: [&str; 3] = ["gravity", "uniform", "bounds"];
-/// The word for the matrix of an SNDlib network.
+/// The word for the matrix that a topology has.
 const TOPOLOGY: &str = "topology";
 
 /// Where rates come from.
@@ -56,18 +56,20 @@ pub enum MatrixSource {
 crate::table! {
     /// Rates of single pairs, from a file or from the topology's own traffic matrix.
     pub struct PairRates {
-        /// Where they are: `"topology"`, the matrix of an SNDlib network, or `"file:demands.csv"`. A traffic matrix may
-        /// also be `"gravity"`, `"uniform"`, or `"bounds"`: one of the matrices that `routing.demand` allows, drawn anew
-        /// for each replication.
+        /// Where they are: `"topology"`, the matrix of a network that has one, or `"file:demands.csv"`, a file of any format
+        /// of docs/traffic_files.md. A traffic matrix may also be `"gravity"`, `"uniform"`, or `"bounds"`: one of the
+        /// matrices that `routing.demand` allows, drawn anew for each replication.
         source as "from": String;
-        /// What 1 means in the topology's matrix, such as `"1 Mbps"`; SNDlib does not say.
-        unit: Option<Rate>;
+        /// Of a file with several matrices, which one, counted from 1.
+        number: Option<u64>, at_least(1);
+        /// What 1 means where neither the file nor its format says so, such as `"1 Mbps"`.
+        unit: Option<Rate>, above(Rate::from_bps(0));
         /// Factor on every rate.
         scale: f64 = 1.0, above(0.0).at_most(1e9);
         /// `both`: each rate holds for the opposite pair as well, and adds to a rate that is given for that.
         direction: MatrixDirection = MatrixDirection::Forward;
     }
-    together |read, table| come_from(read, &[], true, table);
+    together |read, table| come_from(read, &[], table);
 }
 
 impl PairRates {
@@ -84,30 +86,23 @@ impl PairRates {
     }
 }
 
-fn come_from(read: &PairRates, made: &[&str], needs_unit: bool, table: &mut Reading<'_, '_>) -> Option<()> {
+fn come_from(read: &PairRates, made: &[&str], table: &mut Reading<'_, '_>) -> Option<()> {
     let source = read.source.as_str();
     if made.contains(&source) {
-        let is_given =
-            [("unit", read.unit.is_some()), ("direction", read.direction != MatrixDirection::Forward)];
+        let is_given = [
+            ("unit", read.unit.is_some()),
+            ("number", read.number.is_some()),
+            ("direction", read.direction != MatrixDirection::Forward),
+        ];
         let given = is_given.iter().find(|(_, is_given)| *is_given);
         return given.map_or(Some(()), |(key, _)| {
             table.refuse(key, format!("is for matrices that are read; {} makes one", quoted(source)))
         });
     }
-    if source == TOPOLOGY {
-        let has_unit = read.unit.is_some_and(|unit| unit.as_bps() > 0);
-        if needs_unit && !has_unit {
-            return table.refuse("unit", "is missing; say what a demand of 1 means, for example \"1 Mbps\"");
-        }
-        return Some(());
-    }
-    if !names_file(source) {
+    if source != TOPOLOGY && !names_file(source) {
         let known = all_quoted(std::iter::once(TOPOLOGY).chain(made.iter().copied()));
         let message = format!("{} is neither {known} nor like \"file:demands.csv\"", quoted(source));
         return table.refuse("from", message);
-    }
-    if read.unit.is_some() {
-        return table.refuse("unit", "is for the topology's matrix; a file has its units in it");
     }
     Some(())
 }
@@ -121,12 +116,15 @@ crate::table! {
         /// For `"gravity"`, where a rate is in proportion to the weights of both ends. `capacity` (where it is
         /// left out): that of a node's links; `exponential`: drawn, for each end by itself (Roughan 2005).
         weights: Option<GravityWeights>;
+        /// Of a file with several matrices, how long each of them holds in the run, one after the other; left out, as long as
+        /// the file says.
+        interval: Option<Span>, above(Span::ZERO);
         /// How much of a rate makes one flow, the rest of it one more; in place of `flows`.
         rate_per_flow: Option<Rate>, above(Rate::from_bps(0));
     }
     together |read, table| {
         let source = read.rates.source.as_str();
-        come_from(&read.rates, &MADE, read.total.is_none(), table)?;
+        come_from(&read.rates, &MADE, table)?;
         if ["gravity", "uniform"].contains(&source) && read.total.is_none() {
             let message = format!("is missing; say what all rates of {} add up to, \"1 Gbps\"", quoted(source));
             return table.refuse("total", message);
@@ -140,6 +138,10 @@ crate::table! {
         }
         if read.total.is_some() && read.rates.scale != 1.0 {
             return table.refuse("scale", "total says how large the rates are; leave out one of the two");
+        }
+        if read.interval.is_some() && (read.rates.number.is_some() || MADE.contains(&source)) {
+            let message = "is for a file whose matrices hold one after the other; leave it out";
+            return table.refuse("interval", message);
         }
         if read.weights.is_some() && source != "gravity" {
             return table.refuse("weights", format!("is for \"gravity\"; {} has none", quoted(source)));

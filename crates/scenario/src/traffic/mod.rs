@@ -9,6 +9,7 @@ pub use application::{
 };
 pub use matrix::{GravityWeights, Matrix, MatrixDirection, MatrixSource, PairRates, RatesSource};
 
+use crate::network::names_file;
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 use crate::read::{Form, Number, Quantity, Read, Reading, Usual, Within, read_some, some_of};
@@ -20,6 +21,8 @@ use anabranch_units::{Bytes, Span};
 /// Flows that a run can have at most.
 pub const MOST_FLOWS: u64 = 1_000_000;
 const UNLIMITED: &str = "unlimited";
+/// The transport of an entry that names none.
+pub const USUAL_TRANSPORT: &str = "cubic";
 
 crate::choices! {
     /// Who sends to whom, where several nodes do.
@@ -64,18 +67,21 @@ pub enum Size {
     Unlimited,
     /// So much, or drawn for each flow.
     Drawn(Drawn<Bytes>),
+    /// Drawn from the distribution in a file.
+    File(String),
 }
 
 impl Read for Size {
     fn form() -> Form {
-        Form::OneOf([vec![Form::Choice(vec![UNLIMITED])], Drawn::<Bytes>::forms()].concat())
+        Form::OneOf([vec![Form::Choice(vec![UNLIMITED]), Form::File], Drawn::<Bytes>::forms()].concat())
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        if node.text() == Some(UNLIMITED) {
-            return Some(Self::Unlimited);
+        match node.text() {
+            Some(UNLIMITED) => Some(Self::Unlimited),
+            Some(file) if names_file(file) => Some(Self::File(file.to_owned())),
+            _ => Read::read(node, at, problems).map(Self::Drawn),
         }
-        Read::read(node, at, problems).map(Self::Drawn)
     }
 }
 
@@ -158,7 +164,11 @@ crate::table! {
         /// Flows of each pair: their number, or a distribution of which each pair draws its own, at least one; or
         /// `"unlimited"`, with `inter_arrival`: as many as arrive until the end.
         flows: Flows = Flows::ONE;
-        /// `"unlimited"` (also where it is left out), a size, or a distribution of sizes.
+        /// In place of `from`, `to`, `size` and `start`: a file that lists single flows, `"file:flows.csv"`, of any format
+        /// of docs/traffic_files.md.
+        flow_list: Option<String>;
+        /// `"unlimited"` (also where it is left out), a size, a distribution of sizes, or a file with the points of one:
+        /// `"file:WebSearch_cdf.txt"`.
         size: Option<Size>;
         /// In place of `size`: an application that sends messages over a connection (`constant-rate`,
         /// `poisson`, `messages`), or packets without one (`ping`, `udp`).
@@ -167,7 +177,7 @@ crate::table! {
         reads: Option<ReceiverReading>;
         /// A transport by name: a preset, or a table `[transport.NAME]` of this scenario. `ping` and `udp`
         /// have none.
-        transport: String = "cubic".into();
+        transport: String = USUAL_TRANSPORT.into();
         /// Routes of these flows alone, in place of those of `[routing]`, as in `{ metric = "delay" }`. How
         /// packets are spread over routes, and when new ones are in force, says `[routing]` for all. With a
         /// controller, the metric alone.
@@ -232,9 +242,10 @@ fn goes_together(read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
             return table.refuse("reads", format!("{without} receive window; leave it out"));
         }
     }
-    match &read.matrix {
-        None => ends(read, table)?,
-        Some(matrix) => goes_with_matrix(read, matrix, table)?,
+    match (&read.flow_list, &read.matrix) {
+        (Some(file), _) => goes_with_list(file, read, table)?,
+        (None, None) => ends(read, table)?,
+        (None, Some(matrix)) => goes_with_matrix(read, matrix, table)?,
     }
     if let (Some(start), Some(stop)) = (read.start.fixed(), read.stop.as_ref().and_then(Drawn::fixed))
         && stop <= start
@@ -263,6 +274,35 @@ fn rates_stand_once(read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
     Some(())
 }
 
+fn goes_with_list(file: &str, read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
+    if !names_file(file) {
+        return table.refuse("flow_list", format!("{} is not like \"file:flows.csv\"", quoted(file)));
+    }
+    // Written out, a scenario has its defaults, too.
+    let given = [
+        ("from", read.source.is_some()),
+        ("to", read.destination.is_some()),
+        ("pairs", read.pairs != Pairs::All),
+        ("both_directions", read.both_directions),
+        ("matrix", read.matrix.is_some()),
+        ("flows", read.flows != Flows::ONE),
+        ("size", read.size.is_some()),
+        ("application", read.application.is_some()),
+        ("start", read.start != Drawn::Fixed(Span::ZERO)),
+        ("inter_arrival", read.inter_arrival.is_some()),
+        ("stagger", read.stagger.is_some()),
+    ];
+    if let Some((key, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        return table.refuse(key, "the list says who sends how much to whom, and when; leave it out");
+    }
+    let is_stopped = read.stop.as_ref().is_some_and(|stop| stop.fixed().is_none());
+    if is_stopped {
+        table.refuse("stop", "of a list it must be a time, the same for all flows")
+    } else {
+        Some(())
+    }
+}
+
 fn goes_with_matrix(read: &Traffic, matrix: &Matrix, table: &mut Reading<'_, '_>) -> Option<()> {
     let of_ends = [
         ("from", read.source.is_some()),
@@ -283,8 +323,16 @@ fn goes_with_matrix(read: &Traffic, matrix: &Matrix, table: &mut Reading<'_, '_>
         );
     }
     let has_number = read.flows != Flows::ONE;
+    let is_of_file = matches!(read.size, Some(Size::File(_)));
     if matrix.rate_per_flow.is_some() && has_number {
         return table.refuse("flows", "rate_per_flow says how many there are; leave out one of the two");
+    }
+    if (read.sizes().is_some() || is_of_file) && (has_number || matrix.rate_per_flow.is_some()) {
+        let key = if has_number { "flows" } else { "matrix.rate_per_flow" };
+        return table.refuse(key, "as many transfers arrive as the rate and their size make; leave it out");
+    }
+    if is_of_file {
+        return Some(());
     }
     let Some(size) = read.sizes() else {
         if read.application.is_none() && matrix.rate_per_flow.is_none() {
@@ -295,10 +343,6 @@ fn goes_with_matrix(read: &Traffic, matrix: &Matrix, table: &mut Reading<'_, '_>
         }
         return Some(());
     };
-    if has_number || matrix.rate_per_flow.is_some() {
-        let key = if has_number { "flows" } else { "matrix.rate_per_flow" };
-        return table.refuse(key, "as many transfers arrive as the rate and their size make; leave it out");
-    }
     let mean = size.mean();
     if !(mean > 0.0 && mean.is_finite()) {
         let what = if mean == 0.0 { "zero" } else { "infinite" };

@@ -39,7 +39,8 @@ def load_pieces(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     if changes is None:
         return list(shown)
     before, after = changes.before, changes.after
-    return [*shown, Text(f"worst case {before.max_load:.4f} before, {after.max_load:.4f} after")]
+    what = "worst case" if after.matrix_name is None else "highest load"
+    return [*shown, Text(f"{what} {before.max_load:.4f} before, {after.max_load:.4f} after")]
 
 
 def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None) -> list[DataTable]:
@@ -96,7 +97,12 @@ def _links(loads: WorstLoads) -> DataTable:
         for one in sorted(loads.links, key=lambda one: -one.load)
     ]
     names = ("link", "from", "to", "capacity_mbps", "load_percent", "state")
-    caption = f"Highest load of each link, all links up, {loads.scheme}"
+    whose = (
+        "Highest load of each link"
+        if loads.matrix_name is None
+        else f"Load of each link by {loads.matrix_name}"
+    )
+    caption = f"{whose}, all links up, {loads.scheme}"
     return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
 
 
@@ -117,7 +123,8 @@ def _failures(loads: WorstLoads) -> DataTable:
 def _matrix(loads: WorstLoads, link: str) -> DataTable:
     rows = [(one.source, one.destination, one.mbps, one.share) for one in loads.matrix(link)]
     names = ("from", "to", "traffic_mbps", "share_over_the_link_percent")
-    return _table("matrix", f"Traffic that loads {link} most", names, rows)
+    caption = f"Traffic that loads {link} most" if loads.matrix_name is None else f"Traffic over {link}"
+    return _table("matrix", caption, names, rows)
 
 
 def _changes(name: str, changes: LoadChanges, entries: Sequence[LoadChange]) -> DataTable:

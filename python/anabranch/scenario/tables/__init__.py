@@ -45,6 +45,7 @@ from anabranch.scenario.tables.traffic import (
 from anabranch.scenario.tables.variates import (
     AnyDistribution,
     Constant,
+    Cumulative,
     Empirical,
     Exponential,
     Gaussian,
@@ -61,6 +62,7 @@ __all__ = [
     "Constant",
     "ControlLink",
     "Controller",
+    "Cumulative",
     "Demand",
     "DistanceDelay",
     "Empirical",

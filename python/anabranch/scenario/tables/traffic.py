@@ -23,11 +23,13 @@ class PairRates(Table):
     """Rates of single pairs, from a file or from the topology's own traffic matrix."""
 
     source: str
-    """Where they are: ``"topology"``, the matrix of an SNDlib network, or ``"file:demands.csv"``. A
-    traffic matrix may also be ``"gravity"``, ``"uniform"``, or ``"bounds"``: one of the matrices that
-    ``routing.demand`` allows, drawn anew for each replication."""
+    """Where they are: ``"topology"``, the matrix of a network that has one, or ``"file:demands.csv"``, a
+    file of any format of docs/traffic_files.md. A traffic matrix may also be ``"gravity"``, ``"uniform"``,
+    or ``"bounds"``: one of the matrices that ``routing.demand`` allows, drawn anew for each replication."""
+    number: int | None = None
+    """Of a file with several matrices, which one, counted from 1."""
     unit: Rate | None = None
-    """What 1 means in the topology's matrix, such as ``"1 Mbps"``; SNDlib does not say."""
+    """What 1 means where neither the file nor its format says so, such as ``"1 Mbps"``."""
     scale: float = 1.0
     """Factor on every rate."""
     direction: Literal["forward", "both"] = "forward"
@@ -36,12 +38,19 @@ class PairRates(Table):
     if TYPE_CHECKING:
 
         def __init__(
-            self, *, source: Any, unit: Any = ..., scale: Any = ..., direction: Any = ..., **keys: Any
+            self,
+            *,
+            source: Any,
+            number: Any = ...,
+            unit: Any = ...,
+            scale: Any = ...,
+            direction: Any = ...,
+            **keys: Any,
         ) -> None: ...
 
 
 class Demand(Table):
-    """The traffic matrices that may occur: all that keep these bounds.
+    """The traffic matrices that may occur: all that keep these bounds, or one.
 
     Traffic enters and leaves at routers, which are the nodes that are no hosts; that of a host at the
     router of its first link. ``ingress`` and ``egress`` are the hose model, ``pair`` is the pipe model
@@ -56,10 +65,15 @@ class Demand(Table):
     pair: Rate | PairRates | None = None
     """Most traffic from a router to another: a rate for each pair, or where the rates are to be found. A
     pair that is not listed there has no traffic."""
+    matrix: PairRates | None = None
+    """In place of all of them: the one traffic matrix that there is. ``anabranch load`` says what it puts
+    on each link, and robust schemes plan by it. The traffic of a host counts at its router."""
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, ingress: Any = ..., egress: Any = ..., pair: Any = ...) -> None: ...
+        def __init__(
+            self, *, ingress: Any = ..., egress: Any = ..., pair: Any = ..., matrix: Any = ...
+        ) -> None: ...
 
 
 class Matrix(PairRates):
@@ -71,6 +85,9 @@ class Matrix(PairRates):
     weights: Literal["capacity", "exponential"] | None = None
     """For ``"gravity"``, where a rate is in proportion to the weights of both ends. ``capacity`` (where it
     is left out): that of a node's links; ``exponential``: drawn, for each end by itself (Roughan 2005)."""
+    interval: Span | None = None
+    """Of a file with several matrices, how long each of them holds in the run, one after the other; left
+    out, as long as the file says."""
     rate_per_flow: Rate | None = None
     """How much of a rate makes one flow, the rest of it one more; in place of ``flows``."""
 
@@ -80,11 +97,13 @@ class Matrix(PairRates):
             self,
             *,
             source: Any,
+            number: Any = ...,
             unit: Any = ...,
             scale: Any = ...,
             direction: Any = ...,
             total: Any = ...,
             weights: Any = ...,
+            interval: Any = ...,
             rate_per_flow: Any = ...,
             **keys: Any,
         ) -> None: ...
@@ -198,8 +217,12 @@ class Traffic(KindOfTraffic):
     flows: int | Literal["unlimited"] | AnyDistribution = 1
     """Flows of each pair: their number, or a distribution of which each pair draws its own, at least one;
     or ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
-    size: Literal["unlimited"] | ByteCount | AnyDistribution | None = None
-    """``"unlimited"`` (also where it is left out), a size, or a distribution of sizes."""
+    flow_list: str | None = None
+    """In place of ``from``, ``to``, ``size`` and ``start``: a file that lists single flows,
+    ``"file:flows.csv"``, of any format of docs/traffic_files.md."""
+    size: Literal["unlimited"] | str | ByteCount | AnyDistribution | None = None
+    """``"unlimited"`` (also where it is left out), a size, a distribution of sizes, or a file with the
+    points of one: ``"file:WebSearch_cdf.txt"``."""
     application: RateApplication | MessageApplication | PingApplication | UdpApplication | None = None
     """In place of ``size``: an application that sends messages over a connection (``constant-rate``,
     ``poisson``, ``messages``), or packets without one (``ping``, ``udp``)."""
@@ -234,6 +257,7 @@ class Traffic(KindOfTraffic):
             both_directions: Any = ...,
             matrix: Any = ...,
             flows: Any = ...,
+            flow_list: Any = ...,
             size: Any = ...,
             application: Any = ...,
             reads: Any = ...,

@@ -123,5 +123,20 @@ class Empirical(Distribution):
         def __init__(self, *, distribution: Any = ..., values: Any, weights: Any = ...) -> None: ...
 
 
-AnyDistribution = Constant | Uniform | Exponential | Gaussian | LogNormal | Pareto | Empirical
+class Cumulative(Distribution):
+    """Given by points of its distribution function, with straight lines between them."""
+
+    distribution: Literal["cumulative"]
+    """By points of its distribution function, with straight lines between them."""
+    values: list[Amount]
+    """Values, in ascending order."""
+    probabilities: list[float]
+    """The probability of at most each of them, in ascending order; the last is 1."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, distribution: Any = ..., values: Any, probabilities: Any) -> None: ...
+
+
+AnyDistribution = Constant | Uniform | Exponential | Gaussian | LogNormal | Pareto | Empirical | Cumulative
 """A distribution."""

@@ -11,6 +11,7 @@ from anabranch.topology.attributes.units import unit_named
 from anabranch.topology.directions import lists_both_directions
 from anabranch.topology.draft import DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import DemandUnit
 
 INSTALLED: Final = "preInstalledModule.capacity"
 """The attribute that has the capacity which a link has from the start, by its name in SNDlib's XML."""
@@ -94,6 +95,12 @@ def link_meanings(links: Sequence[DraftLink], unit: str | None) -> dict[str, Mea
     if INSTALLED in names:
         meanings[INSTALLED] = Meaning("capacity", known)
     return meanings
+
+
+def demand_unit(unit: str | None) -> DemandUnit | None:
+    """What 1 means in the demands; None where the file does not say."""
+    rate = None if unit is None else unit_named(unit, "capacity")
+    return None if unit is None or rate is None else DemandUnit(unit, float(rate.factor))
 
 
 def capacity_note(unit: str | None) -> list[str]:

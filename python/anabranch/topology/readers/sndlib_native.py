@@ -22,6 +22,7 @@ from .sndlib_common import (
     amount,
     capacity_note,
     coordinate_notes,
+    demand_unit,
     drafted_links,
     finite,
     link_meanings,
@@ -99,7 +100,7 @@ def read_sndlib_native(data: bytes, where: str) -> Draft:
         _demands(sections["DEMANDS"], demands)
     nodes, plane = nodes_from(coordinates, planar=None)
     notes += coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit))
+    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit), demand_unit(unit))
 
 
 def _recognises(text: str) -> bool:

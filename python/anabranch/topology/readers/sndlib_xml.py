@@ -15,6 +15,7 @@ from .sndlib_common import (
     amount,
     capacity_note,
     coordinate_notes,
+    demand_unit,
     drafted_links,
     finite,
     link_meanings,
@@ -54,7 +55,7 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
         pair = (element.inner("source").text, element.inner("target").text)
         add_demand(demands, pair, finite(value.text, "a demand value", value.place), value.place)
     notes = coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit))
+    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit), demand_unit(unit))
 
 
 READER: Final = FileFormat(

@@ -1,0 +1,47 @@
+"""Demands of SNDlib's two file formats: of a network, or alone, as its measured series are."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from anabranch.topology.readers import sndlib_native, sndlib_xml
+from anabranch.topology.readers.file_format import FileFormat
+from anabranch.topology.traffic.error import TrafficError
+from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
+from anabranch.topology.traffic.model import NodeList, TrafficFile, TrafficMatrix
+from anabranch.topology.traffic.numbers import loops_note
+
+_TIME: Final = re.compile(r"<time>\s*([^<]{1,40}?)\s*</time>|\btime\s*=\s*([^\s()]{1,40})")
+"""When the demands were measured, in META: ``20040302-1830``."""
+
+
+def _read(network: FileFormat, source: FileSource) -> TrafficFile:
+    """The demands of a file of this format of networks."""
+    draft = network.read(source.data, source.where)
+    if not draft.demands:
+        raise TrafficError(source.where, "the file has no demands", "name a file that has some")
+    nodes = NodeList()
+    rows = [(nodes.place(a), nodes.place(b), value) for (a, b), value in draft.demands.items()]
+    kept = [row for row in rows if row[0] != row[1]]
+    said = _TIME.search(source.text()[:65536])
+    label = "" if said is None else said[1] or said[2]
+    origin, to, value = zip(*kept, strict=True) if kept else ((), (), ())
+    matrix = TrafficMatrix(
+        np.array(origin, np.uint32), np.array(to, np.uint32), np.array(value, np.float64), label
+    )
+    at = f", measured at {label}" if label else ""
+    notes = (f"{len(kept)} demands{at}.", *loops_note(len(rows) - len(kept)))
+    return TrafficFile(network.name, nodes.names(), "names", draft.demand_unit, (matrix,), notes=notes)
+
+
+def _reader(network: FileFormat, recognises: Callable[[str], bool]) -> TrafficFormat:
+    return TrafficFormat(network.name, "a matrix", "as META states it", partial(_read, network), recognises)
+
+
+XML: Final = _reader(
+    sndlib_xml.READER, lambda text: sndlib_xml.READER.recognises(text) and "networkStructure" in text
+)
+NATIVE: Final = _reader(sndlib_native.READER, sndlib_native.READER.recognises)
