@@ -15,11 +15,10 @@ D go one way; without the letter, and with a U, they go both ways.
 import re
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link
+from .attributes import NodeIds, draft_link
 from .file_format import FileFormat
 from .lines import Line, lines_of
 from .quantities import number, plain
@@ -32,9 +31,9 @@ _LETTERS: Final = {"U": False, "D": True}
 def read_brite(data: bytes, where: str) -> Draft:
     """The network of a file. Raises TopologyError with the line for anything else."""
     text, notes = decode_text(data)
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes: list[DraftNode] = []
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     counts: dict[str, tuple[int, str]] = {}
     section = None
     for line in lines_of(text, where, comment=""):
@@ -48,7 +47,7 @@ def read_brite(data: bytes, where: str) -> Draft:
             known.declare(first, line.place)
             nodes.append(DraftNode(first))
         elif section == "edge":
-            links.append(_link(line, known, speeds))
+            links.append(_link(line, known))
     for what, found in (("node", len(nodes)), ("edge", len(links))):
         stated, place = counts.get(what, (0, where))
         if stated != found:
@@ -59,7 +58,7 @@ def read_brite(data: bytes, where: str) -> Draft:
         notes.append(
             "Lengths are in km, delays in ms. BRITE gives bandwidths no unit: they are read as Mbps."
         )
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
 READER: Final = FileFormat(
@@ -74,7 +73,7 @@ def _count(line: Line) -> int:
     return int(match[1])
 
 
-def _link(line: Line, known: NodeIds, speeds: SpeedCount) -> TopologyLink:
+def _link(line: Line, known: NodeIds) -> DraftLink:
     if len(line.words) < 6:
         raise TopologyError(line.place, f"the edge has {len(line.words)} words", _REMEDY)
     a, b, length, delay, bandwidth = line.words[1:6]
@@ -87,7 +86,7 @@ def _link(line: Line, known: NodeIds, speeds: SpeedCount) -> TopologyLink:
     if mbps > 0:  # -1 stands for none
         attributes["capacity_bps"] = plain(mbps * 1_000_000)
     directed = _LETTERS.get(line.words[-1], False)
-    return draft_link(a, b, attributes, directed, line.place, speeds)
+    return draft_link(a, b, attributes, directed, line.place)
 
 
 _REMEDY: Final = "the file is cut off, damaged or not BRITE's: fetch it again, or mend it here"

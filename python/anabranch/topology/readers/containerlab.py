@@ -12,11 +12,11 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import NodeKind, TopologyLink
+from anabranch.topology.model import NodeKind
 
-from .attributes import SpeedCount, draft_link, draft_node
+from .attributes import draft_link, draft_node
 from .file_format import FileFormat
 from .node_kind import kind_of
 from .text import decode_text, without_comments
@@ -44,8 +44,7 @@ def read_containerlab(data: bytes, where: str) -> Draft:
         raise TopologyError(topology.place, 'the topology has no "nodes"', "name them")
     entries = nodes_entry.mapping("nodes")
     nodes = [_node(name, entry) for name, entry in entries.items()]
-    speeds = SpeedCount()
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     outside = 0
     for entry in _entries(links_entry):
         ends = _ends(entry)
@@ -54,10 +53,10 @@ def read_containerlab(data: bytes, where: str) -> Draft:
             _check_outside(entry, ends, inside)
             outside += 1
             continue
-        links += _links(inside[0], inside[1], entry, speeds)
+        links += _links(inside[0], inside[1], entry)
     if outside:
         notes.append(f"Links that lead out of the lab and are left out: {outside}.")
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
 def _recognises(text: str) -> bool:
@@ -126,18 +125,18 @@ def _check_outside(entry: YamlNode, ends: list[str], inside: list[str]) -> None:
             raise TopologyError(entry.place, f'a link ends at "{end}", which is no node', "declare the node")
 
 
-def _links(a: str, b: str, entry: YamlNode, speeds: SpeedCount) -> list[TopologyLink]:
+def _links(a: str, b: str, entry: YamlNode) -> list[DraftLink]:
     """The link, or its two directions where Anabranch has written what each of them has."""
     variables = entry.get("vars")
     own = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
     if own is None or own.entries is None:
-        return [draft_link(a, b, {}, False, entry.place, speeds)]
+        return [draft_link(a, b, {}, False, entry.place)]
     links = []
     for direction, (origin, to) in zip(DIRECTIONS, ((a, b), (b, a)), strict=True):
         values = own.get(direction)
         if values is not None:
             attributes = dict(texts(values, direction))
-            links.append(draft_link(origin, to, attributes, True, values.place, speeds))
+            links.append(draft_link(origin, to, attributes, True, values.place))
     if not links:
         raise TopologyError(own.place, "the link has no direction", f"write {' or '.join(DIRECTIONS)}")
     return links

@@ -11,7 +11,7 @@ from typing import Final
 
 from anabranch.topology.draft import Draft, DraftNode
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .dot_syntax import DotEdge, DotGraph, parse_dot
 from .file_format import FileFormat
 from .node_kind import kind_of
@@ -24,7 +24,7 @@ def read_dot(data: bytes, where: str) -> Draft:
     """The graph of a DOT file. Raises TopologyError with the line for anything else."""
     text, notes = decode_text(data)
     graph = parse_dot(text, where)
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes: list[DraftNode] = []
     for name, (attributes, place) in graph.nodes.items():
         known.declare(name, place)
@@ -35,8 +35,8 @@ def read_dot(data: bytes, where: str) -> Draft:
         direction = attributes.pop("dir", "forward")
         a, b = (edge.b, edge.a) if direction == "back" else (edge.a, edge.b)
         one_way = graph.directed and direction not in _BOTH_WAYS
-        links.append(draft_link(a, b, attributes, one_way, edge.place, speeds))
-    return Draft(nodes, links, notes=notes + speeds.notes())
+        links.append(draft_link(a, b, attributes, one_way, edge.place))
+    return Draft(nodes, links, notes=notes)
 
 
 _START: Final = re.compile(

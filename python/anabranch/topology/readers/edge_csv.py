@@ -17,7 +17,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import MAX_LINKS
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .text import decode_text
 
@@ -47,16 +47,15 @@ def read_edge_csv(data: bytes, where: str) -> Draft:
     says = any(_DIRECTED in row.attributes for row in rows)
     pairs = {(row.a, row.b) for row in rows if row.a != row.b}
     one_way = not says and any((b, a) in pairs for a, b in pairs)
-    speeds = SpeedCount()
     links = []
     for row in rows:
         own = row.attributes.pop(_DIRECTED, None)
         directed = one_way if own is None else _yes_or_no(own, row.place)
-        links.append(draft_link(row.a, row.b, row.attributes, directed, row.place, speeds))
+        links.append(draft_link(row.a, row.b, row.attributes, directed, row.place))
     nodes = dict.fromkeys(end for row in rows for end in (row.a, row.b))
     if one_way:
         notes.append("Some links stand here in both directions, so that each line is one direction.")
-    return Draft([DraftNode(node) for node in nodes], links, notes=notes + speeds.notes())
+    return Draft([DraftNode(node) for node in nodes], links, notes=notes)
 
 
 def _recognises(text: str) -> bool:

@@ -13,11 +13,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .node_kind import kind_of
 from .quantities import number, plain, rate_bps, time_ms
@@ -33,7 +32,7 @@ def read_fnss(data: bytes, where: str) -> Draft:
     if default not in ("directed", "undirected"):
         raise TopologyError(root.place, f'linkdefault is "{default}"', "write directed or undirected")
     about = _properties(root)
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes: list[DraftNode] = []
     for element in root.all("node"):
         node_id = element.required("id")
@@ -41,13 +40,13 @@ def read_fnss(data: bytes, where: str) -> Draft:
         attributes = _properties(element)
         kind = kind_of(attributes)
         nodes.append(replace(draft_node(node_id, attributes, element.place), kind=kind))
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for element in root.all("link"):
         a, b = element.inner("from").text, element.inner("to").text
         known.check_ends(a, b, element.place)
         attributes = _in_our_units(_properties(element), about, element.place)
-        links.append(draft_link(a, b, attributes, default == "directed", element.place, speeds))
-    return Draft(nodes, links, notes=speeds.notes())
+        links.append(draft_link(a, b, attributes, default == "directed", element.place))
+    return Draft(nodes, links)
 
 
 READER: Final = FileFormat(

@@ -8,11 +8,10 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds, SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .node_kind import kind_of
 from .xml_tree import Element, parse_xml
@@ -27,10 +26,10 @@ def read_gexf(data: bytes, where: str) -> Draft:
     if default not in _TYPES:
         raise TopologyError(graph.place, f'defaultedgetype is "{default}"', f"write {' or '.join(_TYPES)}")
     titles = {kind: _titles(graph, kind) for kind in ("node", "edge")}
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes_element, edges_element = graph.inner("nodes"), graph.child("edges")
     nodes = [_node(element, titles["node"], known) for element in nodes_element.all("node")]
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for element in edges_element.all("edge") if edges_element is not None else []:
         a, b = element.required("source"), element.required("target")
         known.check_ends(a, b, element.place)
@@ -39,8 +38,8 @@ def read_gexf(data: bytes, where: str) -> Draft:
             raise TopologyError(element.place, f'type is "{kind}"', f"write {' or '.join(_TYPES)}")
         own = {key: element.attributes[key] for key in ("weight", "label") if key in element.attributes}
         attributes = own | _values(element, titles["edge"])
-        links.append(draft_link(a, b, attributes, kind == "directed", element.place, speeds))
-    return Draft(nodes, links, notes=speeds.notes())
+        links.append(draft_link(a, b, attributes, kind == "directed", element.place))
+    return Draft(nodes, links)
 
 
 READER: Final = FileFormat(

@@ -16,7 +16,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .lines import Line, lines_of
 from .quantities import number, plain, rate_bps, time_ms, whole
@@ -40,7 +40,6 @@ def read_hpcc(data: bytes, where: str) -> Draft:
     switch_count = sum(whole(word, "a number of switches", head.place, 0, count) for word in switch_words)
     link_count = whole(link_word, "the number of links", head.place, 0, MAX_LINKS)
     switches = _switches(lines, switch_count, count, where)
-    speeds = SpeedCount()
     links = []
     for line in lines:
         if len(line.words) != 5:
@@ -54,13 +53,13 @@ def read_hpcc(data: bytes, where: str) -> Draft:
             "delay_ms": plain(time_ms(delay, "a delay", line.place)),
             "loss": plain(number(loss, "an error rate", line.place)),
         }
-        links.append(draft_link(a, b, attributes, False, line.place, speeds))
+        links.append(draft_link(a, b, attributes, False, line.place))
     if len(links) != link_count:
         raise TopologyError(where, f"the file has {len(links)} links, and says {link_count}", _REMEDY)
     if is_simai:
         notes.append(f"A file of SimAI, GPUs {head.words[5]}, {head.words[1]} in each server.")
     nodes = [DraftNode(str(i), kind="switch" if str(i) in switches else "host") for i in range(count)]
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
 def _switches(lines: Iterator[Line], wanted: int, nodes: int, where: str) -> set[str]:

@@ -16,7 +16,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .lines import lines_of
 from .quantities import number, plain, whole
@@ -51,15 +51,14 @@ def read_htsim(data: bytes, where: str) -> Draft:
             where, f"Tiers is {tier_count}, and {len(tiers)} follow", "give 2 or 3, and each of them"
         )
     fabric = _Fabric(hosts, pod_size, tiers, where)
-    speeds = SpeedCount()
-    links = [draft_link(a, b, attributes, False, place, speeds) for a, b, attributes, place in fabric.links()]
+    links = [draft_link(a, b, attributes, False, place) for a, b, attributes, place in fabric.links()]
     if any(
         number(tier.values.get("switch_latency_ns", "0"), "switch_latency_ns", tier.place) > 0
         for tier in tiers
     ):
         notes.append("Not read: switch_latency_ns; add it to the delay of links.")
     notes.append(fabric.sentence())
-    return Draft(fabric.nodes(), links, notes=notes + speeds.notes())
+    return Draft(fabric.nodes(), links, notes=notes)
 
 
 READER: Final = FileFormat(

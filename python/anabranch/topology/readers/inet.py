@@ -8,11 +8,11 @@ no unit is stated, so that it is no length here. Links go both ways.
 import re
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import MAX_LINKS, MAX_NODES, TopologyLink
+from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
-from .attributes import NodeIds, SpeedCount, draft_link
+from .attributes import NodeIds, draft_link
 from .file_format import FileFormat
 from .lines import lines_of
 from .quantities import number, plain, whole
@@ -32,9 +32,9 @@ def read_inet(data: bytes, where: str) -> Draft:
         raise TopologyError(
             head.place, f"{node_count} + {link_count} lines are due, and {len(lines) - 1} follow", _REMEDY
         )
-    known, speeds = NodeIds(), SpeedCount()
+    known = NodeIds()
     nodes: list[DraftNode] = []
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for i, line in enumerate(lines[1:]):
         if len(line.words) != 3:
             raise TopologyError(line.place, f"the line has {len(line.words)} words", _REMEDY)
@@ -45,9 +45,9 @@ def read_inet(data: bytes, where: str) -> Draft:
         a, b, weight = line.words
         known.check_ends(a, b, line.place)
         attributes = {"weight": plain(number(weight, "a weight", line.place))}
-        links.append(draft_link(a, b, attributes, False, line.place, speeds))
+        links.append(draft_link(a, b, attributes, False, line.place))
     notes.append("The coordinates are those of a plane, not of the Earth, and are left out.")
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
 READER: Final = FileFormat(

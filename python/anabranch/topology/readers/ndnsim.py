@@ -9,11 +9,10 @@ CAPACITY WEIGHT one way, with capacities in kbps, as its comment says.
 import re
 from typing import Final
 
-from anabranch.topology.draft import Draft
+from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .lines import Line, lines_of
 from .quantities import number, plain, rate_bps, time_ms
@@ -29,8 +28,7 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
     text, notes = decode_text(data)
     in_kbps = _KBPS.search(text) is not None
     coordinates: dict[str, tuple[float, float] | None] = {}
-    speeds = SpeedCount()
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     section = None
     for line in lines_of(text, where):
         words, place = line
@@ -46,16 +44,14 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
                 finite(words[2], "a coordinate", place),
             )
         else:
-            links.append(_link(line, in_kbps, coordinates, speeds))
+            links.append(_link(line, in_kbps, coordinates))
     if not in_kbps:
         notes.append("The coordinates are those of a drawing on a plane, not of the Earth, and are left out.")
     nodes, _ = nodes_from(coordinates, None if in_kbps else True)
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
-def _link(
-    line: Line, in_kbps: bool, known: dict[str, tuple[float, float] | None], speeds: SpeedCount
-) -> TopologyLink:
+def _link(line: Line, in_kbps: bool, known: dict[str, tuple[float, float] | None]) -> DraftLink:
     words, place = line
     if not 4 <= len(words) <= 7:
         raise TopologyError(
@@ -75,7 +71,7 @@ def _link(
         attributes["delay_ms"] = plain(time_ms(words[4], "a delay", place))
     if len(words) > 5:
         attributes["queue"] = " ".join(words[5:])
-    return draft_link(words[0], words[1], attributes, in_kbps, place, speeds)
+    return draft_link(words[0], words[1], attributes, in_kbps, place)
 
 
 READER: Final = FileFormat(

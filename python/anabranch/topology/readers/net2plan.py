@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
-from anabranch.topology.draft import Draft
+from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .quantities import number, plain, rate_bps
 from .sndlib_common import add_demand, coordinate_notes, finite, nodes_from
@@ -45,13 +44,12 @@ def read_net2plan(data: bytes, where: str) -> Draft:
         )
         labels[node_id] = element.attributes.get("name") or f"Node {node_id}"
     layer, notes = (old, []) if old is not None else _layer(root)
-    speeds = SpeedCount()
     unit = layer.attributes.get("linkCapacityUnitsName", "")
-    links = [_link(element, unit, coordinates, speeds) for element in layer.all("link")]
+    links = [_link(element, unit, coordinates) for element in layer.all("link")]
     demands = _demands(_demand_elements(root, layer), coordinates)
     nodes, plane = nodes_from(coordinates, None, labels)
     notes += coordinate_notes(coordinates, plane) + _unit_notes(layer, old is not None, bool(demands))
-    return Draft(nodes, links, demands or None, notes + speeds.notes())
+    return Draft(nodes, links, demands or None, notes)
 
 
 _START: Final = re.compile(
@@ -76,9 +74,7 @@ def _layer(root: Element) -> tuple[Element, list[str]]:
     return layer, [f'Read is the layer "{name}", one of {len(layers)}; the others are left out.']
 
 
-def _link(
-    element: Element, unit: str, known: dict[str, tuple[float, float] | None], speeds: SpeedCount
-) -> TopologyLink:
+def _link(element: Element, unit: str, known: dict[str, tuple[float, float] | None]) -> DraftLink:
     ends = [element.required(end) for end in _ENDS]
     _check_ends(element, ends, known)
     attributes = {key: text for key, text in element.attributes.items() if key not in ("id", *_ENDS)}
@@ -101,7 +97,7 @@ def _link(
         bps = rate_bps(f"{capacity}{unit.replace(' ', '')}", "a capacity", element.place)
         if bps > 0:
             attributes["capacity_bps"] = plain(bps)
-    return draft_link(ends[0], ends[1], attributes, True, element.place, speeds)
+    return draft_link(ends[0], ends[1], attributes, True, element.place)
 
 
 def _is_rate(unit: str) -> bool:

@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link, draft_node
+from .attributes import draft_link, draft_node
 from .file_format import FileFormat
 from .json_text import parse_json, text_of, texts_of
 from .node_kind import kind_of
@@ -49,22 +48,19 @@ def read_node_link(data: bytes, where: str) -> Draft:
     is_hub = _is_topohub(entries, edges)
     ends = [_ends(edge, f"{where}, {links_key}[{i}]") for i, edge in enumerate(edges)]
     by_position = nodes.are_positions(end for _, *pair in ends for end in pair)
-    speeds = SpeedCount()
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for i, (edge, (keys, *pair)) in enumerate(zip(edges, ends, strict=True)):
         place = f"{where}, {links_key}[{i}]"
         attributes = _link_attributes(texts_of(edge, (*keys, "key")), is_hub, place)
         a, b = (nodes.end(end, by_position, place) for end in pair)
-        links.append(draft_link(a, b, attributes, directed, place, speeds))
+        links.append(draft_link(a, b, attributes, directed, place))
     if by_position:
         notes.append("The ends of links are positions in the list of nodes, from 0 on.")
     if is_hub:
         notes.append("A graph of TopoHub: pos is longitude and latitude, dist is in km.")
     about = document.get("graph")
     demands = _demands(about, nodes, where) if isinstance(about, dict) and is_hub else None
-    return Draft(
-        [nodes.draft(i, is_hub) for i in range(len(entries))], links, demands, notes + speeds.notes()
-    )
+    return Draft([nodes.draft(i, is_hub) for i in range(len(entries))], links, demands, notes)
 
 
 READER: Final = FileFormat("JSON node-link", read_node_link, lambda text: text.startswith(("{", "[")))

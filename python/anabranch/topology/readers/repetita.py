@@ -15,11 +15,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from anabranch.topology.draft import Draft
+from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import MAX_LINKS, MAX_NODES, TopologyLink
+from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .lines import Line, lines_of
 from .quantities import number, plain, whole
@@ -37,8 +37,7 @@ def read_repetita(data: bytes, where: str) -> Draft:
         label, x, y = line.words
         coordinates[str(i)] = (finite(x, "a longitude", line.place), finite(y, "a latitude", line.place))
         labels[str(i)] = label
-    speeds = SpeedCount()
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for line in _section(lines, "EDGES", 6, MAX_LINKS, where):
         label, src, dest, weight, bandwidth, delay = line.words
         a, b = (str(whole(end, "an end", line.place, 0, len(coordinates) - 1)) for end in (src, dest))
@@ -48,14 +47,14 @@ def read_repetita(data: bytes, where: str) -> Draft:
             "capacity_bps": plain(number(bandwidth, "a bandwidth", line.place, low=0) * 1000),
             "delay_ms": plain(number(delay, "a delay", line.place, low=0) / 1000),
         }
-        links.append(draft_link(a, b, attributes, True, line.place, speeds))
+        links.append(draft_link(a, b, attributes, True, line.place))
     left = next(lines, None)
     if left is not None:
         raise TopologyError(left.place, f'found "{left.words[0][:40]}" behind the last edge', _REMEDY)
     nodes, plane = nodes_from(coordinates, None, labels)
     notes += coordinate_notes(coordinates, plane)
     notes.append("Bandwidths are in kbps and delays in microseconds, as in the files of REPETITA.")
-    return Draft(nodes, links, notes=notes + speeds.notes())
+    return Draft(nodes, links, notes=notes)
 
 
 READER: Final = FileFormat(

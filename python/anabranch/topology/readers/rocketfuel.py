@@ -9,11 +9,10 @@ the number is not read. A blank in a city's name is written as +.
 import re
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link
+from .attributes import draft_link
 from .file_format import FileFormat
 from .lines import lines_of
 from .quantities import number, plain
@@ -35,15 +34,14 @@ def read_rocketfuel(data: bytes, where: str) -> Draft:
     text, notes = decode_text(data)
     name = where.rpartition("/")[2].lower()
     quantity = next((key for part, key in _KINDS.items() if part in name), None)
-    speeds = SpeedCount()
-    links: list[TopologyLink] = []
+    links: list[DraftLink] = []
     for line in lines_of(text, where):
         if len(line.words) != 3:
             raise TopologyError(line.place, f"the line has {len(line.words)} words", "write FROM TO NUMBER")
         a, b = (end.replace("+", " ") for end in line.words[:2])
         value = plain(number(line.words[2], "the third word", line.place, low=0))
         attributes = {quantity or "third_column": value}
-        links.append(draft_link(a, b, attributes, True, line.place, speeds))
+        links.append(draft_link(a, b, attributes, True, line.place))
     ends = dict.fromkeys(end for link in links for end in (link.a, link.b))
     if quantity is None:
         notes.append(
@@ -53,7 +51,7 @@ def read_rocketfuel(data: bytes, where: str) -> Draft:
     else:
         other = "weights" if quantity == "delay_ms" else "latencies"
         notes.append(f"The {other} are in the other file of the pair. {_PAIR}")
-    return Draft([DraftNode(end) for end in ends], links, notes=notes + speeds.notes())
+    return Draft([DraftNode(end) for end in ends], links, notes=notes)
 
 
 def _recognises(text: str) -> bool:
