@@ -218,6 +218,12 @@ def test_mistakes_in_a_choice(attributes: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_kinds_of_nodes() -> None:
+    graph = topology(gml(one_edge(""), 'node [ id 1 kind "host" ] node [ id 2 kind "PoP" ]'))
+    assert [node.kind for node in graph.nodes] == ["host", "router"]
+    assert "Not used: kind (1 node)." in graph.provenance
+
+
 def test_choices_of_nodes() -> None:
     nodes = 'node [ id 1 city "Aachen" pos 6.08 pos 50.78 ] node [ id 2 city "Bremen" pos 8.8 pos 53.08 ]'
     data = gml(one_edge(""), nodes)
