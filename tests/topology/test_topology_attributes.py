@@ -285,6 +285,18 @@ def test_places_at_zero_that_stand_for_none() -> None:
     assert unread(near) == []
 
 
+def test_places_that_all_nodes_have() -> None:
+    nodes = " ".join(f"node [ id {number} lat 50 lon 8 ]" for number in (1, 2, 3))
+    graph = topology(gml(one_edge(""), nodes))
+    assert unread(graph) == [
+        "Not read: the coordinates 50/8, which all 3 nodes have: links between them would have no delay."
+    ]
+    assert graph.links[0].length_source == "default"
+    site = topology(gml(one_edge("delay_us 3"), nodes))
+    assert unread(site) == []
+    assert placed(site) == ["1", "2", "3"]
+
+
 @pytest.mark.parametrize(
     ("stated", "length"),
     [
