@@ -79,6 +79,8 @@ LENGTHS_KM = [
 LOSSES = [
     ("plr 0.01", 0.01),
     ("loss_percent 2", 0.02),
+    ("packet_loss 0.0", 0),
+    ('loss "2 %"', 0.02),
     ('packet_loss "3 %"', 0.03),
     ("loss_probability 0.5", 0.5),
 ]
