@@ -79,6 +79,8 @@ LENGTHS_KM = [
 LOSSES = [
     ("plr 0.01", 0.01),
     ("loss_percent 2", 0.02),
+    ("packet_loss 0.0", 0),
+    ('loss "2 %"', 0.02),
     ('packet_loss "3 %"', 0.03),
     ("loss_probability 0.5", 0.5),
 ]
@@ -218,6 +220,12 @@ def test_mistakes_in_a_choice(attributes: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_kinds_of_nodes() -> None:
+    graph = topology(gml(one_edge(""), 'node [ id 1 kind "host" ] node [ id 2 kind "PoP" ]'))
+    assert [node.kind for node in graph.nodes] == ["host", "router"]
+    assert "Not used: kind (1 node)." in graph.provenance
+
+
 def test_choices_of_nodes() -> None:
     nodes = 'node [ id 1 city "Aachen" pos 6.08 pos 50.78 ] node [ id 2 city "Bremen" pos 8.8 pos 53.08 ]'
     data = gml(one_edge(""), nodes)
@@ -277,6 +285,18 @@ def test_places_at_zero_that_stand_for_none() -> None:
     near = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 0 lon 3 ]"))
     assert placed(near) == ["1", "2"]
     assert unread(near) == []
+
+
+def test_places_that_all_nodes_have() -> None:
+    nodes = " ".join(f"node [ id {number} lat 50 lon 8 ]" for number in (1, 2, 3))
+    graph = topology(gml(one_edge(""), nodes))
+    assert unread(graph) == [
+        "Not read: the coordinates 50/8, which all 3 nodes have: links between them would have no delay."
+    ]
+    assert graph.links[0].length_source == "default"
+    site = topology(gml(one_edge("delay_us 3"), nodes))
+    assert unread(site) == []
+    assert placed(site) == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(

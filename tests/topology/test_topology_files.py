@@ -423,6 +423,17 @@ def test_yed() -> None:
     assert "Not used: url (3 nodes)." in graph.provenance
 
 
+def test_gml_as_yed_writes_it() -> None:
+    """yEd exports every graph as directed; the arrows of its drawing say what is."""
+    arrows = ("", 'targetArrow "standard"', 'sourceArrow "delta"', 'sourceArrow "x" targetArrow "x"')
+    edges = " ".join(f"edge [ source 0 target 1 graphics [ {arrow} ] ]" for arrow in arrows)
+    text = f'Creator "yFiles" graph [ directed 1 node [ id 0 label "A" ] node [ id 1 label "B" ] {edges} ]'
+    graph = parse_topology(text.encode(), "GML", "x")
+    assert [(link.a, link.directed) for link in graph.links] == [("A", False), ("A", False), ("A", False)]
+    assert any("lead one way: 2;" in sentence for sentence in graph.provenance)
+    assert any(sentence.startswith("1 pair of one-way") for sentence in graph.provenance)
+
+
 def test_topohub_gml_as_networkx_writes_it() -> None:
     """Each of topohub's graphs has the names and places of `topohub/NAME`, and its lengths."""
     for name in hub.graph_names(hub_zoo.GROUP):

@@ -3,8 +3,9 @@
 The rules, which every filled topology also states in its provenance:
 
 0. Coordinates that only stand for unknown ones are none: 0/0, in the Gulf of Guinea, where several nodes have
-   them or where no other node is within `NEAR_KM`; and those that two nodes share between which the source
-   has a link of more than `SAME_SITE_KM`, by its length or by its delay at the speed of light in fibre.
+   them or where no other node is within `NEAR_KM`; those that all nodes share (two may be in one building)
+   and that links would get their length from; and those that two nodes share between which the source has a
+   link of more than `SAME_SITE_KM`, by its length or by its delay at the speed of light in fibre.
 1. A node without coordinates, in a component where some node has them, is put at the barycentre of its
    neighbours; all such nodes are solved for together, so that a chain of them is spaced evenly between its
    ends and a stub lies where it is attached. The barycentre is that of unit vectors, so the date line is no
@@ -68,6 +69,13 @@ def without_placeholders(
         count = _nodes(len(unknown))
         notes.append(
             f"{UNREAD} the coordinates 0/0 of {count}, which stand for coordinates that nobody knew."
+        )
+    elif len(by_point) == 1 and len(placed) > 2 and any(map(_lacks_delay, links)):
+        unknown |= placed.keys()
+        ((latitude, longitude),) = by_point
+        notes.append(
+            f"{UNREAD} the coordinates {latitude:g}/{longitude:g}, which all {len(placed)} nodes have: links "
+            "between them would have no delay."
         )
     apart_km: dict[tuple[float, float], float] = {}
     for link in links:
@@ -134,6 +142,10 @@ def great_circle_km(latitude_a: float, longitude_a: float, latitude_b: float, lo
 
 def _distance_from_zero_km(place: Place) -> float:
     return great_circle_km(0.0, 0.0, place.latitude, place.longitude)
+
+
+def _lacks_delay(link: TopologyLink) -> bool:
+    return link.length_km is None and link.delay_ps is None
 
 
 def _stated_km(link: TopologyLink) -> float:

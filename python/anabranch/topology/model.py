@@ -23,6 +23,7 @@ PlaceSource = Literal["file", "filled"]
 """Where a place comes from: the source itself, or the rule in `gaps.py` for nodes without coordinates."""
 
 NodeKind = Literal["router", "host", "switch"]
+NODE_KINDS: Final[tuple[NodeKind, ...]] = ("router", "host", "switch")
 
 LengthSource = Literal["file", "great-circle", "filled-place", "default", "none"]
 """Where a link's length comes from.

@@ -145,6 +145,8 @@ class LinkReader:
         if unit is not None and other is not None and unit != other:  # `loss` may be in percent as well
             raise _clash(stated, f"its name, or the scenario, says {other.name}", where)
         unit = unit or meaning.unit
+        if value.number == 0 and quantity == "loss" and meaning.is_sure:
+            return _Value(Decimal(0), "")  # no loss in any unit
         if not meaning.is_sure or (unit is None and quantity != "weight"):
             return "unsure"
         number = value.number if unit is None else value.number * unit.factor

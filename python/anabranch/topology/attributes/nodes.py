@@ -7,6 +7,7 @@ from typing import Final
 
 from anabranch.topology.draft import DraftNode
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import NODE_KINDS, NodeKind
 
 from .choices import AttributeChoice, text_of
 from .topohub import POSITION, TopoHubGraph
@@ -40,7 +41,8 @@ def read_nodes(
             tally.settled_nodes[POSITION] += 1
         elif coordinates is None:
             coordinates = _coordinates(node, choices, tally)
-        read.append(replace(node, label=label, coordinates=coordinates))
+        kind = _kind(node, tally) if node.kind == "router" else node.kind
+        read.append(replace(node, label=label, coordinates=coordinates, kind=kind))
     if not any(node.coordinates for node in read):
         _note_drawn(with_attributes, tally)
     return read
@@ -70,6 +72,16 @@ def _label(
                 tally.settled_nodes[key] += 1
                 label = label or text
     return label
+
+
+def _kind(node: DraftNode, tally: Tally) -> NodeKind:
+    """The kind that an attribute `kind` names; another text is none, nor is the `type` of the Zoo."""
+    for key in _keys(node.attributes, ("kind",)):
+        kind = next((kind for kind in NODE_KINDS if kind == node.attributes[key].strip().lower()), None)
+        if kind is not None:
+            tally.settled_nodes[key] += 1
+            return kind
+    return "router"
 
 
 def _coordinates(

@@ -16,6 +16,7 @@ from anabranch.topology.error import TopologyError
 from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .text import decode_text, without_comments
+from .yed import DrawnEdges, arrow_of_gml
 
 MAX_DEPTH: Final = 32
 """Deepest nesting of lists taken. Topology files need three levels."""
@@ -93,11 +94,16 @@ def read_gml(data: bytes, where: str) -> Draft:
             item.single(key)
         nodes.append(draft_node(node_id, item.attributes(("id",)), item.place))
     links: list[DraftLink] = []
+    is_drawn, drawn = "yFiles" in (root.single("Creator") or ""), DrawnEdges()
     for item in graph.all("edge"):
         a, b = item.required("edge", "source"), item.required("edge", "target")
         known.check_ends(a, b, item.place)
-        links.append(draft_link(a, b, item.attributes(("source", "target")), directed == "1", item.place))
-    return Draft(nodes, links, notes=notes)
+        attributes = item.attributes(("source", "target"))
+        one_way = directed == "1"
+        if one_way and is_drawn:
+            a, b, one_way = drawn.directed(a, b, arrow_of_gml(attributes))
+        links.append(draft_link(a, b, attributes, one_way, item.place))
+    return Draft(nodes, links, notes=notes + drawn.notes())
 
 
 def _recognises(text: str) -> bool:

@@ -115,10 +115,7 @@ def _links(
         if is_drawn and own is None and directed:
             drawing = _drawing(element, keys)
             head = "none" if drawing is None else arrow(drawing)
-            one_way = head in ("forward", "backward")
-            a, b = (b, a) if head == "backward" else (a, b)
-            drawn.one_way += one_way
-            drawn.both_ways += not one_way
+            a, b, one_way = drawn.directed(a, b, head)
         links.append(draft_link(a, b, _attributes(element, "edge", keys), one_way, element.place))
     return links
 
