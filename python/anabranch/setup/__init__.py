@@ -8,8 +8,8 @@ from functools import partial
 
 from anabranch import _core
 from anabranch.errors import ConsentError
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.scheme import Shortest
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import text_of
