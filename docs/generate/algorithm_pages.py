@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.declarations import declarations
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span
 
 Declaration = dict[str, Any]

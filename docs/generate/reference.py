@@ -11,7 +11,7 @@ from kinds import Kinds
 from shape import anchor, distribution, references, whole_table
 
 from anabranch import Scenario, Study
-from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.declarations import declarations
 from anabranch.scenario.schema import json_schema
 from anabranch.scenario.variate import DISTRIBUTIONS
 

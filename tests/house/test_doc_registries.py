@@ -13,8 +13,8 @@ from anabranch.export.formats import FORMATS
 from anabranch.models import MODELS
 from anabranch.results.censored import STATISTICS
 from anabranch.scenario import BandwidthDelay, LinkSettings
-from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric
+from anabranch.scenario.declarations import declarations, parameters_of
 from anabranch.scenario.tables import Demand, Event, Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.topology.generators import GENERATORS

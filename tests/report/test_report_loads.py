@@ -22,10 +22,11 @@ from anabranch import Scenario
 from anabranch.errors import ResultError
 from anabranch.media.columns import Column
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
+from anabranch.media.json import records
 from anabranch.media.pieces import Badge, Bars, DataTable
 from anabranch.plans.worst_loads import LoadChanges, WorstLoads, compare_loads, worst_loads
 from anabranch.report.load_page import load_page, save_load_page
-from anabranch.report.views.loads import load_tables
+from anabranch.report.views.loads import load_document, load_tables
 from anabranch.report.views.routes import route_tables
 
 # One pair, 8 Mbps: over the link a - c alone, or in halves over it and over b. Links have 10 Mbps, a - b 5.
@@ -280,3 +281,28 @@ def test_another_network_or_demand_is_told(anabranch: Callable[..., Any], tmp_pa
     done = anabranch("load", "disjoint.toml", "--against", "no.toml")
     assert done.returncode == 2
     assert done.stderr.startswith("no.toml: cannot be read: No such file or directory")
+
+
+def test_the_document_has_the_rows_of_the_tables_under_its_keys(tmp_path: Path) -> None:
+    """Of a load a document has the share, as Python has it; a table for people shows it in percent."""
+    loads = loads_of(scenario(tmp_path, "shortest"))
+    document = load_document(loads)
+    tables = {table.name: table for table in load_tables(loads, loads.worst.link)}
+    rows = {row["link"]: row for row in records(tables["links"])}
+    assert [one["link"] for one in document["links"]] == [one.link for one in loads.links]
+    for one in document["links"]:
+        row = rows[one["link"]]
+        assert (
+            one["load"]
+            == row["load_percent"]
+            == next(known.load for known in loads.links if known.link == one["link"])
+        )
+        assert {key: one[key] for key in ("from", "to", "capacity_mbps")} == {
+            key: row[key] for key in ("from", "to", "capacity_mbps")
+        }
+        # The matrix behind a link loads it so: each of its entries that crosses it, by its share.
+        crossing = sum(entry.mbps * entry.share for entry in loads.matrix(one["link"]))
+        assert crossing / one["capacity_mbps"] == pytest.approx(one["load"])
+        assert len(one["matrix"]) == len(loads.matrix(one["link"]))
+    assert len(document["failures"]) == len(loads.failures or ()) > 0
+    assert records(tables["links"], {"link": "name"})[0].keys() == {"name"}

@@ -10,7 +10,7 @@ from anabranch import Scenario, ScenarioError
 from anabranch.plans.routes import Routes, plan, routes
 from anabranch.routing.path_limits import without_path
 from anabranch.runs.runner import run
-from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.declarations import declarations
 from anabranch.scenario.leaves import PathLimitsSetup
 from anabranch.setup import resolve
 

@@ -10,8 +10,8 @@ from anabranch import Scenario, ScenarioError
 from anabranch.plans import routes
 from anabranch.plans.routes import plan
 from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
-from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.scheme import RobustSingle
+from anabranch.scenario.declarations import declarations
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import PlannerSetup
 

@@ -12,7 +12,7 @@ import pytest
 from anabranch import Scenario, ScenarioError, models
 from anabranch.models import PathConditions, model_named
 from anabranch.routing import tcpbp_exact
-from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.declarations import declarations
 from anabranch_publications.papers.tcpbp.network import LINKS, NODES, scenario
 
 DATA_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 40, 1460

@@ -14,12 +14,12 @@ import pytest
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
 from anabranch.scenario import Codel, Fifo, GilbertElliott, LinkSettings, PacketCount, Red, Span
-from anabranch.scenario.algorithm import declarations, written_parameters
 from anabranch.scenario.algorithms.application import TcpbpApplication
 from anabranch.scenario.algorithms.estimator import Sma
 from anabranch.scenario.algorithms.loss import Trace
 from anabranch.scenario.algorithms.scheme import TcpbpScheme
-from anabranch.scenario.choice import classes_of
+from anabranch.scenario.classes import classes_of
+from anabranch.scenario.declarations import declarations, written_parameters
 
 KINDS = [kind for kind in declarations() if kind != "protocol"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.scenario.algorithm import declarations, parameters_of
+from anabranch.scenario.declarations import declarations, parameters_of
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, CONTROLLED, IN_BAND

@@ -12,9 +12,10 @@ import pytest
 
 from anabranch import ScenarioError, _core
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import declarations, owners
-from anabranch.scenario.choice import choice_of_data, configuration
+from anabranch.scenario.choice import configuration
 from anabranch.scenario.choice import parameters as with_defaults
+from anabranch.scenario.declarations import declarations, owners
+from anabranch.scenario.typed import choice_of_data
 
 ROOT = Path(__file__).parents[2]
 TCP_KINDS = ("loss_detection", "congestion_control", "pacing")

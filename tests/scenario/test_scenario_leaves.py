@@ -15,14 +15,15 @@ import pytest
 
 from anabranch import Scenario, _core
 from anabranch.scenario import leaves
-from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.estimator import Sma
 from anabranch.scenario.algorithms.loss import Bernoulli, GilbertElliott, NoneLoss
 from anabranch.scenario.algorithms.path_manager import Ndiffports
 from anabranch.scenario.algorithms.protocol import MptcpProtocol
 from anabranch.scenario.algorithms.queue import Codel, Fifo, Red
 from anabranch.scenario.algorithms.scheme import KShortest, Robust
-from anabranch.scenario.choice import classes_of, leaf, leaf_of_core
+from anabranch.scenario.choice import leaf, leaf_of_core
+from anabranch.scenario.classes import classes_of
+from anabranch.scenario.declarations import declarations
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.record import Record, field_names
 from anabranch.setup import resolve

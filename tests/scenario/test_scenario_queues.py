@@ -6,7 +6,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
-from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.declarations import declarations
 from anabranch.setup import resolve
 
 DUMBBELL = """

@@ -11,9 +11,9 @@ import pytest
 
 from anabranch import Scenario, ScenarioError, _core
 from anabranch.plans.routes import plans
-from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.algorithms.loss import NoneLoss
 from anabranch.scenario.algorithms.scheme import Metric
+from anabranch.scenario.declarations import declarations
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, EXAMPLES

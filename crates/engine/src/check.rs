@@ -15,7 +15,6 @@ use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_routing::LinkMask;
 use anabranch_transport::TransportConfig;
-use anabranch_units::declaration::OutOfRange;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::BTreeSet;
 
@@ -26,11 +25,6 @@ type Checked = Result<(), SetupError>;
 
 fn error(place: impl Into<String>, problem: impl Into<String>) -> SetupError {
     SetupError::new(place, problem)
-}
-
-/// A parameter of an algorithm is out of range.
-pub fn below(place: &str, problem: OutOfRange) -> SetupError {
-    error(format!("{place}.{}", problem.parameter), problem.problem)
 }
 
 impl Setup {
@@ -173,7 +167,7 @@ impl Setup {
             if !names.insert(&link.name) {
                 return Err(error(format!("{place}.name"), format!("{:?} is taken", link.name)));
             }
-            link.check().map_err(|problem| below(&place, problem))?;
+            link.check().map_err(|problem| SetupError::below(&place, problem))?;
         }
         Ok(())
     }
@@ -242,7 +236,7 @@ impl Setup {
             }
             self.check_node(&format!("{place}.from"), flow.from)?;
             self.check_node(&format!("{place}.to"), flow.to)?;
-            flow.check(end).map_err(|problem| below(&place, problem))?;
+            flow.check(end).map_err(|problem| SetupError::below(&place, problem))?;
         }
         if self.controller.is_some() && !self.datagrams.is_empty() {
             return Err(error("controller", "installs entries for connections; it knows no datagrams"));
@@ -274,7 +268,7 @@ impl Setup {
             };
             if let Some(scheme) = scheme {
                 let checked = scheme.check().and_then(|()| scheme.check_planned_here());
-                checked.map_err(|problem| below(&name(), problem))?;
+                checked.map_err(|problem| SetupError::below(&name(), problem))?;
             }
         }
         if let Some(ends) = self.ends().find(|ends| ends.routing > self.routing.others.len()) {
@@ -288,7 +282,10 @@ impl Setup {
         {
             return Err(error("routing.load_balancing", "its code is missing"));
         }
-        self.routing.load_balancing.check().map_err(|problem| below("routing.load_balancing", problem))
+        self.routing
+            .load_balancing
+            .check()
+            .map_err(|problem| SetupError::below("routing.load_balancing", problem))
     }
 
     /// Checks a change of the network.
@@ -307,7 +304,7 @@ impl Setup {
             Change::Loss { links, loss } => (links, loss.check().map_err(|problem| problem.within("loss"))),
             Change::Queue { links, queue } => (links, queue.check()),
         };
-        checked.map_err(|problem| below(place, problem))?;
+        checked.map_err(|problem| SetupError::below(place, problem))?;
         links.iter().try_for_each(|&link| self.check_link_id(&format!("{place}.links"), link))
     }
 
@@ -388,7 +385,7 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     let checked = transport.check().and_then(|()| transport.check_together());
-    checked.map_err(|problem| below(place, problem))?;
+    checked.map_err(|problem| SetupError::below(place, problem))?;
     if transport.external_control().is_some_and(|external| !external.maker.is_there()) {
         return Err(error(format!("{place}.congestion_control"), "its code is missing"));
     }

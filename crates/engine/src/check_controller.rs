@@ -1,6 +1,5 @@
 //! Checks the SDN controller of a setup.
 
-use crate::check::below;
 use crate::error::SetupError;
 use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
 use crate::variate::Sampler;
@@ -82,7 +81,7 @@ fn check_channels(setup: &Setup, controller: &ControllerSetup) -> Result<(), Set
 
 /// What the application's bounds do not tell.
 fn check_application(setup: &Setup, controller: &ControllerSetup) -> Result<(), SetupError> {
-    controller.application.check().map_err(|problem| below("controller.application", problem))?;
+    controller.application.check().map_err(|problem| SetupError::below("controller.application", problem))?;
     if controller.application.measures_links() && controller.statistics_interval.is_none() {
         return Err(error(
             "statistics_interval",

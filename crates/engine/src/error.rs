@@ -4,6 +4,7 @@ use crate::capture::CaptureWriteError;
 use anabranch_network::NetworkError;
 use anabranch_routing::PlanError;
 use anabranch_units::Instant;
+use anabranch_units::declaration::OutOfRange;
 use thiserror::Error;
 
 /// A value of a setup that does not hold.
@@ -21,6 +22,12 @@ impl SetupError {
     #[must_use]
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { place: place.into(), problem: problem.into() }
+    }
+
+    /// A parameter of the algorithm at a place is out of range.
+    #[must_use]
+    pub fn below(place: &str, problem: OutOfRange) -> Self {
+        Self::new(format!("{place}.{}", problem.parameter), problem.problem)
     }
 }
 

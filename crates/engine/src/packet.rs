@@ -4,6 +4,9 @@ use anabranch_transport::{Flags, Segment};
 use anabranch_units::{FlowId, Instant, NodeId, prefetch, rarely};
 use std::collections::BTreeMap;
 
+/// Flow number of packets that belong to no flow.
+pub const NO_FLOW: FlowId = FlowId(u32::MAX);
+
 /// Which way a packet of a flow goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {

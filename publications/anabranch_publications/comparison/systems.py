@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import declared_scheme

@@ -236,7 +236,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
+class DistributionChart:
     """Distribution functions of one quantity."""
 
     name: str

@@ -1,4 +1,4 @@
-"""What the look of a link on a map means, in print and on pages: its width and its colour.
+"""The meaning of a link's look on maps, in print and on pages: its width and its colour.
 
 The colours are in ``palette.py``.
 """
@@ -47,6 +47,6 @@ def link_widths(capacities_mbps: Sequence[float]) -> list[float]:
 
 
 def capacity_words(capacities_mbps: Sequence[float]) -> str:
-    """What the width of links stands for."""
+    """Words for the width of links."""
     least, most = (with_unit(value, "Mbps") for value in (min(capacities_mbps), max(capacities_mbps)))
     return f"each link {most}" if least == most else f"width: capacity, {least} to {most}"

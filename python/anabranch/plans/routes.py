@@ -19,9 +19,9 @@ from anabranch.routing import Planned, pairs_of, plan_of, planner_of
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.routing.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
 from anabranch.routing.path_throughput import application_of
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.loss_detection import Fastrto
 from anabranch.scenario.algorithms.protocol import TcpProtocol
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,41 +155,6 @@ class WorstLoads:
                 return arc
         raise KeyError(f"no link {link!r} between routers")
 
-    def data(self) -> dict[str, Any]:
-        """Plain data for JSON: each link with its load and the matrix that causes it, as [from, to, Mbps]."""
-        return {
-            "title": self.title,
-            "scheme": self.scheme,
-            "matrix": self.matrix_name,
-            "worst_case_load": self.max_load,
-            "proved_load": self.proved_load,
-            "worst_link": self.worst.link,
-            "links": [
-                {
-                    "link": link.link,
-                    "from": link.source,
-                    "to": link.destination,
-                    "capacity_mbps": link.capacity_mbps,
-                    "load": link.load,
-                    "matrix": [[e.source, e.destination, e.mbps] for e in self.matrix(link.link)],
-                }
-                for link in self.links
-            ],
-            "failures": None
-            if self.failures is None
-            else [
-                {
-                    "links": list(case.links),
-                    "load": case.load,
-                    "worst_link": case.worst_link,
-                    "stranded": [list(pair) for pair in case.stranded],
-                }
-                for case in self.failures
-            ],
-            "facts": dict(self.facts),
-            "warnings": list(self.warnings),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class LoadChange:
@@ -224,19 +188,6 @@ class LoadChanges:
     """In the order of the network."""
     failures: tuple[LoadChange, ...]
     """Where failures were looked at in both, by the name of their first link."""
-
-    def data(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "scheme": self.before.scheme,
-            "worst_case_load": self.before.max_load,
-            "worst_link": self.before.worst.link,
-            "links": [[entry.name, entry.before, entry.after] for entry in self.links],
-            "failures": [
-                [entry.name, entry.before, entry.after, entry.cut_before, entry.cut_after]
-                for entry in self.failures
-            ],
-        }
 
 
 def compare_loads(after: WorstLoads, before: WorstLoads) -> LoadChanges:

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from anabranch.routing.answers import Solved, recall, solved
 from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_of
-from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.routing import declared_scheme
 
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.scenario import leaves
-from anabranch.scenario.algorithm import (
-    PYTHON,
-    Declaration,
-    Own,
-    declarations,
-    is_written,
-    written_parameters,
-)
+from anabranch.scenario.classes import classes_of
+from anabranch.scenario.declarations import PYTHON, Declaration, declarations, is_written, written_parameters
 from anabranch.scenario.forms import declared_form
 from anabranch.scenario.plain import Noted, plain_value, written
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span, shown
@@ -252,30 +245,10 @@ def parameters(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
 
 
 @cache
-def classes_of(kind: str) -> Mapping[str, type[Algorithm]]:
-    """The classes of all algorithms of a kind, by the names of the algorithms."""
-    module = import_module(f"anabranch.scenario.algorithms.{kind}")
-    classes = (entry for entry in vars(module).values() if isinstance(entry, type))
-    return {
-        entry.algorithm: entry for entry in classes if issubclass(entry, Algorithm) and entry.kind == kind
-    }
-
-
-@cache
 def _converter(kind: str, algorithm: str, parameter: str) -> Callable[[Any], Any]:
     declared = written_parameters(kind, algorithm)[parameter]
     convert = converter(declared_form(declared))
     return (lambda value: None if value is None else convert(value)) if declared["optional"] else convert
-
-
-def choice_of_data(kind: str, data: Any) -> str | Algorithm | Own:
-    """A choice in plain data that hold: a name, or a table."""
-    if isinstance(data, str):
-        return data
-    name = data.get(_ALGORITHM)
-    if name is None or name == PYTHON:
-        return Own.of_data(data)
-    return classes_of(kind)[name].of_data(data)
 
 
 def largest(entry: Declaration) -> int:

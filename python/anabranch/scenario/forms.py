@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from anabranch import _core
+from anabranch.scenario.declarations import declarations, written_parameters
 
 Form = Mapping[str, Any]
 """What values are: ``kind``, such as ``quantity``, and what else there is to know (crates/scenario)."""
@@ -142,8 +143,6 @@ def form_below(form: Form, step: str | int) -> Form | None:
 
 def _of_algorithms(choice: Form, key: str) -> Form | None:
     """The form of a parameter of whichever algorithm of a kind has it first."""
-    from anabranch.scenario.algorithm import declarations, written_parameters  # noqa: PLC0415 - imports tables
-
     if key == "algorithm":
         return {"kind": "text"}
     for name in declarations()[choice["registry"]]:
@@ -159,8 +158,6 @@ def keys_below(choice: Form) -> list[str]:
         return table_forms()[choice["table"]].keys()
     if choice["kind"] != "algorithm":
         return []
-    from anabranch.scenario.algorithm import declarations, written_parameters  # noqa: PLC0415 - imports tables
-
     kind = choice["registry"]
     every = (written_parameters(kind, name) for name in declarations()[kind])
     return list(dict.fromkeys(["algorithm", *(key for parameters in every for key in parameters)]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anabranch.scenario.algorithm import Own, declarations, name_of
+from anabranch.scenario.algorithm import Own, name_of
 from anabranch.scenario.choice import parameters
+from anabranch.scenario.declarations import declarations
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.table import Table
 

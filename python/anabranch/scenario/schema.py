@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from anabranch.scenario import quantity
-from anabranch.scenario.algorithm import Own, declarations, kinds_of_own_code, written_parameters
-from anabranch.scenario.choice import QUANTITIES, classes_of, largest
+from anabranch.scenario.algorithm import Own
+from anabranch.scenario.choice import QUANTITIES, largest
+from anabranch.scenario.classes import class_of, classes_of
+from anabranch.scenario.declarations import declarations, kinds_of_own_code, written_parameters
 from anabranch.scenario.forms import Field, Form, TableForm, declared_form, table_forms
 from anabranch.scenario.table import Table
-from anabranch.scenario.typed import class_of
 
 Schema = dict[str, Any]
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anabranch.scenario import quantity
+from anabranch.scenario.classes import class_of, classes_of, own_class
+from anabranch.scenario.declarations import PYTHON, declarations
 from anabranch.scenario.forms import QUANTITY, TABLE, Form, alternatives, declared_form, table_forms
 from anabranch.scenario.quantity import Quantity
 
 if TYPE_CHECKING:
-    from anabranch.scenario.table import Table
+    from anabranch.scenario.algorithm import Own
+    from anabranch.scenario.choice import Algorithm
 
 Convert = Callable[[Any], Any]
 
@@ -47,21 +48,6 @@ class NamedValues(dict[str, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is pickled and copied: by its entries."""
         return NamedValues, (dict(self),)
-
-
-@cache
-def class_of(name: str) -> type[Table]:
-    """The class of a table.
-
-    Raises:
-        LookupError: if there is none of this name.
-    """
-    waiting: list[type[Table]] = [import_module("anabranch.scenario.tables").LinkSettings.__base__]
-    for table in waiting:
-        if table.__name__ == name:
-            return table
-        waiting += table.__subclasses__()
-    raise LookupError(name)
 
 
 def converter(form: Form) -> Convert:
@@ -104,7 +90,7 @@ _CONVERTERS: Mapping[str, Callable[[Form], Convert]] = {
     "list": _list,
     "named": _named,
     "table": _table,
-    "algorithm": lambda form: lambda value: _algorithm(form["registry"], value),
+    "algorithm": lambda form: lambda value: choice_of_data(form["registry"], value),
     "one-of": _one_of,
 }
 """What makes objects of a form, by its kind; what is not here stays as it is."""
@@ -119,10 +105,14 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _algorithm(kind: str, value: Any) -> Any:
-    from anabranch.scenario.choice import choice_of_data  # noqa: PLC0415 - imports the classes of algorithms
-
-    return choice_of_data(kind, value)
+def choice_of_data(kind: str, data: Any) -> str | Algorithm | Own:
+    """The choice of an algorithm in plain data that hold: a name, or a table."""
+    if isinstance(data, str):
+        return data
+    name = data.get("algorithm")
+    if name is None or name == PYTHON:
+        return own_class().of_data(data)
+    return classes_of(kind)[name].of_data(data)
 
 
 def _chosen(choices: list[Form], value: Any) -> Any:
@@ -176,8 +166,6 @@ def _text(choices: list[Form], value: str) -> Any:
 def _is_name(choice: Form, value: str) -> bool:
     if choice["kind"] == "choice":
         return value in choice["names"]
-    from anabranch.scenario.algorithm import declarations  # noqa: PLC0415 - few ask
-
     return value in declarations()[choice["registry"]]
 
 

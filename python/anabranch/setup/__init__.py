@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from anabranch import _core
 from anabranch.errors import ConsentError
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.scheme import Shortest
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import ScenarioFiles

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.loss import NoneLoss
 from anabranch.scenario.algorithms.protocol import AnyProtocol
 from anabranch.scenario.algorithms.queue import Codel, Fifo, Threshold
 from anabranch.scenario.algorithms.scheme import Shortest
 from anabranch.scenario.controller import BY_SUBFLOW
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.leaves import (
     ConstantVariate,
     ControllerSetup,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch import _core
-from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.files import CodeReference
 from anabranch.scenario.provenance import Agreement
 from anabranch.setup.model import NotLoaded, OwnScheme

@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from anabranch.scenario import leaves
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms import application, load_balancing, loss, protocol, queue, scheme
 from anabranch.scenario.choice import Algorithm, leaf_of_core
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.record import Record, field_names
 
 T = TypeVar("T")

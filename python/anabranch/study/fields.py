@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.scenario.algorithm import PYTHON
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.forms import Form, alternatives, form_below, keys_below
 from anabranch.scenario.place import place
 from anabranch.scenario.quantity import quoted

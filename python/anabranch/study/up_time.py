@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.results.result import Column
 from anabranch.routing.path_throughput import application_of, packet_sizes
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.leaves import PingDatagramSource
 from anabranch.setup import Setup
 from anabranch.study.description import Metric

@@ -307,7 +307,7 @@ def load(
     from anabranch.media.terminal import show
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
     from anabranch.report.plan_files import PlanFiles, chosen_link
-    from anabranch.report.views.loads import load_pieces
+    from anabranch.report.views.loads import load_document, load_pieces
 
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or page is not None
@@ -321,7 +321,7 @@ def load(
     for warning in warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json(found.data() | ({} if changes is None else {"against": changes.data()}))
+        print_json(load_document(found, changes))
     else:
         show(console(), load_pieces(found, chosen, changes))
     told = files.write_loads(loaded.title or scenario.stem, found, chosen, changes, warnings)

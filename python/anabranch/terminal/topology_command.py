@@ -23,14 +23,15 @@ def topology_list(
 ) -> None:
     """List the networks that have a name."""
     from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.media.json import records  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
-    from anabranch.report.views.topology import topology_pieces  # noqa: PLC0415
+    from anabranch.report.views.topology import topology_table  # noqa: PLC0415
 
-    names = topology.names(source)
+    table = topology_table(topology.names(source))
     if as_json:
-        print_json([{"name": n.spec, "source": n.source, "note": n.note} for n in names])
+        print_json(records(table))
     else:
-        show(console(), topology_pieces(names))
+        show(console(), [table])
 
 
 @topology_app.command("show")

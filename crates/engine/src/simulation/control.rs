@@ -22,9 +22,6 @@ use anabranch_routing::LinkMask;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Flow number of packets that belong to no flow.
-pub(super) const NO_FLOW: FlowId = FlowId(u32::MAX);
-
 /// Packets for a switch that the controller spaces out.
 struct Kept {
     /// When the next may go.

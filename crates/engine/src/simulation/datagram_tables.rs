@@ -1,8 +1,8 @@
 //! Tables of flows without a connection, and the check that each of their packets is accounted for.
 
 use super::Simulation;
+use super::columns::mbps;
 use super::datagrams::{DatagramFlow, Recent};
-use super::probe::mbps;
 use super::taps::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::queues::DropCause;

@@ -3,8 +3,8 @@
 //! The senders keep their entries themselves, so that a run without a log does nothing for it.
 
 use super::Simulation;
+use super::columns::milliseconds;
 use super::flow::Flow;
-use super::probe::milliseconds;
 use crate::records::Table;
 use crate::setup::Setup;
 use anabranch_transport::log::{Decision, LogEntry};

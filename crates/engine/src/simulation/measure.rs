@@ -1,15 +1,14 @@
 //! The tables at the end of a run, and the check that every packet is accounted for.
 
 use super::Simulation;
-use super::control::NO_FLOW;
+use super::columns::{mbps, milliseconds};
 use super::data_plane::DataPlane;
 use super::flow::Flow;
-use super::multipath::Multipath;
-use super::probe::{mbps, milliseconds};
+use super::multipath_tables::check_stream;
 use super::taps::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
-use crate::packet::{Direction, PacketId};
+use crate::packet::{Direction, NO_FLOW, PacketId};
 use crate::queues::DropCause;
 use crate::records::Table;
 use crate::reordering::Reordering;
@@ -304,7 +303,7 @@ impl Simulation {
                 let books = format!("flow {name}: {what} {sent}, accounted for {accounted}");
                 return Err(EngineError::Conservation(books));
             }
-            Multipath::check_stream(flow).map_err(|problem| {
+            check_stream(flow).map_err(|problem| {
                 EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
             })?;
         }

@@ -8,6 +8,7 @@
 mod addresses;
 mod application;
 mod changes;
+mod columns;
 mod control;
 mod data_plane;
 mod datagram_tables;
@@ -19,6 +20,7 @@ mod hosts;
 mod log;
 mod measure;
 mod multipath;
+mod multipath_tables;
 mod numbering;
 mod probe;
 mod processing;

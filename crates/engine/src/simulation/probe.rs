@@ -1,6 +1,7 @@
 //! Samples of flows and links at regular times.
 
 use super::Simulation;
+use super::columns::{mbps, milliseconds};
 use super::data_plane::DataPlane;
 use super::datagram_tables::DatagramSeries;
 use super::flow::Flow;
@@ -185,17 +186,6 @@ impl FlowSeries {
             });
         }
     }
-}
-
-/// Bytes over a span in Mbps.
-pub(super) fn mbps(bytes: u64, span: Span) -> f64 {
-    let seconds = span.as_secs_f64();
-    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { f64::NAN }
-}
-
-/// NaN for no time at all, which stands for no sample.
-pub(super) fn milliseconds(span: Span) -> f64 {
-    if span == Span::ZERO { f64::NAN } else { span.as_secs_f64() * 1e3 }
 }
 
 impl Simulation {

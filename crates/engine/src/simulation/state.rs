@@ -1,8 +1,8 @@
 //! What a flow and a link are like now, for those who look between two steps.
 
 use super::Simulation;
+use super::columns::milliseconds;
 use super::flow::Flow;
-use super::probe::milliseconds;
 use crate::error::{EngineError, SetupError};
 use crate::link::{LinkStats, SimulatedLink};
 use crate::records::Table;

@@ -1,13 +1,12 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
-use super::control::NO_FLOW;
 use super::datagrams::{DatagramFlow, on_the_wire};
 use super::external::External;
 use super::flow::Flow;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
-use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
+use crate::packet::{Direction, NO_FLOW, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.media.charts import Curve, Distribution, LineChart, Merge, Numbers, sentence
+from anabranch.media.charts import Curve, DistributionChart, LineChart, Merge, Numbers, sentence
 from anabranch.media.page.data import Steps, column
 from anabranch.media.palette import PALETTE, Look
 from anabranch.text.units import quantity
@@ -39,7 +39,7 @@ def steps_of(chart: LineChart, most_values: int = 0) -> Steps:
 
 
 def merge_note(what: str, chart: LineChart, steps: Steps) -> list[str]:
-    """What a step is, where it is not a single sample."""
+    """A note that says what a step is, where it is not a single sample."""
     if steps.merged == 1:
         return []
     kinds: dict[Merge, list[str]] = {}
@@ -107,7 +107,9 @@ def screen_look(look: Look) -> dict[str, Any]:
     }
 
 
-def distribution_data(shown: Distribution | None, nothing: str, *, none_is_zero: str = "") -> dict[str, Any]:
+def distribution_data(
+    shown: DistributionChart | None, nothing: str, *, none_is_zero: str = ""
+) -> dict[str, Any]:
     """Distribution functions for the script of a page, or the words in their place.
 
     Args:
@@ -131,7 +133,7 @@ def distribution_data(shown: Distribution | None, nothing: str, *, none_is_zero:
     return {**about, "unit": unit, "curves": [_curve(curve, factor) for curve in shown.curves]}
 
 
-def _told(shown: Distribution, every: Numbers, nothing: str, none_is_zero: str) -> str:
+def _told(shown: DistributionChart, every: Numbers, nothing: str, none_is_zero: str) -> str:
     """The words in place of curves, where values are few or all zero; empty else."""
     rest = f" {quantity(shown.left)} unfinished." if shown.left else ""
     unit = shown.axis.shown_unit

@@ -121,7 +121,7 @@ def _network(
 
 
 def _link_looks(capacities_mbps: Sequence[float]) -> dict[str, Any]:
-    """What the width and the colour of links mean, as in print."""
+    """The meaning of the width and the colour of links, as in print."""
     return {
         "widths": column(link_widths(capacities_mbps)),
         "width_words": sentence(capacity_words(capacities_mbps)) if capacities_mbps else "",
@@ -140,7 +140,7 @@ def _flow_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
 
 
 def _link_series(result: Result, notes: list[str]) -> dict[str, Any]:
-    """What the map shows of every link, step by step, and the lines of the longest queues."""
+    """The values of every link for the map, step by step, and the lines of the longest queues."""
     chart = every_link_chart(result)
     if chart is None:
         return {"link_series": None, "queues": None}
@@ -151,7 +151,7 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any]:
 
 
 def _of_few_runs(result: Result, notes: list[str]) -> dict[str, Any]:
-    """What only some runs have: those without need not wait for its modules."""
+    """Parts that only some runs have: those without need not wait for their modules."""
     multipath, latency = None, None
     if "connections" in result.tables:
         from anabranch.report.html.multipath_data import multipath_data  # noqa: PLC0415

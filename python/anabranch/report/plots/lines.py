@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from anabranch.media.charts import Distribution, Drawn, Line, LineChart, Mark, greatest
+from anabranch.media.charts import DistributionChart, Drawn, Line, LineChart, Mark, greatest
 from anabranch.media.palette import TOGETHER
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import plain, styled
@@ -140,7 +140,7 @@ def _draw_marks(axes: Axes, marks: Sequence[Mark], span: tuple[float, float], fa
         )
 
 
-def distribution_plot(shown: Distribution, layout: Layout) -> Plot:
+def distribution_plot(shown: DistributionChart, layout: Layout) -> Plot:
     """Distribution functions, one for each curve."""
     least, most = shown.extremes
     factor, unit = shown.axis.suited(most)

@@ -144,7 +144,7 @@ class RunPlots:
         width: Width = "double",
         title: bool | str = False,
     ) -> Plot:
-        """Distribution of the completion times of each transport's flows, of all that can complete.
+        """DistributionChart of the completion times of each transport's flows, of all that can complete.
 
         With ``log`` left out, times that span two decades are on a logarithmic axis.
         """
@@ -165,7 +165,7 @@ class RunPlots:
         width: Width = "double",
         title: bool | str = False,
     ) -> Plot:
-        """Distribution of reordering (RFC 4737) over the flows of each transport.
+        """DistributionChart of reordering (RFC 4737) over the flows of each transport.
 
         ``measure`` is ``ratio``, the share of reordered packets, or ``extent``, the greatest one of each
         flow.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from anabranch.media.charts import Distribution, LineChart
+from anabranch.media.charts import DistributionChart, LineChart
 from anabranch.report.views.choice import TimeRange
 from anabranch.report.views.distributions import completion_distribution, reordering_distribution
 from anabranch.report.views.latency import chosen_latencies, latency_chart
@@ -21,7 +21,7 @@ from anabranch.report.views.over_time import (
 )
 from anabranch.results.result import Result
 
-Chart = LineChart | Distribution
+Chart = LineChart | DistributionChart
 
 
 def _sampled(result: Result, table: str, column: str) -> bool:

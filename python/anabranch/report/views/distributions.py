@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.media.charts import Curve, Distribution, ValueAxis, numbers, steps
+from anabranch.media.charts import Curve, DistributionChart, ValueAxis, numbers, steps
 from anabranch.media.columns import column
 from anabranch.report.views.choice import stopped
 from anabranch.report.views.over_time import looks_of
@@ -25,7 +25,7 @@ _REORDERING = {
 
 def completion_distribution(
     result: Result, flows: pl.DataFrame, *, is_log: bool | None = None
-) -> Distribution:
+) -> DistributionChart:
     """The distribution of completion times of some flows.
 
     Shares are of the flows that can complete; the label of a curve says how many of how many have.
@@ -46,7 +46,7 @@ def completion_distribution(
 
 def reordering_distribution(
     result: Result, flows: pl.DataFrame, measure: Reordering = "ratio"
-) -> Distribution:
+) -> DistributionChart:
     """The distribution of reordering (RFC 4737) over the flows that received packets.
 
     Raises:
@@ -75,7 +75,7 @@ def _distribution(
     notes: list[str],
     is_log: bool | None,
     left: int,
-) -> Distribution:
+) -> DistributionChart:
     title = str(result.summary.get("title") or "")
     told = (*notes, *stopped(result))
-    return Distribution(name, title, axis, "flows", tuple(curves), is_log, told, left)
+    return DistributionChart(name, title, axis, "flows", tuple(curves), is_log, told, left)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.media.charts import Curve, Distribution, Line, LineChart, ValueAxis
+from anabranch.media.charts import Curve, DistributionChart, Line, LineChart, ValueAxis
 from anabranch.media.columns import column
 from anabranch.media.palette import Look, look_at
 from anabranch.report.views.choice import Names, TimeRange, matching, stopped, table_of, within
@@ -84,7 +84,7 @@ def latency_chart(result: Result, flows: pl.DataFrame, notes: list[str], span: T
 
 def latency_distribution(
     result: Result, flows: pl.DataFrame, notes: list[str], *, is_log: bool = False
-) -> Distribution:
+) -> DistributionChart:
     """The share of the packets of each flow that took no longer than a latency.
 
     Raises:
@@ -107,6 +107,6 @@ def latency_distribution(
         raise ResultError(_NONE_ARRIVED)
     title = str(result.summary.get("title") or "")
     told = (*notes, *stopped(result))
-    return Distribution(
+    return DistributionChart(
         "latency", title, ValueAxis(column("latency_ms")), "packets", tuple(curves), is_log, told
     )

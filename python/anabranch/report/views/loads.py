@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.media.columns import FULL
+from anabranch.media.json import records
 from anabranch.media.links import LinkScale
 from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Map, Piece, Text, columns
 from anabranch.text.units import plain
@@ -53,6 +54,65 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
         if changes.failures:
             tables.append(_changes("change_of_failures", changes, changes.failures))
     return tables
+
+
+_KEYS = {"load_percent": "load"}
+"""Keys of documents that are not the names of their columns."""
+_LINK_KEYS = ("link", "from", "to", "capacity_mbps", "load_percent")
+_FAILURE_KEYS = ("down", "load_percent", "worst_link")
+_CHANGE_KEYS = ("before_percent", "after_percent")
+
+
+def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict[str, Any]:
+    """The tables as a document of JSON, in the order of the network; each link has its traffic besides."""
+    of_link = {row["link"]: row for row in records(_links(loads), _keys(_LINK_KEYS))}
+    of_failure = {row.pop("down"): row for row in records(_failures(loads), _keys(_FAILURE_KEYS))}
+    document = {
+        "title": loads.title,
+        "scheme": loads.scheme,
+        "matrix": loads.matrix_name,
+        "worst_case_load": loads.max_load,
+        "proved_load": loads.proved_load,
+        "worst_link": loads.worst.link,
+        "links": [
+            of_link[one.link]
+            | {"matrix": [[each.source, each.destination, each.mbps] for each in loads.matrix(one.link)]}
+            for one in loads.links
+        ],
+        "failures": None
+        if loads.failures is None
+        else [
+            {"links": list(case.links)}
+            | of_failure[case.links[0]]
+            | {"stranded": [list(pair) for pair in case.stranded]}
+            for case in loads.failures
+        ],
+        "facts": dict(loads.facts),
+        "warnings": list(loads.warnings),
+    }
+    return document if changes is None else document | {"against": _changes_document(changes)}
+
+
+def _keys(names: Sequence[str]) -> dict[str, str]:
+    return {name: _KEYS.get(name, name) for name in names}
+
+
+def _changes_document(changes: LoadChanges) -> dict[str, Any]:
+    """The changes as a document: a list of values for each link, and for each failure."""
+    links = {row[0]: row for row in _rows(_changes("change_of_links", changes, changes.links), "link")}
+    table = _changes("change_of_failures", changes, changes.failures)
+    failures = {row[0]: row for row in _rows(table, "down", "cut_off_before_pairs", "cut_off_after_pairs")}
+    return {
+        "scheme": changes.before.scheme,
+        "worst_case_load": changes.before.max_load,
+        "worst_link": changes.before.worst.link,
+        "links": [links[one.name] for one in changes.links],
+        "failures": [failures[one.name] for one in changes.failures],
+    }
+
+
+def _rows(table: DataTable, name: str, *more: str) -> list[list[Any]]:
+    return [list(row.values()) for row in records(table.only(name, *_CHANGE_KEYS, *more))]
 
 
 def load_map_of(loads: WorstLoads, link: str) -> Map:

@@ -1,8 +1,8 @@
 //! Messages between the controller, its switches and the senders: packets along paths that are laid for them.
 
-use super::{ControlPlane, Kept, NO_FLOW};
+use super::{ControlPlane, Kept};
 use crate::control::Message;
-use crate::packet::{Direction, Packet, PacketId, Steering};
+use crate::packet::{Direction, NO_FLOW, Packet, PacketId, Steering};
 use crate::simulation::MAX_HOPS;
 use crate::simulation::data_plane::DataPlane;
 use anabranch_transport::Segment;

@@ -4,7 +4,7 @@ use super::ControlPlane;
 use crate::control::table::FlowTable;
 use crate::control::{Application, Breach, KINDS, Statistics};
 use crate::records::Table;
-use crate::simulation::probe::mbps;
+use crate::simulation::columns::mbps;
 use anabranch_network::Network;
 use anabranch_units::{Instant, NodeId};
 
