@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import re
 import shutil
@@ -24,12 +25,13 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 24,
+    "scenario": 22,
     "study": 5,
     "topology": 15,
     "files": 11,
     "export": 8,
-    "capture": 12,
+    "capture": 9,
+    "measurement": 5,
     "both ends": 5,
     "report": 3,
     "received": 4,
@@ -113,6 +115,12 @@ DEMANDS = (
 GIVEN = b"from,to,kind,weight,path\na,c,path,3,a > b > c\na,c,path,1.5,a > c\nc,a,next-hop,1,c > a\n"
 WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
 MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
+DELAYS = b"24\n18\n18.5\n30\n"
+TRACE = b"0\n1\n1\n2\n5\n9\n20\n"
+DISH = (
+    b'{"id": "0", "dishGetHistory": {"current": "5", "popPingDropRate": [0, 1, 0.25], "popPingLatencyMs": '
+    b'[40.0, 40.0, 30.0], "downlinkThroughputBps": [2e6, 0, 1e6], "uplinkThroughputBps": [5e5, "NaN", 7e5]}}'
+)
 PROFILE = b"time_s,capacity_mbps,delay_ms,loss\n0,8.9,26.4,0\n0.01,9.9,27.5,0.1\n0.02,14.0,20.2,0\n"
 GIVEN_ROUTES: dict[str, Any] = {
     "network": {
@@ -207,6 +215,15 @@ _NAMED = (
     _Named(("routing", "demand", "pair", "from"), "demands.csv", DEMANDS, ROBUST, is_load=True),
     _Named(("traffic", None, "matrix", "from"), "matrix.csv", MATRIX, {**GIVEN_ROUTES, "traffic": [_MATRIX]}),
     _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
+    *(
+        _Named(("profile", None, "from"), "measured", content,
+               {**GIVEN_ROUTES, "profile": [{"link": ["a", "b"], "from": "file:measured", **more}]})
+        for content, more in (
+            (DELAYS, {"format": "delays", "interval": "10 ms", "at_end": "repeat"}),
+            (TRACE, {"format": "mahimahi", "clock": "first", "interval": "2 ms"}),
+            (DISH, {}),
+        )
+    ),
 )  # fmt: skip
 
 
@@ -221,16 +238,30 @@ def _by_format(files: Iterable[Path]) -> dict[str, list[bytes]]:
     return contents
 
 
-def _check_covered(topologies: Iterable[str]) -> None:
-    """Every reader has an input to mutate: of topologies, and of files that scenarios name.
+def _measurements() -> dict[str, list[bytes]]:
+    """The contents of measurements, by the name of their format."""
+    from anabranch.runs.measurements.reading import Source  # noqa: PLC0415 - see above
+    from anabranch.runs.measurements.registry import reader_of  # noqa: PLC0415 - see above
+
+    contents: dict[str, list[bytes]] = {}
+    for file in sorted((ROOT / "tests" / "capture" / "measurements").iterdir()):
+        reader = reader_of(Source(file))
+        contents.setdefault(reader.name if reader else "", []).append(file.read_bytes())
+    return contents
+
+
+def _check_covered(topologies: Iterable[str], measurements: Iterable[str]) -> None:
+    """Every reader has an input to mutate: of topologies, of measurements, and of files that scenarios name.
 
     Raises:
         RuntimeError: which one has none.
     """
+    from anabranch.runs.measurements.registry import READERS as MEASUREMENTS  # noqa: PLC0415 - see above
     from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
     from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
 
     without = READERS.keys() - set(topologies)
+    without |= MEASUREMENTS.keys() - set(measurements)
     without |= {
         repr(field)
         for field in FILE_FIELDS.keys() - {named.field for named in _NAMED} - {("network", "topology")}
@@ -260,7 +291,8 @@ class Mutants:
         self._seeds = scratch.parent / SEEDS
         data = ROOT / "tests" / "topology" / "data"
         self._topologies = _by_format([*sorted(data.iterdir()), ROOT / "examples" / "ring.graphml"])
-        _check_covered(self._topologies)
+        self._measurements = _measurements()
+        _check_covered(self._topologies, self._measurements)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
         self._captures += [_as_pcap(capture) for capture in self._captures]
         _in_process()
@@ -271,6 +303,7 @@ class Mutants:
             "files": self._file,
             "export": self._export,
             "capture": self._capture,
+            "measurement": self._measurement,
             "both ends": self._both_ends,
             "report": self._report,
             "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
@@ -373,6 +406,29 @@ class Mutants:
                    ["--subflows", "2"], ["--out", "out"], ["--json"])  # fmt: skip
         for option in options:
             arguments += option if draw.random() < 0.15 else []
+        return arguments
+
+    def _measurement(self, draw: random.Random, folder: Path) -> list[str]:
+        """A measurement of another tool, cut, mutated or packed, alone or beside a run or itself."""
+        form = draw.choice(sorted(self._measurements))
+        own = draw.choice(self._measurements[form])
+        other = draw.choice(self._measurements[draw.choice(sorted(self._measurements))])
+        kind = draw.random()
+        if kind < 0.15:
+            content = own[: draw.randrange(len(own))]
+        else:
+            content = (mutation.of_words if kind < 0.8 else mutation.of_bytes)(draw, own, other)
+        (folder / "x.log").write_bytes(gzip.compress(content) if draw.random() < 0.1 else content)
+        arguments = ["capture", "x.log"]
+        if draw.random() < 0.15:
+            (folder / "y.log").write_bytes(other)
+            arguments.append("y.log")
+        options = (["--window", "1 s"], ["--interval", "100 ms"], ["--port", "5201"], ["--format", form],
+                   ["--against", str(self._seeds / "run")], ["--against", "x.log"], ["--out", "out"],
+                   ["--json"])  # fmt: skip
+        for option in options:
+            if option[0] not in arguments:
+                arguments += option if draw.random() < 0.15 else []
         return arguments
 
     def _report(self, draw: random.Random, folder: Path) -> list[str]:
