@@ -240,12 +240,12 @@ def _by_format(files: Iterable[Path]) -> dict[str, list[bytes]]:
 
 def _measurements() -> dict[str, list[bytes]]:
     """The contents of measurements, by the name of their format."""
-    from anabranch.runs.measurements.reading import Source  # noqa: PLC0415 - see above
+    from anabranch.runs.measurements.reading import MeasurementFile  # noqa: PLC0415 - see above
     from anabranch.runs.measurements.registry import reader_of  # noqa: PLC0415 - see above
 
     contents: dict[str, list[bytes]] = {}
     for file in sorted((ROOT / "tests" / "capture" / "measurements").iterdir()):
-        reader = reader_of(Source(file))
+        reader = reader_of(MeasurementFile(file))
         contents.setdefault(reader.name if reader else "", []).append(file.read_bytes())
     return contents
 

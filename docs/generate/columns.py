@@ -1,4 +1,4 @@
-"""What columns mean, in docs/results.md, docs/capture.md and docs/measurements.md; the text around them stays."""
+"""What columns mean, in results.md, capture.md and measurements.md of docs; the text around them stays."""
 
 import re
 from collections.abc import Mapping

@@ -16,7 +16,7 @@ import pytest
 from anabranch.errors import CaptureError
 from anabranch.runs.capture import CaptureResult, analyze
 from anabranch.runs.measurements import model
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 from anabranch.runs.measurements.registry import READERS, reader_of
 from anabranch.runs.measurements.stamps import stamped
 
@@ -41,7 +41,7 @@ def rows(table: pl.DataFrame, *names: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("file", sorted(DATA.iterdir()), ids=lambda file: file.name)
 def test_every_file_is_recognised_and_has_the_tables_of_captures(file: Path) -> None:
-    reader = reader_of(Source(file))
+    reader = reader_of(MeasurementFile(file))
     assert reader is not None
     assert (
         file.name.startswith(reader.name)
@@ -58,7 +58,7 @@ def test_every_file_is_recognised_and_has_the_tables_of_captures(file: Path) -> 
 
 
 def test_every_reader_has_a_file() -> None:
-    known = (reader_of(Source(file)) for file in DATA.iterdir())
+    known = (reader_of(MeasurementFile(file)) for file in DATA.iterdir())
     assert {reader.name for reader in known if reader} == set(READERS)
 
 

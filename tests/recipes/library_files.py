@@ -154,11 +154,11 @@ duration = "1 s"
 
 MEASUREMENTS = """\"\"\"A rate in Mbps a line, a line each second.\"\"\"
 
-from anabranch.runs.measurements.model import MeasuredFlow, Measurement, Reader
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.model import MeasuredFlow, Measurement, MeasurementFormat
+from anabranch.runs.measurements.reading import MeasurementFile
 
 
-def _read(source: Source, _interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     found = Measurement("toy", interval_s=1.0)
     flow = found.new_flow(MeasuredFlow("tcp", name="toy"))
     for number, line in source.lines():
@@ -168,5 +168,5 @@ def _read(source: Source, _interval_s: float) -> Measurement:
     return found
 
 
-READER = Reader("toy", "toy", lambda source: source.head_text.startswith("TOY"), _read)
+READER = MeasurementFormat("toy", "toy", lambda source: source.head_text.startswith("TOY"), _read)
 """
