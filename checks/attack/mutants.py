@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import re
 import shutil
@@ -25,13 +26,14 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 24,
+    "scenario": 22,
     "study": 5,
     "topology": 15,
     "files": 7,
     "traffic": 4,
     "export": 8,
-    "capture": 12,
+    "capture": 9,
+    "measurement": 5,
     "both ends": 5,
     "report": 3,
     "received": 4,
@@ -117,6 +119,12 @@ WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
 MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
 FLOWS = b"from,to,size_bytes,start_ms\na,b,3000,0\nb,c,500,1.5\nc,a,7e3,20\n"
 SIZES = b"0 0\n1000 40\n20000 90\n100000 100\n"
+DELAYS = b"24\n18\n18.5\n30\n"
+TRACE = b"0\n1\n1\n2\n5\n9\n20\n"
+DISH = (
+    b'{"id": "0", "dishGetHistory": {"current": "5", "popPingDropRate": [0, 1, 0.25], "popPingLatencyMs": '
+    b'[40.0, 40.0, 30.0], "downlinkThroughputBps": [2e6, 0, 1e6], "uplinkThroughputBps": [5e5, "NaN", 7e5]}}'
+)
 PROFILE = b"time_s,capacity_mbps,delay_ms,loss\n0,8.9,26.4,0\n0.01,9.9,27.5,0.1\n0.02,14.0,20.2,0\n"
 GIVEN_ROUTES: dict[str, Any] = {
     "network": {
@@ -217,6 +225,15 @@ _NAMED = (
     _Named(("traffic", None, "size"), "sizes.txt", SIZES,
            {**GIVEN_ROUTES, "traffic": [{"from": "a", "to": "b", "flows": 9, "size": "file:sizes.txt"}]}),
     _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
+    *(
+        _Named(("profile", None, "from"), "measured", content,
+               {**GIVEN_ROUTES, "profile": [{"link": ["a", "b"], "from": "file:measured", **more}]})
+        for content, more in (
+            (DELAYS, {"format": "delays", "interval": "10 ms", "at_end": "repeat"}),
+            (TRACE, {"format": "mahimahi", "clock": "first", "interval": "2 ms"}),
+            (DISH, {}),
+        )
+    ),
 )  # fmt: skip
 
 
@@ -231,17 +248,31 @@ def _by_format(files: Iterable[Path]) -> dict[str, list[bytes]]:
     return contents
 
 
-def _check_covered(topologies: Iterable[str], traffic: Iterable[str]) -> None:
-    """Every reader has an input to mutate: of topologies, of traffic, and of files that scenarios name.
+def _measurements() -> dict[str, list[bytes]]:
+    """The contents of measurements, by the name of their format."""
+    from anabranch.runs.measurements.reading import MeasurementFile  # noqa: PLC0415 - see above
+    from anabranch.runs.measurements.registry import reader_of  # noqa: PLC0415 - see above
+
+    contents: dict[str, list[bytes]] = {}
+    for file in sorted((ROOT / "tests" / "capture" / "measurements").iterdir()):
+        reader = reader_of(MeasurementFile(file))
+        contents.setdefault(reader.name if reader else "", []).append(file.read_bytes())
+    return contents
+
+
+def _check_covered(topologies: Iterable[str], traffic: Iterable[str], measurements: Iterable[str]) -> None:
+    """Every reader has an input to mutate: of topologies, traffic, measurements and files of scenarios.
 
     Raises:
         RuntimeError: which one has none.
     """
+    from anabranch.runs.measurements.registry import READERS as MEASUREMENTS  # noqa: PLC0415 - see above
     from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
     from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
     from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
 
     without = (READERS.keys() - set(topologies)) | (TRAFFIC_READERS.keys() - set(traffic))
+    without |= MEASUREMENTS.keys() - set(measurements)
     without |= {
         repr(field)
         for field in FILE_FIELDS.keys() - {named.field for named in _NAMED} - {("network", "topology")}
@@ -272,7 +303,8 @@ class Mutants:
         data = ROOT / "tests" / "topology" / "data"
         self._topologies = _by_format([*sorted(data.iterdir()), ROOT / "examples" / "ring.graphml"])
         self._traffic = traffic_files.by_format()
-        _check_covered(self._topologies, self._traffic)
+        self._measurements = _measurements()
+        _check_covered(self._topologies, self._traffic, self._measurements)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
         self._captures += [_as_pcap(capture) for capture in self._captures]
         _in_process()
@@ -284,6 +316,7 @@ class Mutants:
             "traffic": lambda draw, folder: traffic_files.mutant(draw, folder, self._traffic),
             "export": self._export,
             "capture": self._capture,
+            "measurement": self._measurement,
             "both ends": self._both_ends,
             "report": self._report,
             "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
@@ -386,6 +419,29 @@ class Mutants:
                    ["--subflows", "2"], ["--out", "out"], ["--json"])  # fmt: skip
         for option in options:
             arguments += option if draw.random() < 0.15 else []
+        return arguments
+
+    def _measurement(self, draw: random.Random, folder: Path) -> list[str]:
+        """A measurement of another tool, cut, mutated or packed, alone or beside a run or itself."""
+        form = draw.choice(sorted(self._measurements))
+        own = draw.choice(self._measurements[form])
+        other = draw.choice(self._measurements[draw.choice(sorted(self._measurements))])
+        kind = draw.random()
+        if kind < 0.15:
+            content = own[: draw.randrange(len(own))]
+        else:
+            content = (mutation.of_words if kind < 0.8 else mutation.of_bytes)(draw, own, other)
+        (folder / "x.log").write_bytes(gzip.compress(content) if draw.random() < 0.1 else content)
+        arguments = ["capture", "x.log"]
+        if draw.random() < 0.15:
+            (folder / "y.log").write_bytes(other)
+            arguments.append("y.log")
+        options = (["--window", "1 s"], ["--interval", "100 ms"], ["--port", "5201"], ["--format", form],
+                   ["--against", str(self._seeds / "run")], ["--against", "x.log"], ["--out", "out"],
+                   ["--json"])  # fmt: skip
+        for option in options:
+            if option[0] not in arguments:
+                arguments += option if draw.random() < 0.15 else []
         return arguments
 
     def _report(self, draw: random.Random, folder: Path) -> list[str]:

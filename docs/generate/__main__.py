@@ -13,6 +13,7 @@ PAGES = {
     "commands.md": commands.page,
     "results.md": columns.results,
     "capture.md": columns.captures,
+    "measurements.md": columns.measurements,
     "export.md": registries.exports,
     "topologies.md": registries.topologies,
     "traffic_files.md": registries.traffic_files,

@@ -1,10 +1,10 @@
-"""What columns mean, in the tables of docs/results.md and docs/capture.md; the text around them stays."""
+"""What columns mean, in results.md, capture.md and measurements.md of docs; the text around them stays."""
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from anabranch.media.columns.tables import CAPTURE, RUN, Meanings
+from anabranch.media.columns.tables import AGAINST, CAPTURE, MEASUREMENT, RUN, Meanings
 
 DOCS = Path(__file__).parents[1]
 _HEAD = "| column | meaning |\n|---|---|\n"
@@ -18,6 +18,11 @@ def results() -> str:
 def captures() -> str:
     """docs/capture.md with the columns of the tables of captures."""
     return _filled("capture.md", CAPTURE)
+
+
+def measurements() -> str:
+    """docs/measurements.md with the columns that measurements and comparisons have beside those."""
+    return _filled("measurements.md", {**MEASUREMENT, **AGAINST})
 
 
 def _filled(name: str, tables: Mapping[str, Meanings]) -> str:

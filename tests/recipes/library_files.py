@@ -175,3 +175,22 @@ size = "10 kB"
 [run]
 duration = "1 s"
 """
+
+MEASUREMENTS = """\"\"\"A rate in Mbps a line, a line each second.\"\"\"
+
+from anabranch.runs.measurements.model import MeasuredFlow, Measurement, MeasurementFormat
+from anabranch.runs.measurements.reading import MeasurementFile
+
+
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
+    found = Measurement("toy", interval_s=1.0)
+    flow = found.new_flow(MeasuredFlow("tcp", name="toy"))
+    for number, line in source.lines():
+        if number > 1:
+            rate = found.doubts.number(line, f"in line {number}")
+            found.add(flow, number - 2.0, number - 1.0, throughput_mbps=rate)
+    return found
+
+
+READER = MeasurementFormat("toy", "toy", lambda source: source.head_text.startswith("TOY"), _read)
+"""

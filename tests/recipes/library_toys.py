@@ -7,6 +7,7 @@ from library_files import (
     EXPORT_FORMAT,
     GENERATOR,
     LOSS_MODEL,
+    MEASUREMENTS,
     MODEL,
     PATH_MANAGER,
     READER,
@@ -141,6 +142,27 @@ with tempfile.TemporaryDirectory() as folder:
     fields = {"traffic": f"[{{matrix = {matrix}, application = {udp}}}]"}
     flows = scenario(fields).run().tables["datagram_flows"]
     assert flows["sent"].sum() > 0, flows
+""",
+    ),
+    "a format of measurements": Toy(
+        files={f"{PACKAGE}/runs/measurements/toy.py": MEASUREMENTS},
+        insertions={
+            f"{PACKAGE}/runs/measurements/registry.py": [
+                ("from anabranch.runs.measurements import flent, iperf3, qlog, ss, starlink", ", toy"),
+                ("    starlink.READER,\n", "    toy.READER,\n"),
+            ],
+            "docs/measurements.md": [
+                ("| `--format` | file | what it has |\n|---|---|---|\n", "| `toy` | a toy | throughput |\n"),
+            ],
+        },
+        run="""
+import pathlib, tempfile
+from anabranch.runs.capture import analyze
+with tempfile.TemporaryDirectory() as folder:
+    pathlib.Path(folder, "x").write_text("TOY\\n8\\n10\\n")
+    measured = analyze([pathlib.Path(folder, "x")])
+    assert measured.connections["throughput_mbps"].to_list() == [9.0], measured.connections
+    assert measured.connections["retransmissions"].to_list() == [None]
 """,
     ),
     "a generator": Toy(

@@ -44,8 +44,8 @@ Between the ends of a link, with its delay there and its random loss:
 
     mm-delay MS mm-loss uplink RATIO mm-link UP.trace DOWN.trace
 
-`UP.trace` is that of the direction in which the program inside sends. In a scenario, `format = "mahimahi"` in a
-`[[profile]]` reads a trace again.
+`UP.trace` is that of the direction in which the program inside sends. In a scenario, `format =
+"mahimahi"` in a `[[profile]]` reads a trace again.
 
 ## To undo
 

@@ -71,11 +71,9 @@ def against(measured: CaptureResult, other: Result | Path | str) -> CaptureResul
     series = _series(mine, beside, notes)
     if series is not None:
         tables["against_series"] = series
-    has_samples = all(side.flows["rtt_mean_ms"].count() for side in (mine, beside))
     summary = {
         **measured.summary,
         "against": {
-            "title": beside.title, "rtt": "rtt_ms" if has_samples else "srtt_ms",
             "notes": [f"Beside {beside.title}; both begin at 0.", *notes],
         },
     }  # fmt: skip

@@ -84,19 +84,7 @@ def analyze(
         CaptureError: if files are neither captures nor measurements, cannot be read, or have nothing to
             analyse; everything that is wrong together.
     """
-    problems: list[Problem] = []
-    window_ps = None if window is None else _span_ps("--window", window, problems)
-    interval_ps = _span_ps("--interval", interval or _INTERVAL, problems)
-    problems.extend(
-        Problem("--port", f"{port} is no TCP port; they go from 1 to 65535")
-        for port in ports
-        if not 1 <= port <= 65535
-    )
-    if not files:
-        problems.append(Problem("", "no capture; give at least one file"))
-    problems.extend(_repeated(files))
-    if problems:
-        raise CaptureError(problems)
+    window_ps, interval_ps = _checked(files, window, interval, ports)
     begin = time.perf_counter()
     known = recognised(files, form)
     if sources := known.measured:
@@ -128,6 +116,30 @@ def analyze(
     summary = _summary(files, found, subflows, begin)
     summary["warnings"] = [*known.left_out, *summary["warnings"]]
     return CaptureResult.from_columns(outcome["tables"], summary)
+
+
+def _checked(
+    files: Sequence[Path | str], window: str | None, interval: str | None, ports: Sequence[int]
+) -> tuple[int | None, int]:
+    """Window and interval in picoseconds.
+
+    Raises:
+        CaptureError: with everything that is wrong with them, the ports and the list of files.
+    """
+    problems: list[Problem] = []
+    window_ps = None if window is None else _span_ps("--window", window, problems)
+    interval_ps = _span_ps("--interval", interval or _INTERVAL, problems)
+    problems.extend(
+        Problem("--port", f"{port} is no TCP port; they go from 1 to 65535")
+        for port in ports
+        if not 1 <= port <= 65535
+    )
+    if not files:
+        problems.append(Problem("", "no capture; give at least one file"))
+    problems.extend(_repeated(files))
+    if problems:
+        raise CaptureError(problems)
+    return window_ps, interval_ps
 
 
 def _summary(

@@ -11,60 +11,70 @@ import typer
 from anabranch.process.console import JsonOption, ReplaceOption, console, print_json, say
 from anabranch.process.signals import deferred, exit_status
 
+FilesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="Captures (pcap, pcapng; gzip, zstd), or measurements of iperf3, ss, flent, qlog, Starlink; "
+        "- for standard input.",
+    ),
+]
+WindowOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
+        "the whole steady state if left out.",
+    ),
+]
+IntervalOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="Intervals of the series; 1 s, or those of the measurement, if left out."
+    ),
+]
+PortOption = Annotated[
+    list[int] | None, typer.Option(metavar="N", help="Only flows with this port; may be repeated.")
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Format of the measurements: iperf3, ss, flent, qlog or starlink; recognised if left out.",
+    ),
+]
+BesideOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RUN", help="Compare with a run (its folder), or with another measurement or capture."
+    ),
+]
+DisjointOption = Annotated[
+    bool, typer.Option("--disjoint", help="No packet passes two capture points: count all.")
+]
+SubflowsOption = Annotated[
+    int | None, typer.Option(metavar="N", help="Subflows that should have connected.", min=1)
+]
+ReadersOption = Annotated[
+    int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
+]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder for the tables and the page; none if left out.")
+]
+
 
 def capture(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Captures (pcap, pcapng; gzip, zstd), or measurements of iperf3, ss, flent, qlog, Starlink; "
-            "- for standard input.",
-        ),
-    ],
-    window: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
-            "the whole steady state if left out.",
-        ),
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Intervals of the series; 1 s, or those of the measurement, if left out."
-        ),
-    ] = None,
-    port: Annotated[
-        list[int] | None,
-        typer.Option(metavar="N", help="Only flows with this port; may be repeated."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="Format of the measurements: iperf3, ss, flent, qlog or starlink; recognised if left out.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RUN", help="Compare with a run (its folder), or with another measurement or capture."
-        ),
-    ] = None,
-    disjoint: Annotated[
-        bool, typer.Option("--disjoint", help="No packet passes two capture points: count all.")
-    ] = False,
-    subflows: Annotated[
-        int | None, typer.Option(metavar="N", help="Subflows that should have connected.", min=1)
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the tables and the page; none if left out.")
-    ] = None,
+    files: FilesArgument,
+    window: WindowOption = None,
+    interval: IntervalOption = None,
+    port: PortOption = None,
+    form: FormatOption = None,
+    against: BesideOption = None,
+    disjoint: DisjointOption = False,
+    subflows: SubflowsOption = None,
+    jobs: ReadersOption = None,
+    out: OutOption = None,
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -456,8 +456,7 @@ AGAINST: Mapping[str, Meanings] = {
     "against_series": {
         "time_s side flow": "when, `measured` or `other`, and which flow of it",
         "name": "of the flow",
-        "throughput_mbps rtt_ms cwnd_bytes retransmissions": "in the interval; RTT as `rtt_kind` of the "
-        "summary says",
+        "throughput_mbps rtt_ms srtt_ms cwnd_bytes retransmissions": "in the interval",
     },
 }
 """What a comparison has beside them."""

@@ -60,7 +60,7 @@ _OF_SOCKET = ("cwnd_packets", "delivery_rate_mbps", "pacing_rate_mbps", "bbr_ban
 
 
 def unknown_line(result: Result) -> str | None:
-    """What a measurement does not say of any connection, as a line; None of captures."""
+    """A line on what a measurement says of no connection; None of captures."""
     if "measured_by" not in result.summary:
         return None
     tables = (result.connections, result.subflows)
@@ -90,7 +90,7 @@ def connection_table(connections: pl.DataFrame) -> DataTable:
 
 
 def against_table(result: Result) -> DataTable | None:
-    """What is compared, of both, with the difference; None where nothing is."""
+    """The table of what is compared, with the difference; None where nothing is."""
     compared = result.tables.get("against")
     if compared is None or "against" not in result.summary:
         return None

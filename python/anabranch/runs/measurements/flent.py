@@ -17,13 +17,13 @@ from anabranch.runs.measurements.model import (
     MeasuredFlow,
     Measurement,
     MeasurementError,
-    Reader,
+    MeasurementFormat,
     Side,
     list_of,
     table_of,
     text_of,
 )
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _UNITS = {
     "Mbits/s": ("throughput_mbps", 1.0), "Kbits/s": ("throughput_mbps", 1e-3), "Gbits/s": ("throughput_mbps",
@@ -43,11 +43,11 @@ _RAW_UNITS = 3
 _COMPUTED = (" avg", " sum", " totals", "Totals")
 
 
-def _recognises(source: Source) -> bool:
+def _recognises(source: MeasurementFile) -> bool:
     return {"metadata", "results", "x_values"} <= table_of(source.document).keys()
 
 
-def _read(source: Source, _interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     data = table_of(source.document)
     if source.damage:
         raise MeasurementError(source.damage)
@@ -167,4 +167,4 @@ _NOTE = (
     "stream the kernel's smoothed one (ss)"
 )
 
-READER = Reader("flent", "flent data file", _recognises, _read)
+READER = MeasurementFormat("flent", "flent data file", _recognises, _read)

@@ -16,18 +16,18 @@ from anabranch.runs.measurements.model import (
     MeasuredFlow,
     Measurement,
     MeasurementError,
-    Reader,
+    MeasurementFormat,
     list_of,
     port_of,
     table_of,
     text_of,
 )
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _STREAM_EVENTS = ("start", "interval", "end", "error", "server_output_text", "server_output_json")
 
 
-def _recognises(source: Source) -> bool:
+def _recognises(source: MeasurementFile) -> bool:
     if _is_stream(source.head_text):
         return True
     data = table_of(source.document)
@@ -47,7 +47,7 @@ def _is_stream(head: str) -> bool:
     return isinstance(data, dict) and data.get("event") in _STREAM_EVENTS and "data" in data
 
 
-def _read(source: Source, _interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     if _is_stream(source.head_text):
         reading = _Reading()
         for part, data, place in _events(source, reading.measurement):
@@ -66,7 +66,7 @@ def _read(source: Source, _interval_s: float) -> Measurement:
     return reading.finished()
 
 
-def _events(source: Source, measurement: Measurement) -> Iterator[tuple[str, Any, str]]:
+def _events(source: MeasurementFile, measurement: Measurement) -> Iterator[tuple[str, Any, str]]:
     """The events of a stream; one that is cut off ends it with a warning."""
     for number, line in source.lines():
         if not line.strip():
@@ -252,4 +252,4 @@ def _milliseconds(microseconds: float | None) -> float | None:
     return microseconds / 1000 if microseconds else None
 
 
-READER = Reader("iperf3", "iperf3 JSON", _recognises, _read)
+READER = MeasurementFormat("iperf3", "iperf3 JSON", _recognises, _read)

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from anabranch.errors import CaptureError, Problem
-from anabranch.runs.measurements.model import Measurement, MeasurementError, Reader
-from anabranch.runs.measurements.reading import STANDARD_INPUT, Source, UnreadableError
+from anabranch.runs.measurements.model import Measurement, MeasurementError, MeasurementFormat
+from anabranch.runs.measurements.reading import STANDARD_INPUT, MeasurementFile, UnreadableError
 from anabranch.runs.measurements.registry import READERS, TITLES, reader_of
 from anabranch.runs.measurements.seeming import is_capture, seems
 from anabranch.runs.measurements.tables import measured_tables
@@ -26,7 +26,7 @@ _LIKE_CAPTURE_S = 1.0
 class Recognised:
     """Files by what they are."""
 
-    measured: list[tuple[Source, Reader]]
+    measured: list[tuple[MeasurementFile, MeasurementFormat]]
     """Measurements, with their readers."""
     captures: list[Path | str]
     """Packet captures, and what the reader of captures is to say more about; empty beside measurements."""
@@ -47,12 +47,12 @@ def recognised(files: Sequence[Path | str], form: str | None) -> Recognised:
     """
     if form is not None and form not in READERS:
         raise CaptureError([Problem("--format", f'"{form}" is not known; there are {listed(READERS)}')])
-    measured: list[tuple[Source, Reader]] = []
+    measured: list[tuple[MeasurementFile, MeasurementFormat]] = []
     unknown: list[Problem] = []
     captures: list[Path | str] = []
     unreadable: list[Problem] = []
     for file in files:
-        source = Source(file)
+        source = MeasurementFile(file)
         if form is not None:
             measured.append((source, READERS[form]))
             continue
@@ -73,9 +73,9 @@ def recognised(files: Sequence[Path | str], form: str | None) -> Recognised:
         else:
             captures.append(file)
     if measured and (captures or unknown):
-        first = measured[0]
+        first, beside = measured[0], MeasurementFile(captures[0]).name if captures else ""
         message = (
-            f"is {first[1].title}, and {Source(captures[0]).name if captures else ''} a packet capture: give "
+            f"is {first[1].title}, and {beside} a packet capture: give "
             "them one after the other, or one of them with --against the other"
         )
         raise CaptureError(unreadable or unknown or [Problem(first[0].name, message)])
@@ -84,7 +84,7 @@ def recognised(files: Sequence[Path | str], form: str | None) -> Recognised:
     return Recognised(measured, captures, [f"{each}; it is left out" for each in unknown])
 
 
-def _kind(source: Source) -> tuple[Reader | None, str | None]:
+def _kind(source: MeasurementFile) -> tuple[MeasurementFormat | None, str | None]:
     """The reader of a file, or why there is none; neither for the reader of captures."""
     if is_capture(source):
         return None, None
@@ -97,7 +97,7 @@ def _kind(source: Source) -> tuple[Reader | None, str | None]:
 
 
 def measure(
-    sources: Sequence[tuple[Source, Reader]],
+    sources: Sequence[tuple[MeasurementFile, MeasurementFormat]],
     *,
     window_s: float | None = None,
     interval_s: float | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 Side = Literal["client", "server"]
 
@@ -34,7 +34,7 @@ class MeasurementError(Exception):
 
 @dataclass
 class Doubts:
-    """What a reader could not take as it stands: each kind once, with its number and its first place."""
+    """Values that a reader could not take as they stand: each kind once, with its number and first place."""
 
     counts: Counter[str] = field(default_factory=Counter)
     places: dict[str, str] = field(default_factory=dict)
@@ -158,21 +158,21 @@ class Measurement:
         return flow
 
     def all_warnings(self) -> list[str]:
-        """What a reader has to know, in sentences."""
+        """Sentences that whoever reads the numbers has to know."""
         return [*self.warnings, *self.doubts.sentences()]
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class MeasurementFormat:
     """A format of measurements: one file, and one line in ``registry.py``."""
 
     name: str
     """For ``--format``: ``iperf3``."""
     title: str
     """For people: ``iperf3 JSON``."""
-    recognises: Callable[[Source], bool]
+    recognises: Callable[[MeasurementFile], bool]
     """Whether a file is of this format, by its beginning, or by the document of a JSON file."""
-    read: Callable[[Source, float], Measurement]
+    read: Callable[[MeasurementFile, float], Measurement]
     """The measurement in a file, with the interval in seconds for what a tool logs event by event. It raises
     a MeasurementError."""
 

@@ -17,14 +17,14 @@ from anabranch.runs.measurements.model import (
     MeasuredFlow,
     Measurement,
     MeasurementError,
-    Reader,
+    MeasurementFormat,
     Side,
     list_of,
     port_of,
     table_of,
     text_of,
 )
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _SEPARATOR = "\x1e"
 _SCHEMAS = ("qlog_version", "qlog_format", "file_schema")
@@ -32,7 +32,7 @@ _METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
 _MOST_RTTS = 2_000_000
 
 
-def _recognises(source: Source) -> bool:
+def _recognises(source: MeasurementFile) -> bool:
     if _is_sequence(source.head_text):
         return True
     data = table_of(source.document)
@@ -99,7 +99,7 @@ class _Connection:
     has_packets: bool = False
 
 
-def _read(source: Source, interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, interval_s: float) -> Measurement:
     reading = _Reading(interval_s)
     if _is_sequence(source.head_text):
         reading.take_records(_records(source), reading.found)
@@ -118,7 +118,7 @@ def _tool(header: Mapping[str, Any]) -> str:
     return f"qlog {version}" if version else "qlog"
 
 
-def _records(source: Source) -> Iterator[tuple[int, str]]:
+def _records(source: MeasurementFile) -> Iterator[tuple[int, str]]:
     """The records of a sequence with the lines that they begin in."""
     begin, parts = 0, list[str]()
     for number, line in source.lines():
@@ -346,4 +346,4 @@ _NOTE = (
     "sender believed lost"
 )
 
-READER = Reader("qlog", "qlog (JSON or JSON-SEQ)", _recognises, _read)
+READER = MeasurementFormat("qlog", "qlog (JSON or JSON-SEQ)", _recognises, _read)

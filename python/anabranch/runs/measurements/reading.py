@@ -39,7 +39,7 @@ class UnreadableError(Exception):
     """Why a file cannot be read."""
 
 
-class Source:
+class MeasurementFile:
     """A file of a measurement; its beginning, its lines, or all of it as JSON."""
 
     def __init__(self, file: Path | str) -> None:

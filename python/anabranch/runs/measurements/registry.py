@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from anabranch.runs.measurements import flent, iperf3, qlog, ss, starlink
-from anabranch.runs.measurements.model import Reader
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.model import MeasurementFormat
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _ALL: Final = (
     iperf3.READER,
@@ -21,13 +21,13 @@ _ALL: Final = (
 )
 """In this order they are asked whether a file is theirs."""
 
-READERS: Final[Mapping[str, Reader]] = {reader.name: reader for reader in _ALL}
+READERS: Final[Mapping[str, MeasurementFormat]] = {reader.name: reader for reader in _ALL}
 """Every format by its name."""
 TITLES: Final = ", ".join(reader.title for reader in _ALL)
 """Every format for people."""
 
 
-def reader_of(source: Source) -> Reader | None:
+def reader_of(source: MeasurementFile) -> MeasurementFormat | None:
     """The reader of a file; None where it is of no format.
 
     Raises:

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from anabranch.runs.measurements.model import table_of
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _CAPTURES: Final = (
     b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d",
@@ -36,7 +36,7 @@ _TEXTS: Final = (
 _TABLE = re.compile(r"[^\n,;\t]+([,;\t][^\n,;\t]*)+\n")
 
 
-def is_capture(source: Source) -> bool:
+def is_capture(source: MeasurementFile) -> bool:
     """Whether the reader of captures is to say what it is: it begins as one, or is binary and unknown."""
     head = source.head
     if head.startswith(_CAPTURES) or not head.strip():
@@ -44,8 +44,8 @@ def is_capture(source: Source) -> bool:
     return not source.is_text and not head.startswith(tuple(magic for magic, _ in _BINARY))
 
 
-def seems(source: Source) -> str:
-    """What a file seems to be, and what to do about it: it ends "it seems to be"."""
+def seems(source: MeasurementFile) -> str:
+    """Words for what a file seems to be, and what to do about it, which end "it seems to be"."""
     for magic, what in _BINARY:
         if source.head.startswith(magic):
             return what
@@ -62,7 +62,7 @@ def seems(source: Source) -> str:
     return "text of no tool that is known here"
 
 
-def _json(source: Source) -> str:
+def _json(source: MeasurementFile) -> str:
     document = source.document
     if document is None:
         return f"JSON, and it {source.damage}"

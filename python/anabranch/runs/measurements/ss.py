@@ -15,11 +15,11 @@ from anabranch.runs.measurements.model import (
     MeasuredFlow,
     Measurement,
     MeasurementError,
-    Reader,
+    MeasurementFormat,
     Side,
     port_of,
 )
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 from anabranch.runs.measurements.ss_fields import COUNTERS, MOMENTARY, TOTALS, congestion_control, numbers
 from anabranch.runs.measurements.stamps import stamped
 
@@ -34,7 +34,7 @@ _LOOKED_AT: Final = 400
 """Lines by which the format is recognised."""
 
 
-def _recognises(source: Source) -> bool:
+def _recognises(source: MeasurementFile) -> bool:
     if source.head_text[:1] in ("{", "<"):
         return False
     lines = source.head_text.splitlines()[:_LOOKED_AT]
@@ -53,7 +53,7 @@ class _State:
     is_seen: bool = False
 
 
-def _read(source: Source, _interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     reading = _Reading()
     for number, line in source.lines():
         reading.take(number, line)
@@ -246,4 +246,4 @@ _NOTE = (
     "the kernel's smoothed one, and its least sample; a window is of the moment"
 )
 
-READER = Reader("ss", "ss -ti", _recognises, _read)
+READER = MeasurementFormat("ss", "ss -ti", _recognises, _read)

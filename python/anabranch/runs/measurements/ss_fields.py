@@ -86,7 +86,7 @@ _ALSO_COUNTED: Final = {
 
 
 def congestion_control(info: str) -> str | None:
-    """Its name, which stands behind the options and before the first field with a value."""
+    """The name of the congestion control: behind the options, before the first field with a value."""
     # On one line (ss -O) the socket and its timer come before.
     begin = _OPTIONS.search(info)
     for word in (info[begin.end() :] if begin else info).split():

@@ -12,11 +12,11 @@ from anabranch.runs.measurements.model import (
     MeasuredFlow,
     Measurement,
     MeasurementError,
-    Reader,
+    MeasurementFormat,
     list_of,
     table_of,
 )
-from anabranch.runs.measurements.reading import Source
+from anabranch.runs.measurements.reading import MeasurementFile
 
 _NAMES = {
     "popPingDropRate": "pop_ping_drop_rate",
@@ -40,11 +40,11 @@ def _history(document: Any) -> dict[str, Any]:
     } | {"current": table_of(inner).get("current")}
 
 
-def _recognises(source: Source) -> bool:
+def _recognises(source: MeasurementFile) -> bool:
     return len(_history(source.document)) > 2
 
 
-def _read(source: Source, _interval_s: float) -> Measurement:
+def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     history = _history(source.document)
     if source.damage:
         raise MeasurementError(source.damage)
@@ -89,4 +89,4 @@ def _read(source: Source, _interval_s: float) -> Measurement:
     return found
 
 
-READER = Reader("starlink", "Starlink history (JSON)", _recognises, _read)
+READER = MeasurementFormat("starlink", "Starlink history (JSON)", _recognises, _read)

@@ -23,7 +23,7 @@ _MOST_CURVE_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class _Window:
     """The part of the time that totals are of, in seconds."""
 
     begin_s: float
@@ -51,7 +51,7 @@ class _Flow:
         """When its first interval begins and its last one ends; None without any."""
         return (float(self.begin_s[0]), float(self.end_s[-1])) if len(self.end_s) else None
 
-    def carried(self, window: Window) -> tuple[float, float] | None:
+    def carried(self, window: _Window) -> tuple[float, float] | None:
         """Bytes carried in a window, and the seconds of it in which that is known; None where it never is."""
         rates = self.measures.get("throughput_mbps")
         if rates is None or window.length_s <= 0:
@@ -97,14 +97,14 @@ def measured_tables(
     flows = _numbered(measurements, offsets_s)
     ends_s = [flow.ends_s for flow in flows if flow.ends_s is not None]
     first_s, last_s = (min(a for a, _ in ends_s), max(b for _, b in ends_s)) if ends_s else (0.0, 0.0)
-    window, warnings = Window(first_s, last_s), list[str]()
+    window, warnings = _Window(first_s, last_s), list[str]()
     if window_s is not None and window_s > window.length_s:
         warnings.append(
             f"the measurement lasts {window.length_s:.6g} s, "
             f"which is less than the window of {window_s:.6g} s"
         )
     elif window_s is not None:
-        window = Window(last_s - window_s, last_s)
+        window = _Window(last_s - window_s, last_s)
     is_whole = window_s is None
     step_s = interval_s or _usual_s(measurements, flows)
     subflows = _frame("subflows", [_subflow_row(flow, window, is_whole=is_whole) for flow in flows])
@@ -153,7 +153,7 @@ def _usual_s(measurements: Sequence[Measurement], flows: Sequence[_Flow]) -> flo
     return float(f"{middle:.2g}") if middle > 0 else 1.0
 
 
-def _total(flows: Sequence[_Flow], rates: pl.Series, window: Window, *, is_whole: bool) -> float | None:
+def _total(flows: Sequence[_Flow], rates: pl.Series, window: _Window, *, is_whole: bool) -> float | None:
     """The throughput of all flows together; None where it is known of none."""
     if is_whole and all(flow.of.throughput_mbps is not None for flow in flows):
         return float(rates.sum())
@@ -161,7 +161,7 @@ def _total(flows: Sequence[_Flow], rates: pl.Series, window: Window, *, is_whole
     return sum(carried) * 8e-6 / window.length_s if carried else None
 
 
-def _subflow_row(flow: _Flow, window: Window, *, is_whole: bool) -> dict[str, Any]:
+def _subflow_row(flow: _Flow, window: _Window, *, is_whole: bool) -> dict[str, Any]:
     of, ends_s, carried = flow.of, flow.ends_s, flow.carried(window)
     rate = carried[0] * 8e-6 / carried[1] if carried else None
     if is_whole and of.throughput_mbps is not None:
@@ -218,7 +218,7 @@ _OF_ONE = tuple(f"rtt_p{share}_ms" for share in _PERCENTILES)
 """What cannot be had of several subflows."""
 
 
-def _connection_row(flows: Sequence[_Flow], subflows: pl.DataFrame, window: Window) -> dict[str, Any]:
+def _connection_row(flows: Sequence[_Flow], subflows: pl.DataFrame, window: _Window) -> dict[str, Any]:
     """A connection from its subflows; what is unknown of one of them is unknown of it."""
     of = flows[0].of
     own = subflows[[flow.number for flow in flows]]
