@@ -228,7 +228,7 @@ def _check_covered(topologies: Iterable[str]) -> None:
         RuntimeError: which one has none.
     """
     from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
-    from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
+    from anabranch.topology.readers.registry import READERS  # noqa: PLC0415 - see above
 
     without = READERS.keys() - set(topologies)
     without |= {

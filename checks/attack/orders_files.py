@@ -23,9 +23,9 @@ from anabranch.media.pieces import columns
 from anabranch.report.html import multipath_data
 from anabranch.report.views import run as views
 from anabranch.report.views.link_tables import causes_of
-from anabranch.text.csv_cells import unescaped
 from anabranch.study.result import StudyResult
 from anabranch.terminal.cli import app
+from anabranch.text.csv_cells import unescaped
 from anabranch.text.units import NOTHING
 
 Rows = Sequence[Mapping[str, Any]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anabranch.export.formats import FORMATS
 from anabranch.topology.generators import GENERATORS
-from anabranch.topology.readers import FORMATS as FILE_FORMATS
+from anabranch.topology.readers.registry import FORMATS as FILE_FORMATS
 
 DOCS = Path(__file__).parents[1]
 

@@ -7,7 +7,7 @@ import networkx
 import pytest
 
 from anabranch.topology import Topology, TopologyError, load
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources.files import parse_topology, sniff
 
 from .bad_formats import BAD

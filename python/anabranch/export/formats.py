@@ -65,16 +65,20 @@ FORMATS: Final[Mapping[str, Format]] = {
         "containerlab:write",
         "`anabranch.clab.yml`, addresses and routes, `links.sh` for rates, delays and losses",
         "our own description of its form, and containerlab's schema where Go's module cache has it; its "
-        "files",
+        "files; Anabranch itself (`file:anabranch.clab.yml`)",
     ),
     "graphml": Format(
         "graph_files:graphml", "the network, an edge for each direction", "networkx, and Anabranch itself"
     ),
-    "networkx": Format("graph_files:networkx", "the network and its routes as node-link JSON", "networkx"),
+    "networkx": Format(
+        "graph_files:networkx",
+        "the network and its routes as node-link JSON",
+        "networkx, and Anabranch itself",
+    ),
     "csv": Format(
         "csv_tables:write",
         "links, routes, whole weights, next hops",
-        'Anabranch itself (`scheme = "given"`)',
+        'Anabranch itself (`scheme = "given"`, `file:links.csv`)',
     ),
 }
 """Formats by name."""

@@ -10,7 +10,6 @@ from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
 from .sources import hub, hub_zoo
-from .sources.files import load_file
 from .sources.sndlib import load_sndlib
 from .sources.zoo import load_zoo, zoo_graphs
 
@@ -45,6 +44,8 @@ def load(spec: str, base: Path | None = None, **parameters: object) -> Topology:
     if parameters:
         raise TopologyError(spec, f'has no parameter "{min(parameters)}"', "only generators take parameters")
     if is_file:
+        from .sources.files import load_file  # noqa: PLC0415 - it imports the readers of all formats
+
         return load_file(spec.removeprefix("file:"), base)
     return _ARCHIVES[kind](rest)
 

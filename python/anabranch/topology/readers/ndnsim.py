@@ -15,7 +15,7 @@ from anabranch.topology.model import TopologyLink
 
 from .attributes import SpeedCount, draft_link
 from .file_format import FileFormat
-from .lines import Line, lines_of
+from .lines import TextLine, lines_of
 from .quantities import number, plain, rate_bps, time_ms
 from .sndlib_common import finite, nodes_from
 from .text import decode_text, without_comments
@@ -54,7 +54,7 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
 
 
 def _link(
-    line: Line, in_kbps: bool, known: dict[str, tuple[float, float] | None], speeds: SpeedCount
+    line: TextLine, in_kbps: bool, known: dict[str, tuple[float, float] | None], speeds: SpeedCount
 ) -> TopologyLink:
     words, place = line
     if not 4 <= len(words) <= 7:
