@@ -239,19 +239,15 @@ def switches(topology: Topology) -> networkx.MultiGraph:
     kinds = {node.name: node.kind for node in topology.nodes}
     graph = networkx.MultiGraph()
     graph.add_nodes_from(name for name, kind in kinds.items() if kind == "switch")
-    graph.add_edges_from(
-        (link.a, link.b) for link in topology.links if "host" not in (kinds[link.a], kinds[link.b])
-    )
+    pairs = [(link.a, link.b) for link in topology.links]
+    graph.add_edges_from((a, b) for a, b in pairs if kinds[a] == kinds[b] == "switch")
     return graph
 
 
 def capacity_at(topology: Topology, switch: str, label: str) -> int:
     """The capacity of all links at a switch that have a label."""
-    return sum(
-        link.capacity_bps or 0
-        for link in topology.links
-        if switch in (link.a, link.b) and link.label == label
-    )
+    own = [link for link in topology.links if switch in (link.a, link.b) and link.label == label]
+    return sum(link.capacity_bps or 0 for link in own)
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(1, 3))
@@ -264,9 +260,8 @@ def test_leaf_spine_in_planes(spines: int, leaves: int, hosts: int, planes: int)
     parts = list(networkx.connected_components(switches(found)))
     assert len(parts) == planes
     assert {len(part) for part in parts} == {spines + leaves}
-    assert len({name.partition("-")[0] for part in parts for name in part}) == (
-        planes if planes > 1 else spines + leaves
-    )
+    prefixes = {name.partition("-")[0] for part in parts for name in part}
+    assert len(prefixes) == (planes if planes > 1 else spines + leaves)
 
 
 def test_fat_tree_in_planes() -> None:
@@ -303,7 +298,7 @@ def test_oversubscription_of_a_fat_tree() -> None:
     [
         (
             {"oversubscription": 3},
-            "leaf-spine: oversubscription: the capacity of the links of hosts is missing",
+            "leaf-spine: oversubscription: the capacity of the links of hosts",
         ),
         ({"oversubscription": 0, "host_capacity_bps": 9}, "0 is no ratio; give a number above 0"),
         ({"oversubscription": True, "host_capacity_bps": 9}, "True is no ratio"),
@@ -314,7 +309,7 @@ def test_oversubscription_of_a_fat_tree() -> None:
         ),
         (
             {"oversubscription": 2, "host_capacity_bps": 9, "hosts_per_leaf": 0},
-            "leaves without hosts have none",
+            "leaves without hosts",
         ),
         ({"planes": 0}, "planes: 0 is out of range"),
     ],
@@ -336,18 +331,13 @@ def test_dragonfly(a: int, p: int, h: int, data: st.DataObject) -> None:
     check(found, groups * a * (1 + p), groups * a * (a - 1) // 2 + between + groups * a * p)
     graph = switches(found)
     assert networkx.diameter(networkx.Graph(graph)) <= 3
-    pairs = Counter(
-        frozenset(end.partition(".")[0] for end in (link.a, link.b))
-        for link in found.links
-        if link.label == "global"
-    )
+    wide = [(link.a, link.b) for link in found.links if link.label == "global"]
+    pairs = Counter(frozenset(end.partition(".")[0] for end in ends) for ends in wide)
     assert len(pairs) == groups * (groups - 1) // 2
     assert set(pairs.values()) == {each}
-    ports = Counter(end for link in found.links if link.label == "global" for end in (link.a, link.b))
+    ports = Counter(end for ends in wide for end in ends)
     assert max(ports.values()) <= h
-    if (
-        g is None
-    ):  # as large as it gets: every port is in use, and all switches have a + h - 1 links to others
+    if g is None:  # as large as it gets: every port is in use
         assert set(dict(graph.degree()).values()) == {a + h - 1}
 
 
@@ -360,10 +350,9 @@ def test_the_dragonfly_of_the_paper() -> None:
         load("dragonfly", groups=10)
 
 
-@pytest.mark.parametrize(
-    ("q", "delta"), [(3, -1), (4, 0), (5, 1), (7, -1), (8, 0), (9, 1), (11, -1), (13, 1), (16, 0)]
-)
-def test_slim_fly(q: int, delta: int) -> None:
+@pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9, 11, 13, 16])
+def test_slim_fly(q: int) -> None:
+    delta = next(delta for delta in (-1, 0, 1) if (q - delta) % 4 == 0)
     found = load("slim-fly", q=q)
     degree = (3 * q - delta) // 2
     hosts = -(-degree // 2)
@@ -379,7 +368,7 @@ def test_the_slim_fly_of_seven_links_is_the_graph_of_hoffman_and_singleton() -> 
 
 
 @pytest.mark.parametrize(
-    ("q", "message"), [(6, "nearest are 5 and 7"), (2, "out of range"), (10, "no power of a prime")]
+    ("q", "message"), [(6, "nearest are 5 and 7"), (2, "out of range"), (10, "no power")]
 )
 def test_a_slim_fly_is_over_a_field(q: int, message: str) -> None:
     with pytest.raises(TopologyError, match=message):

@@ -40,7 +40,7 @@ def oversubscribed(
 
 
 def planes_of(planes: int) -> Iterator[str]:
-    """What stands before the names of the switches of each plane: nothing where there is one only.
+    """The prefix of the names of the switches of each plane: empty where there is one only.
 
     Planes are fabrics of their own that have no link to each other; each host has a link to every one.
     Raises TopologyError unless `planes` is a count.
