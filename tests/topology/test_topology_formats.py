@@ -1,6 +1,7 @@
 """Formats of other programs: small files of known content, and networkx where it reads the format."""
 
 import json
+import runpy
 from pathlib import Path
 
 import networkx
@@ -406,3 +407,12 @@ def test_every_format_is_told_from_the_others() -> None:
         asked = {reader.name for reader in READERS.values() if reader.recognises(text)}
         inner = set[str]().union(*(held.get(name, set()) for name in asked))
         assert asked - inner == {sniff(path.read_bytes(), path.name)}
+
+
+def test_the_page_says_as_what_the_files_are_read() -> None:
+    """The table of docs/topologies.md, which `make formats` writes."""
+    generate = Path(__file__).parents[2] / "docs" / "generate" / "topology_files.py"
+    tables = runpy.run_path(str(generate), run_name="tables")
+    text = (generate.parents[1] / "topologies.md").read_text(encoding="utf-8")
+    assert len(tables["own_rows"]()) == len(list(DATA.iterdir()))
+    assert tables["page"](text, []) == text, "docs/topologies.md is stale: make formats"
