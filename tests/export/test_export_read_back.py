@@ -94,7 +94,7 @@ def networks(draw: st.DrawFn) -> Drawn:
     quantities = st.tuples(
         st.integers(1000, 10**12),
         st.integers(0, 10**12),
-        st.floats(0, 0.999),
+        st.just(0.0) | st.floats(1e-9, 0.999),
         st.none() | st.integers(1, 1000).map(float),
     )
     pairs = [*pairwise(routers), *((name, routers[0]) for name in inner[:hosts])]
