@@ -206,6 +206,9 @@ fingerprints: setup ## renew the hashes of what small scenarios compute, after a
 reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
 	$(RUN) docs/generate docs
 
+formats: setup ## the tables of docs/topologies.md that say as what files are read; TOPOLOGIES=folder has those of other people
+	$(RUN) docs/generate/topology_files.py $(TOPOLOGIES)
+
 train: setup ## train the policy of examples/learning/lossy.toml anew, some minutes on two cores; SAVE=--save keeps it
 	$(RUN) examples/learning/train.py $(SAVE)
 

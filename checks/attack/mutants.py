@@ -268,7 +268,7 @@ def _check_covered(topologies: Iterable[str], traffic: Iterable[str], measuremen
     """
     from anabranch.runs.measurements.registry import READERS as MEASUREMENTS  # noqa: PLC0415 - see above
     from anabranch.scenario.files import FILE_FIELDS  # noqa: PLC0415 - see above
-    from anabranch.topology.readers import READERS  # noqa: PLC0415 - see above
+    from anabranch.topology.readers.registry import READERS  # noqa: PLC0415 - see above
     from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
 
     without = (READERS.keys() - set(topologies)) | (TRAFFIC_READERS.keys() - set(traffic))

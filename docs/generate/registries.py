@@ -1,12 +1,15 @@
 """The tables and lists of registries in pages written by hand; the text around them stays."""
 
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from anabranch.export.formats import FORMATS
 from anabranch.topology.generators import GENERATORS
-from anabranch.topology.readers import FORMATS as FILE_FORMATS
+from anabranch.topology.readers.file_format import FileFormat
+from anabranch.topology.readers.registry import FORMATS as FILE_FORMATS
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.traffic import TRAFFIC_READERS
 
 DOCS = Path(__file__).parents[1]
@@ -27,7 +30,15 @@ def topologies() -> str:
         "its first bytes say which it is |\n",
         f"| {names} | generators |\n",
     ]
-    return _replaced("topologies.md", r"\| `file:net\.graphml` \|.*\n\| `.* \| generators \|\n", rows)
+    text = _replaced("topologies.md", r"\| `file:net\.graphml` \|.*\n\| `.* \| generators \|\n", rows)
+    head = "| format | description |\n|---|---|\n"
+    described = (f"| {name} | {_first_line(reader)} |\n" for name, reader in READERS.items())
+    return _in_place(text, "topologies.md", rf"{re.escape(head)}(?:\|.*\n)*", [head, *described])
+
+
+def _first_line(reader: FileFormat) -> str:
+    """The first line of the documentation of a reader's module."""
+    return (sys.modules[reader.read.__module__].__doc__ or "").strip().splitlines()[0].removesuffix(".")
 
 
 def traffic_files() -> str:
@@ -39,7 +50,10 @@ def traffic_files() -> str:
 
 
 def _replaced(page: str, pattern: str, lines: Iterable[str]) -> str:
-    text = (DOCS / page).read_text(encoding="utf-8")
+    return _in_place((DOCS / page).read_text(encoding="utf-8"), page, pattern, lines)
+
+
+def _in_place(text: str, page: str, pattern: str, lines: Iterable[str]) -> str:
     content = "".join(lines)
     text, count = re.subn(pattern, lambda _: content, text)
     if count != 1:

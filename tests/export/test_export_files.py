@@ -275,7 +275,12 @@ CONTAINERLAB = {
                                 "uniqueItems": True,
                                 # eth0 is the management network's.
                                 "items": {"type": "string", "pattern": "^[^:]+:eth[1-9][0-9]{0,11}$"},
-                            }
+                            },
+                            "vars": {
+                                "type": "object",
+                                "additionalProperties": False,
+                                "properties": {"anabranch": {"type": "object", "minProperties": 1}},
+                            },
                         },
                     },
                 },

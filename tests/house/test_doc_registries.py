@@ -18,7 +18,7 @@ from anabranch.scenario.declarations import declarations, parameters_of
 from anabranch.scenario.tables import Demand, Event, Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.topology.generators import GENERATORS
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers.registry import READERS
 from anabranch_publications.papers import PAPERS
 
 

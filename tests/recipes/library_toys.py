@@ -104,7 +104,7 @@ assert abs(MODELS["toy"].predict(path).mbps - 0.1) < 1e-9
     "a file format of topologies": Toy(
         files={f"{PACKAGE}/topology/readers/toy.py": READER},
         insertions={
-            f"{PACKAGE}/topology/readers/__init__.py": [
+            f"{PACKAGE}/topology/readers/registry.py": [
                 ("    sndlib_xml,\n", "    toy,\n"),
                 ("    gml.READER,\n", "    toy.READER,\n"),
             ],

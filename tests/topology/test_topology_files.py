@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.topology import Topology, TopologyError, great_circle_km, load
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources import hub, hub_zoo
 from anabranch.topology.sources.files import MAX_FILE_BYTES, parse_topology, sniff
 

@@ -1,13 +1,15 @@
 """Formats of other programs: small files of known content, and networkx where it reads the format."""
 
 import json
+import runpy
 from pathlib import Path
 
 import networkx
 import pytest
+import topohub
 
 from anabranch.topology import Topology, TopologyError, load
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources.files import parse_topology, sniff
 
 from .bad_formats import BAD
@@ -36,7 +38,7 @@ def kinds(topology: Topology) -> dict[str, str]:
 
 def test_node_link_json() -> None:
     square = example("square.json")
-    assert names(square) == ["Anfield", "Burgh", "Cold Harbour", '["4", "0"]']
+    assert names(square) == ["Anfield", "Burgh", "Cold Harbour", "[4, 0]"]
     assert square.node("3").name == "Cold Harbour"
     assert kinds(square)["Anfield"] == "host"
     assert kinds(square)["Burgh"] == "router"
@@ -45,7 +47,7 @@ def test_node_link_json() -> None:
             ("Anfield", "Burgh", 10 * MBPS, 1_250_000_000, 0.001, 4.0),
             ("Anfield", "Burgh", 5 * MBPS, 2_500_000_000, None, None),
             ("Burgh", "Cold Harbour", None, None, None, None),
-            ("Cold Harbour", '["4", "0"]', None, None, None, None),
+            ("Cold Harbour", "[4, 0]", None, None, None, None),
         ],
         key=repr,
     )
@@ -99,6 +101,23 @@ def test_topohubs_json_has_places_and_lengths() -> None:
     assert (place.latitude, place.longitude) == (53.08, 8.8)
     assert (hub.links[0].length_km, hub.links[0].length_source) == (312.5, "file")
     assert hub.demands == {("Aachen", "Bremen"): 7.5}
+
+
+def test_topohubs_own_files_are_the_networks_that_have_its_names() -> None:
+    """Its package has a file for each; lengths are taken from the file here, and from the places there."""
+    folder = Path(topohub.__file__).parent / "data"
+    read = 0
+    for group, kind in (("topozoo", "topohub"), ("sndlib", "sndlib")):
+        for path in sorted((folder / group).glob("*.json"))[::12]:
+            ours, named = parsed(path.read_text(), "JSON node-link"), load(f"{kind}/{path.stem}")
+            read += 1
+            assert names(ours) == names(named)
+            assert [(link.a, link.b) for link in ours.links] == [(link.a, link.b) for link in named.links]
+            if path.stem != "india35":  # a drawing within the Earth's degrees
+                assert [node.place for node in ours.nodes] == [node.place for node in named.nodes]
+            if kind == "sndlib":
+                assert ours.demands == named.demands
+    assert read >= 15
 
 
 def test_containerlab() -> None:
@@ -406,3 +425,12 @@ def test_every_format_is_told_from_the_others() -> None:
         asked = {reader.name for reader in READERS.values() if reader.recognises(text)}
         inner = set[str]().union(*(held.get(name, set()) for name in asked))
         assert asked - inner == {sniff(path.read_bytes(), path.name)}
+
+
+def test_the_page_says_as_what_the_files_are_read() -> None:
+    """The table of docs/topologies.md, which `make formats` writes."""
+    generate = Path(__file__).parents[2] / "docs" / "generate" / "topology_files.py"
+    tables = runpy.run_path(str(generate), run_name="tables")
+    text = (generate.parents[1] / "topologies.md").read_text(encoding="utf-8")
+    assert len(tables["own_rows"]()) == len(list(DATA.iterdir()))
+    assert tables["page"](text, []) == text, "docs/topologies.md is stale: make formats"

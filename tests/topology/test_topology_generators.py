@@ -3,11 +3,13 @@
 from collections import Counter
 from typing import Any
 
+import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.topology import GENERATORS, Topology, TopologyError, load
+from anabranch.topology.generators.finite_field import FiniteField, prime_power
 
 small = st.integers(1, 6)
 
@@ -232,6 +234,166 @@ def test_wrong_parameters(name: str, parameters: dict[str, Any], message: str) -
     assert str(caught.value) == message
 
 
+def switches(topology: Topology) -> networkx.MultiGraph:
+    """The graph of the switches alone."""
+    kinds = {node.name: node.kind for node in topology.nodes}
+    graph = networkx.MultiGraph()
+    graph.add_nodes_from(name for name, kind in kinds.items() if kind == "switch")
+    pairs = [(link.a, link.b) for link in topology.links]
+    graph.add_edges_from((a, b) for a, b in pairs if kinds[a] == kinds[b] == "switch")
+    return graph
+
+
+def capacity_at(topology: Topology, switch: str, label: str) -> int:
+    """The capacity of all links at a switch that have a label."""
+    own = [link for link in topology.links if switch in (link.a, link.b) and link.label == label]
+    return sum(link.capacity_bps or 0 for link in own)
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(1, 3))
+def test_leaf_spine_in_planes(spines: int, leaves: int, hosts: int, planes: int) -> None:
+    found = load("leaf-spine", spines=spines, leaves=leaves, hosts_per_leaf=hosts, planes=planes)
+    check(found, planes * (spines + leaves) + leaves * hosts, planes * (spines * leaves + leaves * hosts))
+    ports = degrees(found)
+    assert {ports[node.name] for node in found.nodes if node.kind == "host"} == {planes}
+    # Without the hosts, each plane is a network of its own.
+    parts = list(networkx.connected_components(switches(found)))
+    assert len(parts) == planes
+    assert {len(part) for part in parts} == {spines + leaves}
+    prefixes = {name.partition("-")[0] for part in parts for name in part}
+    assert len(prefixes) == (planes if planes > 1 else spines + leaves)
+
+
+def test_fat_tree_in_planes() -> None:
+    found = load("fat-tree", k=4, planes=2)
+    check(found, 2 * 20 + 16, 2 * 48)
+    assert [len(part) for part in networkx.connected_components(switches(found))] == [20, 20]
+    one = networkx.Graph((link.a, link.b) for link in load("fat-tree", k=4).links)
+    first = networkx.Graph((a.removeprefix("plane1-"), b.removeprefix("plane1-")) for a, b in (
+        (link.a, link.b) for link in found.links if not any("plane2" in end for end in (link.a, link.b))
+    ))  # fmt: skip
+    assert set(map(frozenset, first.edges)) == set(map(frozenset, one.edges))
+
+
+@given(st.integers(1, 8), st.integers(1, 64), st.sampled_from([1, 1.5, 2, 3, 4.0]), st.integers(1, 2))
+def test_oversubscription_of_a_leaf_spine(spines: int, hosts: int, ratio: float, planes: int) -> None:
+    parameters = {"spines": spines, "leaves": 2, "hosts_per_leaf": hosts, "planes": planes}
+    found = load("leaf-spine", oversubscription=ratio, host_capacity_bps=25 * 10**9, **parameters)
+    leaf = "leaf1" if planes == 1 else "plane1-leaf1"
+    down, up = capacity_at(found, leaf, "host"), capacity_at(found, leaf, "fabric")
+    assert down == hosts * 25 * 10**9
+    assert down / up == pytest.approx(ratio, rel=1e-6)
+
+
+def test_oversubscription_of_a_fat_tree() -> None:
+    found = load("fat-tree", k=8, oversubscription=4, host_capacity_bps=10**10)
+    assert capacity_at(found, "edge1.1", "host") == 4 * capacity_at(found, "edge1.1", "pod") == 4 * 10**10
+    assert capacity_at(found, "core1.1", "core") == 8 * 2_500_000_000
+    agreed = load("fat-tree", oversubscription=4, host_capacity_bps=10**10, fabric_capacity_bps=2_500_000_000)
+    assert {link.capacity_bps for link in agreed.links} == {10**10, 2_500_000_000}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        (
+            {"oversubscription": 3},
+            "leaf-spine: oversubscription: the capacity of the links of hosts",
+        ),
+        ({"oversubscription": 0, "host_capacity_bps": 9}, "0 is no ratio; give a number above 0"),
+        ({"oversubscription": True, "host_capacity_bps": 9}, "True is no ratio"),
+        ({"oversubscription": float("nan"), "host_capacity_bps": 9}, "nan is no ratio"),
+        (
+            {"oversubscription": 2, "host_capacity_bps": 10, "fabric_capacity_bps": 7},
+            "2 makes 5 bps for a fabric link, and fabric_capacity is 7 bps; leave out one of the two",
+        ),
+        (
+            {"oversubscription": 2, "host_capacity_bps": 9, "hosts_per_leaf": 0},
+            "leaves without hosts",
+        ),
+        ({"planes": 0}, "planes: 0 is out of range"),
+    ],
+)
+def test_what_a_fabric_cannot_have(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        load("leaf-spine", **parameters)
+    assert message in str(caught.value)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 5), st.integers(0, 3), st.integers(1, 3), st.data())
+def test_dragonfly(a: int, p: int, h: int, data: st.DataObject) -> None:
+    g = data.draw(st.none() | st.integers(2, a * h + 1))
+    found = load("dragonfly", routers_per_group=a, hosts_per_router=p, global_links=h, groups=g)
+    groups = a * h + 1 if g is None else g
+    each = a * h // (groups - 1)
+    between = groups * (groups - 1) // 2 * each
+    check(found, groups * a * (1 + p), groups * a * (a - 1) // 2 + between + groups * a * p)
+    graph = switches(found)
+    assert networkx.diameter(networkx.Graph(graph)) <= 3
+    wide = [(link.a, link.b) for link in found.links if link.label == "global"]
+    pairs = Counter(frozenset(end.partition(".")[0] for end in ends) for ends in wide)
+    assert len(pairs) == groups * (groups - 1) // 2
+    assert set(pairs.values()) == {each}
+    ports = Counter(end for ends in wide for end in ends)
+    assert max(ports.values()) <= h
+    if g is None:  # as large as it gets: every port is in use
+        assert set(dict(graph.degree()).values()) == {a + h - 1}
+
+
+def test_the_dragonfly_of_the_paper() -> None:
+    # Kim et al., figure 5: a = 4, p = h = 2 make 9 groups, 36 switches and N = 72 hosts; the diameter is 3.
+    found = load("dragonfly")
+    assert Counter(node.kind for node in found.nodes) == {"switch": 36, "host": 72}
+    assert networkx.diameter(networkx.Graph(switches(found))) == 3
+    with pytest.raises(TopologyError, match="10 groups need 9 global links each, and a group has 8"):
+        load("dragonfly", groups=10)
+
+
+@pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9, 11, 13, 16])
+def test_slim_fly(q: int) -> None:
+    delta = next(delta for delta in (-1, 0, 1) if (q - delta) % 4 == 0)
+    found = load("slim-fly", q=q)
+    degree = (3 * q - delta) // 2
+    hosts = -(-degree // 2)
+    check(found, 2 * q * q * (1 + hosts), q * q * degree + 2 * q * q * hosts)
+    graph = networkx.Graph(switches(found))
+    assert set(dict(graph.degree()).values()) == {degree}
+    assert networkx.diameter(graph) == 2
+
+
+def test_the_slim_fly_of_seven_links_is_the_graph_of_hoffman_and_singleton() -> None:
+    found = networkx.Graph(switches(load("slim-fly", hosts_per_router=0)))
+    assert networkx.is_isomorphic(found, networkx.hoffman_singleton_graph())
+
+
+@pytest.mark.parametrize(
+    ("q", "message"), [(6, "nearest are 5 and 7"), (2, "out of range"), (10, "no power")]
+)
+def test_a_slim_fly_is_over_a_field(q: int, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        load("slim-fly", q=q)
+
+
+@pytest.mark.parametrize(("p", "n"), [(2, 1), (5, 1), (2, 4), (3, 2), (7, 2)])
+def test_finite_fields(p: int, n: int) -> None:
+    """The axioms, and that the powers of one element are all but 0."""
+    field, size = FiniteField(p, n), p**n
+    assert prime_power(size) == (p, n)
+    assert {field.power(i) for i in range(size - 1)} == set(range(1, size))
+    few = range(min(size, 12))
+    for a in few:
+        assert (field.sum(a, 0), field.product(a, 1), field.product(a, 0)) == (a, a, 0)
+        for b in few:
+            assert (field.sum(a, b), field.product(a, b)) == (field.sum(b, a), field.product(b, a))
+            for c in few:
+                assert field.product(a, field.sum(b, c)) == field.sum(
+                    field.product(a, b), field.product(a, c)
+                )
+                assert field.product(a, field.product(b, c)) == field.product(field.product(a, b), c)
+    assert [prime_power(q) for q in (1, 6, 12, 100)] == [None] * 4
+
+
 junk = st.one_of(
     st.none(),
     st.booleans(),
@@ -254,7 +416,7 @@ def test_wrong_values_raise_nothing_else(data: st.DataObject, name: str) -> None
 
 
 def test_the_registry_describes_every_parameter() -> None:
-    assert len(GENERATORS) == 7
+    assert len(GENERATORS) == 9
     for name, generator in GENERATORS.items():
         assert generator.name == name
         assert generator.summary.endswith(".")

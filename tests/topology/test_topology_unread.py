@@ -93,6 +93,16 @@ def test_what_has_no_conversion_is_told_all_the_same(name: str, tmp_path: Path) 
     assert caught.value.what == f"this is {name}, which is not read"
 
 
+def test_programs_and_networks_of_omnet_are_told_apart() -> None:
+    def name(text: str) -> str:
+        return next(each.name for each in UNREAD if each.recognises(text))
+
+    assert name("import ned.DatarateChannel;\nnetwork X {}") == "a network of OMNeT++ (.ned)"
+    assert name("network Net\n{\n    submodules:\n}") == "a network of OMNeT++ (.ned)"
+    assert name("import networkx\nx = {}; y = 1\n") == "a program in Python"
+    assert name("set sim [new Simulator]\n") == "a script of ns-2"
+
+
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
     class Bomb:
         def __reduce__(self) -> tuple[object, ...]:

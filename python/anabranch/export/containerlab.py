@@ -6,9 +6,10 @@ import json
 from typing import Final
 
 from anabranch.export import iproute2
-from anabranch.export.emulated import cannot_express, parameters
+from anabranch.export.emulated import blanks_in_names, cannot_express, link_attributes, parameters
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
+from anabranch.topology.readers.containerlab import DIRECTIONS, LABEL, VARIABLES
 
 IMAGE: Final = "quay.io/frrouting/frr:8.4.4"
 """Image of the nodes: it has iproute2, and FRR for who wants it."""
@@ -21,9 +22,10 @@ def write(job: ExportJob) -> Export:
     layout = job.layout
     notes = [
         *cannot_express(job, None),
-        "the topology file itself has no rates, delays and losses: links.sh sets them by containerlab's "
-        "netem",
+        "containerlab sets no rates, delays and losses of a topology file: links.sh does, by its netem; "
+        "Anabranch reads them from the variables of links",
         "room of queues, and rates above what one machine forwards",
+        *blanks_in_names(layout),
     ]
     scripts = iproute2.write(job)
     export = Export(shares=scripts.shares, notes=notes)
@@ -49,16 +51,18 @@ The nodes run `{IMAGE}`; any image with iproute2 does.
 
 def _topology(layout: DeviceLayout, notes: list[str]) -> str:
     """The topology file: YAML, whose strings are written as those of JSON are."""
-    lines = [f"# {line}" for line in ("Not expressed here:", *(f"- {note}" for note in notes))]
+    said = ("Not expressed here:", *(f"- {note}" for note in notes))
+    # A comment ends with its line, and YAML takes no control characters; names may have both.
+    lines = [f"# {''.join(char if char.isprintable() else ' ' for char in line)}" for line in said]
     lines += [f"name: {_LAB}", "topology:", "  kinds:", "    linux:", f"      image: {json.dumps(IMAGE)}"]
     lines += ["  nodes:"]
-    for node, name in enumerate(layout.names):
+    for node in range(len(layout.names)):
         file = layout.file(node, ".sh")
         lines += [
             f"    {layout.label(node)}:",
             "      kind: linux",
             "      labels:",
-            f"        anabranch-name: {json.dumps(name)}",
+            *_labels(layout, node),
             "      binds:",
             f"        - {json.dumps(f'addresses/{file}:/anabranch/addresses.sh:ro')}",
             f"        - {json.dumps(f'routes/{file}:/anabranch/routes.sh:ro')}",
@@ -69,8 +73,31 @@ def _topology(layout: DeviceLayout, notes: list[str]) -> str:
     lines += ["  links:"]
     for edge in layout.edges():
         ends = [f"{layout.label(end.node)}:{end.name}" for end in edge]
-        lines.append(f"    - endpoints: {json.dumps(ends)}")
+        lines += [f"    - endpoints: {json.dumps(ends)}", "      vars:", f"        {VARIABLES}:"]
+        for direction, end in zip(DIRECTIONS, edge, strict=True):
+            if end.out is not None:
+                values = link_attributes(layout.links[end.out])
+                pairs = ", ".join(f"{key}: {value}" for key, value in values.items() if key != "name")
+                lines.append(f"          {direction}: {{{pairs}}}")
     return "\n".join(lines) + "\n"
+
+
+def _labels(layout: DeviceLayout, node: int) -> list[str]:
+    """The labels of a node, from which Anabranch has its name, its place and whether it is a host."""
+    values = {"name": layout.names[node]}
+    if node in layout.hosts:
+        values["kind"] = "host"
+    if (place := layout.places[node]) is not None:
+        values |= {"latitude": str(place[0]), "longitude": str(place[1])}
+    return [f"        {LABEL}{key}: {_quoted(value)}" for key, value in values.items()]
+
+
+def _quoted(text: str) -> str:
+    """A text as a double-quoted scalar of YAML (section 7.3.1), with all but ASCII escaped."""
+    return "".join(
+        char if " " <= char <= "~" else f"\\U{ord(char):08x}" if ord(char) > 0xFFFF else f"\\u{ord(char):04x}"
+        for char in json.dumps(text, ensure_ascii=False)
+    )
 
 
 def _links(layout: DeviceLayout) -> str:

@@ -16,13 +16,13 @@ _README: Final = """
 |---|---|
 | `routes.csv` | each path of each pair with all digits of its share; each next hop, hop by hop |
 | `rounded_routes.csv` | whole weights, as a device with so many buckets has them; next hops as paths |
-| `links.csv` | links with capacity, delay, mean loss and weight |
+| `links.csv` | a line for each direction of a link, with capacity, delay, mean loss and weight |
 | `weights.csv` | weights of links, where there are some |
 
 ## To load
 
 In a scenario, `scheme = "given"` with `paths = "file:routes.csv"`, and `network.weights =
-"file:weights.csv"`.
+"file:weights.csv"`; `topology = "file:links.csv"` is the network.
 
 ## To undo
 
@@ -50,12 +50,18 @@ def write(job: ExportJob) -> Export:
     ]
     if weighted:
         export.files["weights.csv"] = csv_text(("from", "to", "weight", "index"), weighted)
-    export.notes = not_in_a_network_file(layout)
+    alone = set(range(len(layout.names))) - {end for link in layout.links for end in (link.origin, link.to)}
+    export.notes = [
+        *not_in_a_network_file(layout),
+        "`links.csv`: where nodes are, and which of them are hosts",
+    ]
+    if alone:
+        export.notes.append(f"`links.csv`: nodes without links, {len(alone)} of them")
     return export.with_readme(layout, "CSV export", _README, interfaces=False)
 
 
 def _links(layout: DeviceLayout) -> str:
-    header = ("link", "from", "to", "capacity_bps", "delay_ms", "loss", "weight")
+    header = ("link", "from", "to", "capacity_bps", "delay_ms", "loss", "weight", "directed")
     rows = (
         (
             link.name,
@@ -65,6 +71,7 @@ def _links(layout: DeviceLayout) -> str:
             link.delay / 1e9,
             mean_loss(link),
             "" if link.weight is None else link.weight,
+            "true",
         )
         for link in layout.links
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from anabranch.export.job import ExportJob
@@ -41,6 +42,25 @@ def parameters(link: LinkSetup) -> LinkParameters:
 def mean_loss(link: LinkSetup) -> float:
     """Long-run probability that a packet is lost at random."""
     return long_run_loss(link.loss)
+
+
+def link_attributes(link: LinkSetup) -> dict[str, object]:
+    """The attributes of a link in files of networks; the delay has all its digits."""
+    values: dict[str, object] = {
+        "name": link.name,
+        "capacity_bps": link.capacity,
+        "delay_ms": format((Decimal(link.delay) / 10**9).normalize(), "f"),
+        "loss": mean_loss(link),
+    }
+    return values if link.weight is None else {**values, "weight": link.weight}
+
+
+def blanks_in_names(layout: DeviceLayout) -> list[str]:
+    """A note for a file whose names have single blanks only when it is read again."""
+    odd = [name for name in layout.names if " ".join(name.split()) != name]
+    return (
+        [f"several blanks in a row in names; they are one when the file is read: {odd[0]!r}"] if odd else []
+    )
 
 
 def cannot_express(job: ExportJob, most_mbps: float | None) -> list[str]:

@@ -65,12 +65,16 @@ FORMATS: Final[Mapping[str, Format]] = {
         "containerlab:write",
         "`anabranch.clab.yml`, addresses and routes, `links.sh` for rates, delays and losses",
         "our own description of its form, and containerlab's schema where Go's module cache has it; its "
-        "files",
+        "files; Anabranch itself (`file:anabranch.clab.yml`)",
     ),
     "graphml": Format(
         "graph_files:graphml", "the network, an edge for each direction", "networkx, and Anabranch itself"
     ),
-    "networkx": Format("graph_files:networkx", "the network and its routes as node-link JSON", "networkx"),
+    "networkx": Format(
+        "graph_files:networkx",
+        "the network and its routes as node-link JSON",
+        "networkx, and Anabranch itself",
+    ),
     "mahimahi": Format(
         "mahimahi:write",
         "a trace of packet-delivery opportunities for `mm-link` for each direction of a link whose capacity "
@@ -80,7 +84,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "csv": Format(
         "csv_tables:write",
         "links, routes, whole weights, next hops",
-        'Anabranch itself (`scheme = "given"`)',
+        'Anabranch itself (`scheme = "given"`, `file:links.csv`)',
     ),
 }
 """Formats by name."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from anabranch.export.emulated import mean_loss, not_in_a_network_file
+from anabranch.export.emulated import blanks_in_names, link_attributes, not_in_a_network_file
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
-from anabranch.setup.model import LinkSetup
 
-_PS_PER_MS: Final = Decimal(10**9)
 _NODE_KEYS: Final = {"label": "string", "Latitude": "double", "Longitude": "double", "kind": "string"}
 _EDGE_KEYS: Final = {
     "name": "string",
@@ -26,6 +24,10 @@ _KIND: Final = (
     "which nodes are hosts is the attribute `kind` of a node, which Anabranch itself does not read from "
     "GraphML"
 )
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_CONTROL: Final = "characters of names that XML does not have; they are U+FFFD here"
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters outside of XML 1.0, section 2.2."""
 _GRAPHML_README: Final = """
 ## To load
 
@@ -68,12 +70,14 @@ def graphml(job: ExportJob) -> Export:
         data = "".join(_data("node", key, value) for key, value in values.items())
         lines.append(f'    <node id="{layout.label(node)}">{data}</node>')
     for link in layout.links:
-        data = "".join(_data("edge", key, value) for key, value in _edge(link).items())
+        data = "".join(_data("edge", key, value) for key, value in link_attributes(link).items())
         ends = f'source="{layout.label(link.origin)}" target="{layout.label(link.to)}"'
         lines.append(f"    <edge {ends}>{data}</edge>")
     lines += ["  </graph>", "</graphml>", ""]
     kinds = [_KIND] if layout.hosts else []
-    export = Export({"network.graphml": "\n".join(lines)}, notes=[*not_in_a_network_file(layout), *kinds])
+    control = [_CONTROL] if any(_NOT_IN_XML.search(name) for name in layout.names) else []
+    notes = [*not_in_a_network_file(layout), *kinds, *blanks_in_names(layout), *control]
+    export = Export({"network.graphml": "\n".join(lines)}, notes=notes)
     return export.with_readme(layout, "GraphML export", _GRAPHML_README, interfaces=False)
 
 
@@ -82,18 +86,8 @@ def _key(domain: str, name: str, kind: str) -> str:
 
 
 def _data(domain: str, name: str, value: object) -> str:
-    return f"<data key={quoteattr(f'{domain[0]}_{name}')}>{escape(str(value))}</data>"
-
-
-def _edge(link: LinkSetup) -> dict[str, object]:
-    """What an edge has; a delay is written with all its digits."""
-    values: dict[str, object] = {
-        "name": link.name,
-        "capacity_bps": link.capacity,
-        "delay_ms": format((Decimal(link.delay) / _PS_PER_MS).normalize(), "f"),
-        "loss": mean_loss(link),
-    }
-    return values if link.weight is None else {**values, "weight": link.weight}
+    text = escape(_NOT_IN_XML.sub(_REPLACED, str(value)))
+    return f"<data key={quoteattr(f'{domain[0]}_{name}')}>{text}</data>"
 
 
 def networkx(job: ExportJob) -> Export:
@@ -110,7 +104,7 @@ def networkx(job: ExportJob) -> Export:
             "source": layout.names[link.origin],
             "target": layout.names[link.to],
             "key": link.name,
-            **{key: value for key, value in _edge(link).items() if key not in ("name", "delay_ms")},
+            **{key: value for key, value in link_attributes(link).items() if key not in ("name", "delay_ms")},
             "delay_s": link.delay / 1e12,
         }
         for link in layout.links

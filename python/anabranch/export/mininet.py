@@ -83,7 +83,10 @@ _FILE: Final = "topology.py"
 def write(job: ExportJob) -> Export:
     """The script, and the addresses and routes of each node."""
     layout = job.layout
-    notes = cannot_express(job, _MOST_MBPS)
+    notes = [
+        *cannot_express(job, _MOST_MBPS),
+        "a way back: Anabranch runs no programs; --to graphml, networkx, containerlab and csv are read again",
+    ]
     scripts = iproute2.write(job)
     export = Export(shares=scripts.shares, notes=notes)
     for name, text in scripts.files.items():

@@ -13,7 +13,6 @@ from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
 from .sources import hub, hub_zoo
-from .sources.files import load_file
 from .sources.sndlib import load_sndlib
 from .sources.zoo import load_zoo, zoo_graphs
 
@@ -58,6 +57,8 @@ def load(
     if parameters:
         raise TopologyError(spec, f'has no parameter "{min(parameters)}"', "only generators take parameters")
     if is_file:
+        from .sources.files import load_file  # noqa: PLC0415 - it imports the readers of all formats
+
         return load_file(spec.removeprefix("file:"), base, choices_from(attributes))
     return _ARCHIVES[kind](rest)
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from .dragonfly import dragonfly
 from .dumbbell import dumbbell
 from .fat_tree import fat_tree
 from .grid import grid
@@ -10,8 +11,10 @@ from .line import line
 from .parallel import parallel
 from .parking_lot import parking_lot
 from .registry import Generator
+from .slim_fly import slim_fly
 
 _ALL: Final = (
+    Generator(dragonfly, ("local_", "global_", "host_")),
     Generator(dumbbell, ("bottleneck_", "access_")),
     Generator(fat_tree, ("fabric_", "host_")),
     Generator(grid),
@@ -19,6 +22,7 @@ _ALL: Final = (
     Generator(line),
     Generator(parallel),
     Generator(parking_lot, ("bottleneck_", "access_")),
+    Generator(slim_fly, ("fabric_", "host_")),
 )
 
 GENERATORS: Final = {generator.name: generator for generator in _ALL}

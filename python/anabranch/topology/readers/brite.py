@@ -20,7 +20,7 @@ from anabranch.topology.error import TopologyError
 
 from .attributes import NodeIds, draft_link
 from .file_format import FileFormat
-from .lines import Line, lines_of
+from .lines import TextLine, lines_of
 from .quantities import number, plain
 from .text import decode_text
 
@@ -66,14 +66,14 @@ READER: Final = FileFormat(
 )
 
 
-def _count(line: Line) -> int:
+def _count(line: TextLine) -> int:
     match = re.search(r"\(\s*(\d{1,9})\s*\)", " ".join(line.words))
     if match is None:
         raise TopologyError(line.place, f"{line.words[0]} has no number behind it", _REMEDY)
     return int(match[1])
 
 
-def _link(line: Line, known: NodeIds) -> DraftLink:
+def _link(line: TextLine, known: NodeIds) -> DraftLink:
     if len(line.words) < 6:
         raise TopologyError(line.place, f"the edge has {len(line.words)} words", _REMEDY)
     a, b, length, delay, bandwidth = line.words[1:6]

@@ -21,9 +21,9 @@ from .attributes import draft_link
 from .file_format import FileFormat
 from .text import decode_text
 
-ORIGINS: Final = ("from", "source", "src", "origin")
+ORIGINS: Final = ("from", "source", "src", "origin", "from_node", "source_node", "node1", "node_a")
 """Names of the column of first ends."""
-TARGETS: Final = ("to", "target", "dst", "dest", "destination")
+TARGETS: Final = ("to", "target", "dst", "dest", "destination", "to_node", "target_node", "node2", "node_b")
 """Names of the column of second ends."""
 _SEPARATORS: Final = (",", ";", "\t")
 _DIRECTED: Final = "directed"

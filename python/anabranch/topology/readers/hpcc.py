@@ -18,7 +18,7 @@ from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
 from .attributes import draft_link
 from .file_format import FileFormat
-from .lines import Line, lines_of
+from .lines import TextLine, lines_of
 from .quantities import number, plain, rate_bps, time_ms, whole
 from .text import decode_text
 
@@ -62,7 +62,7 @@ def read_hpcc(data: bytes, where: str) -> Draft:
     return Draft(nodes, links, notes=notes)
 
 
-def _switches(lines: Iterator[Line], wanted: int, nodes: int, where: str) -> set[str]:
+def _switches(lines: Iterator[TextLine], wanted: int, nodes: int, where: str) -> set[str]:
     """The ids of the switches, which may stand in several lines."""
     found: list[str] = []
     while len(found) < wanted:

@@ -27,10 +27,20 @@ def parse_json(text: str, where: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value as the text of an attribute: lists and objects as JSON."""
+    """A value as the text of an attribute: a list is `[6.08, 50.78]`, an object is JSON."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(text_of, value))}]"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def texts_of(entry: Mapping[str, Any], without: tuple[str, ...]) -> dict[str, str]:
-    """The attributes of a node or a link, without those that say what it joins; null is none."""
-    return {key: text_of(value) for key, value in entry.items() if key not in without and value is not None}
+def texts_of(entry: Mapping[str, Any], without: tuple[str, ...], path: str = "") -> dict[str, str]:
+    """The attributes of a node or a link without some keys; null is none, an inner object's are `a.b`."""
+    texts: dict[str, str] = {}
+    for key, value in entry.items():
+        if key in without or value is None:
+            continue
+        if isinstance(value, dict):
+            texts |= texts_of(value, (), f"{path}{key}.")
+        else:
+            texts[f"{path}{key}"] = text_of(value)
+    return texts

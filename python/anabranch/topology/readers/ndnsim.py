@@ -14,7 +14,7 @@ from anabranch.topology.error import TopologyError
 
 from .attributes import draft_link
 from .file_format import FileFormat
-from .lines import Line, lines_of
+from .lines import TextLine, lines_of
 from .quantities import number, plain, rate_bps, time_ms
 from .sndlib_common import finite, nodes_from
 from .text import decode_text, without_comments
@@ -51,7 +51,7 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
     return Draft(nodes, links, notes=notes)
 
 
-def _link(line: Line, in_kbps: bool, known: dict[str, tuple[float, float] | None]) -> DraftLink:
+def _link(line: TextLine, in_kbps: bool, known: dict[str, tuple[float, float] | None]) -> DraftLink:
     words, place = line
     if not 4 <= len(words) <= 7:
         raise TopologyError(

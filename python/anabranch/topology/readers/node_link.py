@@ -46,17 +46,22 @@ def read_node_link(data: bytes, where: str) -> Draft:
     nodes = _Nodes(entries, where)
     edges = document[links_key]
     is_hub = _is_topohub(entries, edges)
+    if is_hub:
+        places = [[number(text_of(axis), "a position", where) for axis in entry["pos"]] for entry in entries]
+        nodes.is_drawing = any(abs(x) > 180 or abs(y) > 90 for x, y in places)
     ends = [_ends(edge, f"{where}, {links_key}[{i}]") for i, edge in enumerate(edges)]
     by_position = nodes.are_positions(end for _, *pair in ends for end in pair)
     links: list[DraftLink] = []
     for i, (edge, (keys, *pair)) in enumerate(zip(edges, ends, strict=True)):
         place = f"{where}, {links_key}[{i}]"
-        attributes = _link_attributes(texts_of(edge, (*keys, "key")), is_hub, place)
+        attributes = _link_attributes(texts_of(edge, (*keys, "key")), is_hub and not nodes.is_drawing, place)
         a, b = (nodes.end(end, by_position, place) for end in pair)
         links.append(draft_link(a, b, attributes, directed, place))
     if by_position:
         notes.append("The ends of links are positions in the list of nodes, from 0 on.")
-    if is_hub:
+    if is_hub and nodes.is_drawing:
+        notes.append("The coordinates are those of a drawing on a plane, not of the Earth, and are left out.")
+    elif is_hub:
         notes.append("A graph of TopoHub: pos is longitude and latitude, dist is in km.")
     about = document.get("graph")
     demands = _demands(about, nodes, where) if isinstance(about, dict) and is_hub else None
@@ -89,6 +94,8 @@ class _Nodes:
         self._where = where
         self._ids = [self._id(i, entry) for i, entry in enumerate(entries)]
         self._known: dict[str, int] = {}
+        self.is_drawing = False
+        """Whether positions are those of a drawing: some lie beyond the Earth's degrees."""
         for i, node_id in enumerate(self._ids):
             earlier = self._known.setdefault(node_id, i)
             if earlier != i:
@@ -128,6 +135,7 @@ class _Nodes:
                 attributes[name] = value
         if is_hub:
             del attributes["pos"]
+        if is_hub and not self.is_drawing:
             attributes["longitude"], attributes["latitude"] = map(text_of, entry["pos"])
         kind = kind_of(attributes)
         return replace(draft_node(self._ids[i], attributes, f"{self._where}, nodes[{i}]"), kind=kind)
@@ -143,12 +151,12 @@ def _ends(edge: Any, place: str) -> tuple[tuple[str, str], str, str]:
     raise TopologyError(place, 'the edge has no "source" and "target"', "add them")
 
 
-def _link_attributes(attributes: dict[str, str], is_hub: bool, place: str) -> dict[str, str]:
+def _link_attributes(attributes: dict[str, str], has_km: bool, place: str) -> dict[str, str]:
     """The attributes of a link by the names that links take."""
     if (delay := attributes.get("delay_s")) is not None and "delay_ms" not in attributes:
         attributes["delay_ms"] = plain(number(delay, "delay_s", place) * 1000)
         del attributes["delay_s"]
-    if is_hub:
+    if has_km:
         attributes["length_km"] = attributes.pop("dist")
     return attributes
 

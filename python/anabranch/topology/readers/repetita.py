@@ -21,7 +21,7 @@ from anabranch.topology.model import MAX_LINKS, MAX_NODES
 
 from .attributes import draft_link
 from .file_format import FileFormat
-from .lines import Line, lines_of
+from .lines import TextLine, lines_of
 from .quantities import number, plain, whole
 from .sndlib_common import coordinate_notes, finite, nodes_from
 from .text import decode_text
@@ -62,7 +62,7 @@ READER: Final = FileFormat(
 )
 
 
-def _section(lines: Iterator[Line], name: str, columns: int, most: int, where: str) -> Iterator[Line]:
+def _section(lines: Iterator[TextLine], name: str, columns: int, most: int, where: str) -> Iterator[TextLine]:
     """The lines of a section, whose first line has their number and whose second one names the columns."""
     head = next(lines, None)
     if head is None or head.words[0] != name or len(head.words) != 2:

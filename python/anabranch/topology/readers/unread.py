@@ -66,6 +66,11 @@ UNREAD: Final = (
     ),
     UnreadFormat("a list of relations between ASes, as CAIDA's", _matches(r"\d+\|\d+\|-?\d+"), _AS_RELATIONS),
     UnreadFormat(
+        "a network of OMNeT++ (.ned)",
+        _matches(r"(package|import)\s+[\w.]+\s*;|network\s+\w+[^{};:]*\{"),
+        "write its connections as CSV with the header from,to,capacity_bps,delay_ms",
+    ),
+    UnreadFormat(
         "a program in Python",
         _matches(r"(#!.*python|from [\w.]+ import |import [\w.]+|\"\"\")"),
         "it is not run here; let it write its graph: networkx.write_graphml(graph, NEW), or its links as CSV "
@@ -73,14 +78,9 @@ UNREAD: Final = (
     ),
     UnreadFormat(
         "a script of ns-2",
-        _matches(r"(?s).*?\bset +ns +\[new +Simulator\]"),
+        _matches(r"(?s).*?\bset +\w+ +\[new +Simulator\]"),
         'write its links as CSV: awk \'BEGIN {print "from,to,capacity,delay"} /duplex-link / '
         '{print $3 "," $4 "," $5 "ps," $6}\' FILE > NEW',
-    ),
-    UnreadFormat(
-        "a network of OMNeT++ (.ned)",
-        _matches(r"(?s)(package|import|network|simple|module)\s[^{};]*[{;].*"),
-        "write its connections as CSV with the header from,to,capacity_bps,delay_ms",
     ),
     UnreadFormat(
         "a platform of SimGrid",

@@ -12,7 +12,7 @@ from anabranch.topology.assemble import assemble
 from anabranch.topology.attributes.choices import AttributeChoice
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
-from anabranch.topology.readers import FORMATS, READERS
+from anabranch.topology.readers.registry import FORMATS, READERS
 from anabranch.topology.readers.unread import PICKLE, PICKLE_REMEDY, UNREAD
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.topology.readers import FORMATS
+from anabranch.topology.readers.registry import FORMATS
 from anabranch.topology.traffic.readers import TRAFFIC_FORMATS
 
 _MATRIX: Final = "import numpy as np, pathlib; m = {load}"
