@@ -78,6 +78,14 @@ ingress = { Denver = "1 Gbps", "*" = "200 Mbps" }
 egress = "200 Mbps"
 pair = "50 Mbps"
 """,
+    "routing.demand.matrix": """
+[network]
+topology = "sndlib/germany50"
+[routing.demand.matrix]
+from = "topology"
+unit = "1 Mbps"
+direction = "both"
+""",
     "controller": """
 [controller]
 application = { algorithm = "tcpbp", estimator = { algorithm = "ewma", weight = 0.3 }, threshold = 0.1 }
