@@ -1,4 +1,4 @@
-"""What loads each link: the worst of all matrices within bounds, or the one matrix that there is."""
+"""Cases of load: the worst of all matrices within bounds, or the one matrix that there is."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LinkCase(Protocol):
 
     @property
     def proved_load(self) -> float:
-        """What no load is above, whoever computes it."""
+        """A load that none is above, whoever computes it."""
 
     def crossing(self, arc: int) -> CrossingTraffic:
         """The traffic that gives an arc its load."""
@@ -158,11 +158,11 @@ class MatrixCase:
 
     @property
     def proved_load(self) -> float:
-        """The same: nothing is left open."""
+        """The highest load itself: nothing is left open."""
         return self.max_load
 
     def crossing(self, arc: int) -> CrossingTraffic:
-        """What of the matrix crosses an arc."""
+        """The part of the matrix that crosses an arc."""
         link = self._links[arc]
         share = np.zeros(len(self._routes)) if link < 0 else self._paths.shares_on(link)[self._routes]
         used = np.flatnonzero((share > 0) & (self._mbps > 0))

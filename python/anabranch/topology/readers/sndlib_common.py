@@ -63,7 +63,7 @@ def capacity_bps(capacity: float, unit: str | None, where: str) -> int | None:
 
 
 def demand_unit(unit: str | None) -> DemandUnit | None:
-    """What 1 means in the demands; None where the file does not say."""
+    """The unit of the demands; None where the file does not say."""
     factor = None if unit is None else _BPS_PER_UNIT.get(unit)
     return None if unit is None or factor is None else DemandUnit(unit, float(factor))
 
