@@ -100,6 +100,14 @@ ingress = { Denver = "1 Gbps", "*" = "200 Mbps" }
 egress = "200 Mbps"
 pair = "50 Mbps"
 """,
+    "routing.demand.matrix": """
+[network]
+topology = "sndlib/germany50"
+[routing.demand.matrix]
+from = "topology"
+unit = "1 Mbps"
+direction = "both"
+""",
     "controller": """
 [controller]
 application = { algorithm = "tcpbp", estimator = { algorithm = "ewma", weight = 0.3 }, threshold = 0.1 }
@@ -262,7 +270,7 @@ COMMANDS = {
     "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
     "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf --page loads.html",
     "export": "anabranch export examples/abilene.toml --to iproute2 --out results/routers",
-    "import": "anabranch import demands.csv --topology zoo/Abilene --out first.toml",
+    "import": "anabranch import demands.csv --topology zoo/Abilene",
     "study": "anabranch study examples/studies/queues.toml --jobs 2",
     "compare": "anabranch compare zoo/Abilene --systems hops,semper-mptcp,sprayed-mprc --quick",
     "report": "anabranch report results/abilene --figures pdf",

@@ -32,6 +32,11 @@ def test_each_node_splits_equally_and_shares_join_again() -> None:
     places, links, shares = paths.link_shares()
     rows = sorted(zip(places.tolist(), links.tolist(), shares.tolist(), strict=True))
     assert rows == [(0, AB, 0.5), (0, BC, 0.5), (0, AC, 0.5), (0, CD, 1.0), (1, BC, 1.0), (1, CD, 1.0)]
+    # Together: 8 of a, of which half goes by way of b, and 3 of b.
+    assert paths.link_loads(np.array([8.0, 3.0])).tolist() == [4.0, 0.0, 7.0, 4.0, 11.0]
+    assert [paths.shares_on(link).tolist() for link in (AB, BC, CD)] == [[0.5, 0.0], [0.5, 1.0], [1.0, 1.0]]
+    with pytest.raises(ValueError, match="one amount for each route"):
+        paths.link_loads(np.array([1.0]))
     assert paths.longest(0, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 120
     assert paths.longest(1, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 107
 
@@ -46,6 +51,8 @@ def test_paths_of_a_pair_have_links_in_common() -> None:
     paths = _core.Plan(json.dumps({"routes": [route], "tables": []})).over(ENDS)
     assert dict(paths.shares(0, 3)) == {AB: 0.25, BC: 0.25, CD: 1.0, AC: 0.75}
     assert dict(paths.shares(0, 3)) == dict(_core.shares_along([([AB, BC, CD], 0.25), ([AC, CD], 0.75)]))
+    assert paths.link_loads(np.array([8.0])).tolist() == [2.0, 0.0, 2.0, 6.0, 8.0]
+    assert [paths.shares_on(link).tolist() for link in (AC, CD, BA)] == [[0.75], [1.0], [0.0]]
     assert paths.longest(0, 3, np.array([5, 1, 7, 20, 100], dtype=np.uint64)) == 120
     assert (paths.shares(3, 0), paths.paths(3, 0, 9), paths.hops(3, 0)) == ([], [], [])
 

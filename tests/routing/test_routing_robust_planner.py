@@ -268,7 +268,7 @@ def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
 
 
 def test_the_worst_case_needs_bounds() -> None:
-    with pytest.raises(ScenarioError, match=r"x\.toml: routing\.demand: is missing; the worst case is over"):
+    with pytest.raises(ScenarioError, match=r"x\.toml: routing\.demand: is missing; loads are those of"):
         scenario({"scheme": "shortest"}).worst_case()
 
 

@@ -40,7 +40,7 @@ def run(folder: Path, first: str, series: str) -> dict[str, float]:
 
 
 def test_each_matrix_of_a_file_is_a_level(tmp_path: Path) -> None:
-    """1.75 Mbps are 218.75 packets (1 kB) a second, and 3 Mbps 375: 44 or 45 in 0.2 s (two flows), and 75."""
+    """1.75 Mbps are 218.75 packets of 1 kB a second, and 3 Mbps 375: in 0.2 s 44 or 45, and 75."""
     for name in ("triangle.yates.txt", "triangle.yates.hosts"):
         shutil.copy(DATA / name, tmp_path / name)
     found = run(tmp_path, "triangle.yates.txt", "triangle.yates.txt")

@@ -7,6 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from anabranch.setup.files import traffic_of
@@ -235,7 +236,6 @@ def test_a_pickle_is_never_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_lines_that_convert_a_pickle_convert_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a user would paste them, after the names of the nodes."""
-    np = pytest.importorskip("numpy")
     monkeypatch.chdir(tmp_path)
     matrix = np.array([[0.0, 1.5], [0.25, 0.0]])
     (tmp_path / "m.pkl").write_bytes(pickle.dumps(matrix))

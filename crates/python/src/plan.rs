@@ -195,6 +195,26 @@ impl PlannedPaths {
         (places.into_pyarray(py), links.into_pyarray(py), shares.into_pyarray(py))
     }
 
+    /// What all routes put on each link together, where each carries so much, in the order of the routes.
+    ///
+    /// Raises ValueError if there is not an amount for each route.
+    fn link_loads<'py>(
+        &self,
+        py: Python<'py>,
+        amounts: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let amounts = amounts.as_slice().map_err(value_error)?;
+        if amounts.len() != self.plan.routes.len() {
+            return Err(value_error("there is one amount for each route"));
+        }
+        Ok(self.plan.loads(&self.ends, amounts).into_pyarray(py))
+    }
+
+    /// The share of each route's packets that crosses a link, in the order of the routes.
+    fn shares_on<'py>(&self, py: Python<'py>, link: u32) -> Bound<'py, PyArray1<f64>> {
+        self.plan.shares_on(&self.ends, LinkId(link)).into_pyarray(py)
+    }
+
     /// The greatest sum of lengths of links over the paths of a pair.
     ///
     /// Raises ValueError if there is not a length for each link.

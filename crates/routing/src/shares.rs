@@ -45,7 +45,8 @@ where
     /// The shares of the packets from a node. Where next hops lead in a circle, what comes round is not sent on again.
     #[must_use]
     pub fn shares(&self, from: NodeId) -> Shares {
-        let mut nodes: Vec<(NodeId, f64)> = self.in_order(from).into_iter().map(|node| (node, 0.0)).collect();
+        let mut nodes: Vec<(NodeId, f64)> =
+            self.in_order([from]).into_iter().map(|node| (node, 0.0)).collect();
         let place: BTreeMap<NodeId, usize> =
             nodes.iter().enumerate().map(|(at, &(node, _))| (node, at)).collect();
         nodes[place[&from]].1 = 1.0;
@@ -67,7 +68,7 @@ where
     #[must_use]
     pub fn longest(&self, from: NodeId, length: impl Fn(LinkId) -> u64) -> u64 {
         let mut reached = BTreeMap::from([(from, 0)]);
-        for node in self.in_order(from) {
+        for node in self.in_order([from]) {
             let so_far = reached.get(&node).copied().unwrap_or(0);
             for (link, _) in self.out(node) {
                 let end = reached.entry(self.end(link)).or_insert(0);
@@ -77,11 +78,48 @@ where
         reached.get(&self.to).copied().unwrap_or(0)
     }
 
+    /// What all nodes that send put on each link together, added to `on_links`; each sends so much. As by
+    /// [`shares`](Self::shares), with one walk for all of them.
+    pub fn add_loads(&self, sent: &BTreeMap<NodeId, f64>, on_links: &mut [f64]) {
+        let mut through = sent.clone();
+        for node in self.in_order(sent.keys().copied()) {
+            let amount = through.get(&node).copied().unwrap_or(0.0);
+            let out = self.out(node);
+            let total: f64 = out.iter().map(|&(_, weight)| weight).sum();
+            for (link, weight) in out {
+                let part = amount * weight / total;
+                on_links[link.index()] += part;
+                *through.entry(self.end(link)).or_insert(0.0) += part;
+            }
+        }
+    }
+
+    /// The share of each node's packets that crosses a link, of those from which there is a way here.
+    #[must_use]
+    pub fn shares_on(
+        &self,
+        crossed: LinkId,
+        from: impl IntoIterator<Item = NodeId>,
+    ) -> BTreeMap<NodeId, f64> {
+        let mut shares = BTreeMap::new();
+        for node in self.in_order(from).into_iter().rev() {
+            let out = self.out(node);
+            let total: f64 = out.iter().map(|&(_, weight)| weight).sum();
+            let part = |(link, weight): (LinkId, f64)| {
+                let behind = shares.get(&self.end(link)).copied().unwrap_or(0.0);
+                weight / total * (behind + if link == crossed { 1.0 } else { 0.0 })
+            };
+            let share = out.into_iter().map(part).sum();
+            shares.insert(node, share);
+        }
+        shares
+    }
+
     /// The nodes that packets come through, each behind all that lead to it: depth first, the last finished first.
-    fn in_order(&self, from: NodeId) -> Vec<NodeId> {
+    fn in_order(&self, from: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut finished = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut stack = vec![(from, false)];
+        let mut stack: Vec<_> = from.into_iter().map(|node| (node, false)).collect();
         while let Some((node, is_done)) = stack.pop() {
             if is_done {
                 finished.push(node);
@@ -164,6 +202,47 @@ impl Plan {
             Some(Route { paths, .. }) if paths.is_empty() => self.next_hops(ends, to).shares(from),
             Some(Route { paths, .. }) => along(ends, from, paths),
         }
+    }
+
+    /// What all routes put on each link together; each carries so much, in the order of the routes. The plan must be in
+    /// order, as a checked one is.
+    #[must_use]
+    pub fn loads(&self, ends: &[NodeId], amounts: &[f64]) -> Vec<f64> {
+        let mut on_links = vec![0.0; ends.len()];
+        let mut hop_by_hop: BTreeMap<NodeId, BTreeMap<NodeId, f64>> = BTreeMap::new();
+        for (route, &amount) in self.routes.iter().zip(amounts).filter(|(_, amount)| **amount != 0.0) {
+            if route.paths.is_empty() {
+                *hop_by_hop.entry(route.to).or_default().entry(route.from).or_insert(0.0) += amount;
+            }
+            for path in &route.paths {
+                path.links.links().iter().for_each(|link| on_links[link.index()] += amount * path.weight);
+            }
+        }
+        for (to, sent) in hop_by_hop {
+            self.next_hops(ends, to).add_loads(&sent, &mut on_links);
+        }
+        on_links
+    }
+
+    /// The share of each route's packets that crosses a link, in the order of the routes. The plan must be in order.
+    #[must_use]
+    pub fn shares_on(&self, ends: &[NodeId], crossed: LinkId) -> Vec<f64> {
+        let mut senders: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+        for route in self.routes.iter().filter(|route| route.paths.is_empty()) {
+            senders.entry(route.to).or_default().push(route.from);
+        }
+        let hop_by_hop: BTreeMap<NodeId, BTreeMap<NodeId, f64>> = senders
+            .into_iter()
+            .map(|(to, from)| (to, self.next_hops(ends, to).shares_on(crossed, from)))
+            .collect();
+        let share = |route: &Route| {
+            if route.paths.is_empty() {
+                return hop_by_hop.get(&route.to).and_then(|shares| shares.get(&route.from)).copied();
+            }
+            let crossing = route.paths.iter().filter(|path| path.links.links().contains(&crossed));
+            Some(crossing.map(|path| path.weight).sum())
+        };
+        self.routes.iter().map(|route| share(route).unwrap_or(0.0)).collect()
     }
 
     /// The paths of a pair with their shares, those that next hops make included; `None` if these are more than

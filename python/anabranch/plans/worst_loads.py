@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.plans.link_cases import BoundsCase, LinkCase, MatrixCase
 from anabranch.plans.paths import link_ends
 from anabranch.plans.routes import plans
 from anabranch.routing import Planned
@@ -90,8 +92,7 @@ class WorstLoads:
     """What the maker of the plan says of it."""
     places: dict[str, tuple[float, float] | None] = field(repr=False)
     """Latitude and longitude of each router, by name, or None."""
-    _worst: WorstCase = field(repr=False)
-    _share: sparse.csc_array = field(repr=False)
+    _worst: LinkCase = field(repr=False)
     matrix_name: str | None = None
     """Where the traffic comes from, where there is but one matrix, so that the loads are no worst case.
 
@@ -128,7 +129,10 @@ class WorstLoads:
         Raises:
             KeyError: no link between routers has this name.
         """
-        return self._worst.matrix_mbps(self._arc(link), len(self.routers))
+        matrix = np.zeros((len(self.routers), len(self.routers)))
+        crossing = self._worst.crossing(self._arc(link))
+        matrix[crossing.source, crossing.target] = crossing.mbps
+        return matrix
 
     def matrix(self, link: str) -> tuple[PairTraffic, ...]:
         """The traffic as a list, what loads the link most first.
@@ -136,17 +140,13 @@ class WorstLoads:
         Raises:
             KeyError: no link between routers has this name.
         """
-        arc = self._arc(link)
-        row = self._worst.traffic_mbps[[arc], :].tocoo()
-        share = self._share[:, [arc]].toarray()[row.col, 0]
+        crossing = self._worst.crossing(self._arc(link))
+        columns = (crossing.source, crossing.target, crossing.mbps, crossing.share)
         entries = [
             PairTraffic(self.routers[source], self.routers[target], mbps, share)
-            for source, target, mbps, share in zip(
-                self._worst.source[row.col].tolist(), self._worst.target[row.col].tolist(),
-                row.data.tolist(), share.tolist(), strict=True,
-            )
+            for source, target, mbps, share in zip(*(column.tolist() for column in columns), strict=True)
             if mbps > 0
-        ]  # fmt: skip
+        ]
         return tuple(sorted(entries, key=lambda entry: -entry.mbps * entry.share))
 
     def _arc(self, link: str) -> int:
@@ -293,12 +293,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
     source, target = routers.bounds.pairs()
     pairs = np.stack([source, target], axis=1)
     planned, *others = _plans(routers, scenario.origin, pairs)
-    share = _shares(routers, planned, pairs)
-    if others:
-        share = _by_any(routers, [planned, *others], pairs)
-        worst = load_of_shares(routers.network, routers.bounds, source, target, share)
-    else:
-        worst = evaluate(routers.network, routers.bounds, TrafficSplit(source, target, share))
+    worst = _case_of(routers, [planned, *others], pairs)
     names = [setup.links[link] for link in routers.links]
     cases = None
     if failures:
@@ -326,9 +321,46 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
         dict(planned.facts),
         {setup.nodes[node].name: _place(setup, node) for node in routers.routers},
         worst,
-        sparse.csc_array(share),
         None if setup.demand is None else setup.demand.matrix,
     )
+
+
+def _case_of(routers: RouterNetwork, planned: list[Planned], pairs: Pairs) -> LinkCase:
+    """The loads by ``[routing]`` and by the routes that traffic has of its own, with all links up."""
+    source, target = pairs[:, 0], pairs[:, 1]
+    if _is_one_matrix(routers, planned):
+        return _matrix_case(routers, planned[0], pairs)
+    if len(planned) > 1:
+        share = _by_any(routers, planned, pairs)
+        return BoundsCase(
+            load_of_shares(routers.network, routers.bounds, source, target, share), sparse.csc_array(share)
+        )
+    share = _shares(routers, planned[0], pairs)
+    worst = evaluate(routers.network, routers.bounds, TrafficSplit(source, target, share))
+    return BoundsCase(worst, sparse.csc_array(share))
+
+
+def _is_one_matrix(routers: RouterNetwork, planned: list[Planned]) -> bool:
+    """Whether the traffic is known, and goes by one plan."""
+    demand = routers.setup.demand
+    return len(planned) == 1 and demand is not None and demand.matrix is not None
+
+
+def _matrix_case(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> MatrixCase:
+    """The loads of the one matrix."""
+    links, nodes = routers.setup.links, _ends(routers, pairs)
+    routes, count = _routes_of(planned, nodes)
+    case = MatrixCase.of(routers, planned.plan.over(link_ends(links)), (routes, count), pairs)
+    if case.astray is not None:
+        pair, link = case.astray
+        _refuse_host(routers, pairs[pair], links[link])
+    return case
+
+
+def _routes_of(planned: Planned, nodes: NDArray[np.int64]) -> tuple[NDArray[np.intp], int]:
+    """The route of each pair of nodes among those of a plan, and how many there are."""
+    origins, to, _ = planned.plan.ends()
+    return np.searchsorted(pair_code(origins, to), pair_code(*nodes.T)), len(origins)
 
 
 def _place(setup: Setup, node: int) -> tuple[float, float] | None:
@@ -372,19 +404,22 @@ def _ends(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.int64]:
 def _shares(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> sparse.csr_array:
     """Share of each pair on each arc."""
     links = routers.setup.links
-    origins, to, _ = planned.plan.ends()
-    routes = np.searchsorted(pair_code(origins, to), pair_code(*_ends(routers, pairs).T))
+    routes, _ = _routes_of(planned, _ends(routers, pairs))
     share = sparse.coo_array(_on_links(planned.plan, links)[routes])
     arcs = np.array(routers.links)
     arc_of = np.full(len(links), -1)
     arc_of[arcs[arcs >= 0]] = np.flatnonzero(arcs >= 0)
     arc = arc_of[share.col]
     if len(astray := np.flatnonzero(arc < 0)):
-        pair, link = pairs[share.row[astray[0]]], links[share.col[astray[0]]]
-        message = f"the route from {routers.network.pair_name(*pair)} leads through the host at the link"
-        told = f"{message} {link.name}; loads are known between routers only"
-        raise ScenarioError([Problem("routing", told)])
+        _refuse_host(routers, pairs[share.row[astray[0]]], links[share.col[astray[0]]])
     return sparse.csr_array((share.data, (share.row, arc)), shape=(len(pairs), routers.network.arc_count))
+
+
+def _refuse_host(routers: RouterNetwork, pair: NDArray[np.int64], link: LinkSetup) -> NoReturn:
+    """Refuses a route that leads through a host."""
+    message = f"the route from {routers.network.pair_name(*pair)} leads through the host at the link"
+    told = f"{message} {link.name}; loads are known between routers only"
+    raise ScenarioError([Problem("routing", told)])
 
 
 def _on_links(plan: _core.Plan, links: Sequence[LinkSetup]) -> sparse.csr_array:
@@ -441,8 +476,13 @@ def _after_planning(routers: RouterNetwork, origin: str | None, pairs: Pairs) ->
         )
         stranded = _stranded(after, pairs)
         left = pairs[~stranded]
-        share = _by_any(after, _plans(after, origin, left), left)
-        worst = load_of_shares(network, routers.bounds, left[:, 0], left[:, 1], share)
+        planned = _plans(after, origin, left)
+        worst: LinkCase | WorstCase
+        if _is_one_matrix(after, planned):
+            worst = _matrix_case(after, planned[0], left)
+        else:
+            share = _by_any(after, planned, left)
+            worst = load_of_shares(network, routers.bounds, left[:, 0], left[:, 1], share)
         cases.append(_case(routers, arcs.tolist(), worst, pairs[stranded].tolist()))
     return tuple(cases)
 
@@ -463,7 +503,7 @@ def _stranded(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.bool_]:
 
 
 def _case(
-    routers: RouterNetwork, arcs: list[int], worst: WorstCase, stranded: Iterable[Sequence[int]]
+    routers: RouterNetwork, arcs: list[int], worst: LinkCase | WorstCase, stranded: Iterable[Sequence[int]]
 ) -> FailureLoad:
     def name(arc: int) -> str:
         return routers.setup.links[routers.links[arc]].name

@@ -76,7 +76,7 @@ class ScenarioFiles:
         return self._traffic[name]
 
     def notes(self, scenario: Scenario) -> Iterator[str]:
-        """What was read from files of traffic, and how much of a series a run plays, in sentences."""
+        """Sentences on the files of traffic: what was read, and how much of a series a run plays."""
         for traffic in self._traffic.values():
             yield from () if traffic is None else traffic.notes
         for number, entry in enumerate(scenario.traffic):

@@ -37,7 +37,7 @@ topology is not a geographic one (generators) and the link has no length.
 
 @dataclass(frozen=True, slots=True)
 class DemandUnit:
-    """What 1 means in a traffic matrix, as its source states it."""
+    """A unit of traffic matrices, as a source states it."""
 
     name: str
     """For messages, such as ``MBITPERSEC``."""

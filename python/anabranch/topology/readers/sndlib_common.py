@@ -98,7 +98,7 @@ def link_meanings(links: Sequence[DraftLink], unit: str | None) -> dict[str, Mea
 
 
 def demand_unit(unit: str | None) -> DemandUnit | None:
-    """What 1 means in the demands; None where the file does not say."""
+    """The unit of the demands; None where the file does not say."""
     rate = None if unit is None else unit_named(unit, "capacity")
     return None if unit is None or rate is None else DemandUnit(unit, float(rate.factor))
 

@@ -2,13 +2,13 @@
 
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.load import is_rate_table, load_series, load_traffic
-from anabranch.topology.traffic.model import FlowTable, SizePoint, TrafficFile, TrafficMatrix
+from anabranch.topology.traffic.model import ListedFlows, SizePoint, TrafficFile, TrafficMatrix
 from anabranch.topology.traffic.readers import TRAFFIC_FORMATS, TRAFFIC_READERS
 
 __all__ = [
     "TRAFFIC_FORMATS",
     "TRAFFIC_READERS",
-    "FlowTable",
+    "ListedFlows",
     "SizePoint",
     "TrafficError",
     "TrafficFile",

@@ -19,7 +19,7 @@ class FileSource:
     """Where it lies; None for bytes that lie nowhere."""
 
     def text(self) -> str:
-        """Its text."""
+        """The text of the file."""
         return decode_text(self.data)[0]
 
     def companion(self, suffix: str) -> str | None:

@@ -133,8 +133,11 @@ def _series(name: str, files: Sequence[Path]) -> TrafficFile:
     for file in files:
         read = _one(str(Path(name).parent / file.name), file)
         if read is None or not read.matrices:
-            what = "a CSV of rates" if read is None else read.format
-            raise TrafficError(name, f"{file.name} ({what}) has no matrix of a series", "leave it out")
+            remedy = "leave it out"
+            if read is None:
+                remedy = "take a format with a unit of its own, or a study: [[factor]] matrices reads it"
+            what = "CSV of rates" if read is None else read.format
+            raise TrafficError(name, f"{file.name} ({what}) is no part of a series", remedy)
         first = first or read
         if (read.format, read.unit, read.numbering) != (first.format, first.unit, first.numbering):
             raise TrafficError(

@@ -41,7 +41,7 @@ class TrafficMatrix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlowTable:
+class ListedFlows:
     """Single flows; its columns have one value for each of them."""
 
     origin: NDArray[np.uint32]
@@ -54,7 +54,7 @@ class FlowTable:
     """When it begins, in picoseconds."""
 
     @classmethod
-    def of_rows(cls, rows: Iterable[tuple[int, int, int, int]]) -> "FlowTable":
+    def of_rows(cls, rows: Iterable[tuple[int, int, int, int]]) -> "ListedFlows":
         """The flows of rows (sender, receiver, bytes, start in picoseconds)."""
         columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
         kinds = (np.uint32, np.uint32, np.uint64, np.uint64)
@@ -69,8 +69,8 @@ class SizePoint(NamedTuple):
     """Of a size of at most so many bytes."""
 
 
-def _no_flows() -> FlowTable:
-    return FlowTable.of_rows(())
+def _no_flows() -> ListedFlows:
+    return ListedFlows.of_rows(())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class TrafficFile:
     unit: DemandUnit | None = None
     """What 1 means in the matrices; None where neither the file nor its format says so."""
     matrices: tuple[TrafficMatrix, ...] = ()
-    flows: FlowTable = field(default_factory=_no_flows)
+    flows: ListedFlows = field(default_factory=_no_flows)
     sizes: tuple[SizePoint, ...] = ()
     notes: tuple[str, ...] = ()
     """What was read from where, left out or assumed, in sentences."""

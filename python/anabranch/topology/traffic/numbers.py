@@ -103,7 +103,7 @@ def square_matrix(
 
 
 def loops_note(loops: int) -> list[str]:
-    """What to say of traffic of nodes to themselves."""
+    """Sentences on traffic of nodes to themselves."""
     if not loops:
         return []
     entries = "1 entry is" if loops == 1 else f"{loops} entries are"

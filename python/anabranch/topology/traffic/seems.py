@@ -1,4 +1,4 @@
-"""What a file of no format that is read seems to be, and how it becomes one that is."""
+"""Files of no format that is read: what each seems to be, and how it becomes one that is."""
 
 import json
 import re
@@ -164,7 +164,7 @@ def _late_keys(head: bytes) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Seeming:
-    """What a file of no known format seems to be."""
+    """A guess at a file of no known format."""
 
     what: str
     """In a sentence without its end."""
@@ -175,7 +175,7 @@ class Seeming:
 
 
 def what_it_seems(head: bytes, name: str) -> Seeming:
-    """What a file of no known format seems to be, and what to do with it.
+    """A guess at a file of no known format, and what to do with it.
 
     Args:
         head: its first bytes.

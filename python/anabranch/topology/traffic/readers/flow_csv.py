@@ -10,7 +10,7 @@ from typing import Final
 
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
-from anabranch.topology.traffic.model import FlowTable, NodeList, TrafficFile
+from anabranch.topology.traffic.model import ListedFlows, NodeList, TrafficFile
 from anabranch.topology.traffic.numbers import amount, flow_bytes, start_ps
 
 SIZES: Final = {"size_bytes": 1.0, "size_kb": 1e3, "size_mb": 1e6, "size_gb": 1e9}
@@ -27,7 +27,7 @@ def read_flows(source: FileSource) -> TrafficFile:
         header = [cell.strip() for cell in next(rows, [])]
         columns = _columns(header, f"{source.where}, line 1")
         nodes = NodeList()
-        flows = FlowTable.of_rows(_flows(source.where, rows, header, columns, nodes))
+        flows = ListedFlows.of_rows(_flows(source.where, rows, header, columns, nodes))
     except csv.Error as error:
         raise TrafficError(source.where, f"is no CSV: {error}") from error
     if not len(flows.bytes):

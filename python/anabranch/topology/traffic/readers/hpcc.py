@@ -14,7 +14,7 @@ from typing import Final
 
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
-from anabranch.topology.traffic.model import FlowTable, NodeList, TrafficFile
+from anabranch.topology.traffic.model import ListedFlows, NodeList, TrafficFile
 from anabranch.topology.traffic.numbers import CUT, amount, flow_bytes, start_ps, whole
 
 _WORDS: Final = 6
@@ -41,7 +41,7 @@ def read_flows(source: FileSource) -> TrafficFile:
     notes = [f"{count} flows.", "Priority groups and ports are left out: there is one queue for all here."]
     if rest:
         notes.append(f"{rest} lines behind the last flow are left out, as HPCC does.")
-    return TrafficFile(_NAME, nodes.names(), "nodes", flows=FlowTable.of_rows(rows), notes=tuple(notes))
+    return TrafficFile(_NAME, nodes.names(), "nodes", flows=ListedFlows.of_rows(rows), notes=tuple(notes))
 
 
 def _recognises(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
-from anabranch.topology.traffic.model import FlowTable, NodeList, TrafficFile
+from anabranch.topology.traffic.model import ListedFlows, NodeList, TrafficFile
 from anabranch.topology.traffic.numbers import CUT, amount, flow_bytes, start_ps, whole
 
 _ENDS: Final = re.compile(r"(\d+)->(\d+)")
@@ -51,7 +51,7 @@ def read_connections(source: FileSource) -> TrafficFile:
     notes = [f"{len(rows)} connections.", "Ids and priorities are left out."]
     if "Nodes" in counts:
         notes.append(f"The file is for {counts['Nodes']} hosts.")
-    return TrafficFile(_NAME, nodes.names(), "hosts", flows=FlowTable.of_rows(rows), notes=tuple(notes))
+    return TrafficFile(_NAME, nodes.names(), "hosts", flows=ListedFlows.of_rows(rows), notes=tuple(notes))
 
 
 def _host(text: str, count: int | None, where: str) -> str:
