@@ -11,18 +11,12 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
-from anabranch.routing.robust.budget import Budget
-from anabranch.routing.robust.covers import cover_bound
-from anabranch.routing.robust.optimal import even_split_loss_mbps
-from anabranch.routing.robust.problem import RoutingProblem
-from anabranch.routing.router_network import RouterNetwork
-from anabranch.setup import resolve
 from anabranch.topology import load
 from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.robust import inference
 from anabranch_publications.papers.robust.inference import MOVED, USUAL_MS, Loads
-from anabranch_publications.papers.robust.network import LINKS, ROUTERS, nsfnet, parallel, router
+from anabranch_publications.papers.robust.network import LINKS, ROUTERS, parallel, router
 from anabranch_publications.papers.robust.nsfnet import (
     above_hop,
     same_at_the_limit,
@@ -84,17 +78,6 @@ def test_the_search_tells_graphs_apart() -> None:
     assert inference.follows(ours, 9.8) == (6, 3, True)
     assert inference.total_misfit({(a, b): ms for a, b, ms in LINKS}) == 0.0
     assert inference.total_misfit(inference.changed(*MOVED)) > 0.1
-
-
-@pytest.mark.parametrize("level", [0.7, 0.65])
-def test_some_pairs_need_several_paths_below_the_least_load_of_single_ones(level: float) -> None:
-    """0.72 has a routing with every pair on one of four paths. Work as with the limit of the figure, 12 s."""
-    scheme = {"scheme": {"algorithm": "robust-optimal", "k": 4, "level": level, "time_limit": "12 s"}}
-    routers = RouterNetwork.of(resolve(Scenario.from_data(nsfnet(scheme, spaced=False))))
-    four = routers.candidates(4, "hops")
-    cost = even_split_loss_mbps(routers.network, four)
-    found = cover_bound(RoutingProblem(routers.network, routers.bounds, four), level, cost, Budget(12.0 / 2))
-    assert found >= cost.min() > 6
 
 
 def test_loads_have_their_figure(tmp_path: Path) -> None:
