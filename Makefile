@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -152,6 +152,9 @@ validate-ns3: setup ## claims of MPRC's thesis in ns-3 itself, each version of i
 			$(RUN) -m pip install --quiet --no-deps --target "target/ns3/$$version" "ns3==$$version" || \
 			echo "skipped: ns-3 $$version cannot be installed here"; done
 	$(RUN) checks/validation/ns3_claims.py $(NS3:%=--ns3 target/ns3/%)
+
+validate-ns2: setup ## figure 4 of robust routing in ns-2 itself, if there (Debian: apt install ns2); writes docs/reproductions/ns2.md
+	$(RUN) checks/validation/ns2_claims.py
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,25 +12,20 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
-from anabranch.routing.robust.budget import Budget
-from anabranch.routing.robust.covers import cover_bound
-from anabranch.routing.robust.optimal import even_split_loss_mbps
-from anabranch.routing.robust.problem import RoutingProblem
-from anabranch.routing.router_network import RouterNetwork
-from anabranch.setup import resolve
 from anabranch.topology import load
 from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.robust import inference
 from anabranch_publications.papers.robust.inference import MOVED, USUAL_MS, Loads
-from anabranch_publications.papers.robust.network import LINKS, ROUTERS, nsfnet, parallel, router
+from anabranch_publications.papers.robust.network import LINKS, ROUTERS, parallel, router
+from anabranch_publications.papers.robust.ns2 import LINE_MBPS, Lines, Ns2Runs, measured
 from anabranch_publications.papers.robust.nsfnet import (
     above_hop,
     same_at_the_limit,
     throughput_claims,
     worst,
 )
-from anabranch_publications.papers.robust.parallel_paths import falls
+from anabranch_publications.papers.robust.parallel_paths import falls, lines_in_ns2
 from anabranch_publications.papers.robust.printed import (
     EXAMPLE_MS,
     IMPROVEMENT_PERCENT,
@@ -86,17 +82,6 @@ def test_the_search_tells_graphs_apart() -> None:
     assert inference.total_misfit(inference.changed(*MOVED)) > 0.1
 
 
-@pytest.mark.parametrize("level", [0.7, 0.65])
-def test_some_pairs_need_several_paths_below_the_least_load_of_single_ones(level: float) -> None:
-    """0.72 has a routing with every pair on one of four paths. Work as with the limit of the figure, 12 s."""
-    scheme = {"scheme": {"algorithm": "robust-optimal", "k": 4, "level": level, "time_limit": "12 s"}}
-    routers = RouterNetwork.of(resolve(Scenario.from_data(nsfnet(scheme, spaced=False))))
-    four = routers.candidates(4, "hops")
-    cost = even_split_loss_mbps(routers.network, four)
-    found = cover_bound(RoutingProblem(routers.network, routers.bounds, four), level, cost, Budget(12.0 / 2))
-    assert found >= cost.min() > 6
-
-
 def test_loads_have_their_figure(tmp_path: Path) -> None:
     (result,) = reproduce(ROBUST, "12", Context(tmp_path, quick=True, jobs=2)).figures
     assert len(result.findings) == 8
@@ -116,15 +101,39 @@ def test_segments_that_are_spaced_keep_the_rule_of_three_gaps() -> None:
     assert totals("SSLL", 1.1, spaced=False) < 75
 
 
-@pytest.mark.parametrize(("combination", "printed"), [("SLLL", 87.0), ("SSLL", 64.0), ("SSSL", 50.0)])
-def test_the_rules_of_ns_2_give_the_printed_totals(combination: str, printed: float) -> None:
-    assert totals(combination, 1.3, spaced=True) == pytest.approx(printed, rel=0.15)
+@pytest.mark.parametrize("lines", LINE_MBPS)
+@pytest.mark.parametrize("combination", ["SLLL", "SSLL", "SSSL"])
+def test_the_preset_is_as_ns_2_itself(combination: str, lines: Lines) -> None:
+    """One seed of 10 s here, three in ns-2 2.35: 5 % of the throughput, and recoveries and what goes again.
+
+    Without deflation by partial ACKs it has 96.0, 67.9 and 53.7 Mbps over spaced lines, and 97, 444 and 800
+    recoveries; without the segment that each partial ACK sends, a third of what ns-2 sends again.
+    """
+    run = Scenario.from_data(parallel(combination, 1.3, spaced=lines == "spaced", duration_s=10.0)).run()
+    stored = measured()
+    again = statistics.fmean(one.retransmissions for one in stored.of(combination, 1.3, lines))
+    recoveries, _ = stored.recoveries(combination, 1.3, lines)
+    assert float(run.flows["goodput_mbps"].sum()) == pytest.approx(
+        stored.mbps(combination, 1.3, lines)[0], rel=0.05
+    )
+    assert int(run.flows["fast_recoveries"].sum()) == pytest.approx(recoveries, rel=0.1, abs=20)
+    assert int(run.flows["retransmissions"].sum()) == pytest.approx(again, rel=0.1, abs=150)
 
 
-@pytest.mark.parametrize(("combination", "printed"), [("SLLL", 403), ("SSLL", 710), ("SSSL", 1042)])
-def test_the_printed_lines_give_the_printed_recoveries(combination: str, printed: int) -> None:
-    found = Scenario.from_data(parallel(combination, 1.3, spaced=False, duration_s=10.0)).run()
-    assert int(found.flows["fast_recoveries"].sum()) == pytest.approx(printed, rel=0.15)
+def test_no_access_line_gives_totals_and_recoveries_in_ns_2() -> None:
+    refutation = lines_in_ns2()
+    assert refutation.holds
+    assert "lines of 20.8 Mbps" in refutation.text
+    assert "lines of 50 Mbps" in refutation.text
+
+
+def test_what_ns_2_says_is_refused_in_another_form(tmp_path: Path) -> None:
+    file = tmp_path / "ns2.json"
+    file.write_text('{"version": "2.35", "runs": []}')
+    with pytest.raises(ValueError, match=r"not what ns2_claims.py writes .*; run it again"):
+        Ns2Runs.load(file)
+    measured().save(file)
+    assert Ns2Runs.load(file) == measured()
 
 
 def test_what_the_network_was_fitted_to_is_counted_apart(tmp_path: Path) -> None:
@@ -170,7 +179,7 @@ def edges(just_below: float, above: float, inside: float, further: float, error:
 def test_how_throughput_falls_above_three_gaps(
     totals: tuple[float, float, float, float], verdicts: list[str]
 ) -> None:
-    assert [finding.verdict for finding in falls(edges(*totals), "SLLL", 1.2)] == verdicts
+    assert [finding.verdict for finding in falls(edges(*totals), "SLLL", 1.2, "printed")] == verdicts
 
 
 def mean_mbps(**of_case: float) -> pl.DataFrame:

@@ -73,3 +73,31 @@ fn duplicates_of_what_is_sent_again_free_no_window() {
         assert!(pair.sender.poll_transmit(pair.now).is_none());
     }
 }
+
+/// RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3: the first segment outstanding goes again with the third
+/// duplicate ACK, and with each partial ACK, though the halved window has no room: more is under way than it allows.
+#[test]
+fn a_partial_ack_sends_the_next_hole_before_the_window_is_asked() {
+    for name in ["newreno", "ns2-newreno"] {
+        let config = TcpConfig { sack: false, timestamps: false, ..tcp_preset(name).unwrap() };
+        let mut pair = Pair::new(&config, 1);
+        pair.sender.open();
+        pair.sender.write(4_000_000);
+        pair.run(Instant::ZERO + Span::from_ms(95), |_, _, _| Fate::Arrive);
+        let (.., last) = *pair.log.iter().rfind(|(_, side, _)| *side == Side::Receiver).unwrap();
+        pair.sender.on_segment(pair.now, &last);
+        while pair.sender.poll_transmit(pair.now).is_some() {}
+        for _ in 0..3 {
+            pair.sender.on_segment(pair.now, &last);
+        }
+        let mut repairs = 0;
+        for number in 0..4 {
+            let hole = last.ack.wrapping_add(number * 1448);
+            let again: Vec<_> = std::iter::from_fn(|| pair.sender.poll_transmit(pair.now)).collect();
+            repairs += again.iter().filter(|segment| segment.seq == hole).count();
+            pair.sender.on_segment(pair.now, &Segment { ack: hole.wrapping_add(1448), ..last });
+        }
+        assert_eq!(pair.sender.stats().fast_recoveries, 1, "{name}");
+        assert_eq!(repairs, 4, "{name}: one for the duplicates, one for each partial ACK");
+    }
+}

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .budget import Budget, Status
-from .covers import cover_bound
 from .errors import RoutingError, SolverError
 from .local_search import SinglePathSearch
 from .mixed import HoseProgram, MixedSolver
@@ -31,8 +30,6 @@ _WHOLE = 1 - 1e-6
 """Fractions from here on count as all of a pair's traffic."""
 _ROUNDS = 8
 """Linear programs of the heuristic that makes fractions sparse."""
-_FOR_BOUND = 0.5
-"""Work of the bound, as a part of the limit and beside it, so that neither waits for the other."""
 _SOFT = 0.02
 """Fraction below which a path is cheap no longer to give up: epsilon of the reweighting."""
 
@@ -148,7 +145,7 @@ def robust_optimal(
         weight_mbps: cost of each pair with several paths; left out: `even_split_loss_mbps`.
         tolerance: largest gap between cost and bound, as a part of the cost.
         time_limit_s: work (see `budget`) after which the best so far is returned, with status
-            `time-limit`; or the budget of a caller. The bound has half as much again, of its own.
+            `time-limit`; or the budget of a caller.
         steps: of the local search that looks for a routing with one path for every pair.
         seed: of the local search.
         begin: a routing to begin with, over some of the candidates.
@@ -161,7 +158,6 @@ def robust_optimal(
         SolverError: the solver failed, or found no routing within the level before time was over.
     """
     budget = Budget.of(time_limit_s)
-    allowed_s = budget.left_s
     if not level > 0:
         raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
     asked = RoutingProblem.checked(network, bounds, candidates)
@@ -173,17 +169,20 @@ def robust_optimal(
             "level", f"no fractions over the candidates have a worst-case load up to {level}",
             f"the least possible is {spread.load:.6g}; allow it, or give more candidates",
         )  # fmt: skip
-    problem = _Problem(asked, level, weight, budget, allowed_s)
+    problem = _Problem(asked, level, weight, budget)
     problem.offer(spread.routing)
     if begin is not None:
         problem.offer(over(network, candidates, begin))
-    search = SinglePathSearch(asked, seed)
-    found = search.run(level * (1 + 1e-9), steps, budget)
-    alone = single_path_routing(network, candidates, found.path)
-    problem.offer(alone)
-    bound, programs = 0.0, 0
-    if problem.lost > 0:
-        programs, bound = problem.solve(alone, tolerance)
+    shortest = single_path_routing(network, candidates, tuple(candidates.path_start[:-1].tolist()))
+    programs = problem.improve(shortest)
+    if problem.is_open and steps > 0:
+        # The better start where nearly every pair can have one path; where not, much work for little.
+        searched = SinglePathSearch(asked, seed).run(level * (1 + 1e-9), steps, budget).path
+        programs += problem.improve(single_path_routing(network, candidates, searched))
+    programs += problem.sparse()
+    bound = 0.0
+    if problem.is_open:
+        programs, bound = programs + 1, problem.prove(tolerance)
     routing, worst = problem.result(spread.load)
     single = _singles(candidates, np.asarray(routing.fraction))
     bound = min(bound, float(weight[~single].sum()))
@@ -235,12 +234,9 @@ def _singles(candidates: Candidates, fraction: Floats) -> NDArray[np.bool_]:
 class _Problem:
     """The mixed program of one level, and the best routing found for it."""
 
-    def __init__(
-        self, asked: RoutingProblem, level: float, weight: Floats, budget: Budget, time_limit_s: float
-    ) -> None:
+    def __init__(self, asked: RoutingProblem, level: float, weight: Floats, budget: Budget) -> None:
         self._asked, self._candidates = asked, asked.candidates
         self._level, self._weight, self._budget = level, weight, budget
-        self._for_bound_s = _FOR_BOUND * time_limit_s
         self._best: tuple[TrafficSplit, WorstCase] | None = None
         self._paths = np.arange(self._candidates.path_count)
         self._path_weight = weight[self._candidates.pair_of_path()]
@@ -269,28 +265,18 @@ class _Problem:
             )  # fmt: skip
         return self._best
 
-    def solve(self, alone: TrafficSplit, tolerance: float) -> tuple[int, float]:
-        """Look for cheaper routings; how many programs that took, and the cost proven.
+    @property
+    def is_open(self) -> bool:
+        """Whether something may cost less, and there is work left to look for it."""
+        return self.lost > 0 and self._budget.left_s > 0
 
-        Args:
-            alone: a routing with one path for each pair, above the level, to begin with.
-            tolerance: of the cost, as a part of it.
+    def improve(self, alone: TrafficSplit) -> int:
+        """Offer a routing with one path for each pair, and if that is above the level one near to it.
+
+        Returns how many programs that took.
         """
-        programs = self._around(alone) + self._sparse()
-        bound = self._covers() if 0 < self.lost < np.inf else 0.0
-        if self.lost - bound <= tolerance * self.lost or self._budget.left_s <= 0:
-            return programs, bound
-        return programs + 1, max(bound, self._exact(tolerance))
-
-    def _covers(self) -> float:
-        """The bound by covers, within a budget of its own."""
-        if self._budget.is_late:
-            return 0.0
-        part = Budget(self._for_bound_s)
-        bound = cover_bound(self._asked, self._level, self._weight, part)
-        if part.is_late:
-            self._budget.late()
-        return bound
+        self.offer(alone)
+        return self._around(alone) if self.is_open else 0
 
     def _around(self, alone: TrafficSplit) -> int:
         """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""
@@ -320,12 +306,14 @@ class _Problem:
         solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
         return solver
 
-    def _sparse(self) -> int:
-        """Few fractions by linear programs, each dearer where the last one had little; then pair by pair.
+    def sparse(self) -> int:
+        """Offer few fractions by linear programs, each dearer where the last one had little; then by pair.
 
         A path with fraction x costs weight / (x + epsilon) in the next program, a step of the minimisation of
         the concave sum of weight log(x + epsilon) (reweighting after Candes, Wakin and Boyd 2008).
         """
+        if not self.is_open:
+            return 0
         solver = self._solver()
         fraction = self._fractions(self._candidates.even())
         for done in range(_ROUNDS):
@@ -365,8 +353,8 @@ class _Problem:
                 solver.set_bounds(columns, np.zeros(end - first), np.ones(end - first))
         return programs
 
-    def _exact(self, tolerance: float) -> float:
-        """The mixed program, begun at the best routing; its bound of the cost."""
+    def prove(self, tolerance: float) -> float:
+        """Solve the mixed program, begun at the best routing; its bound of the cost."""
         paths = self._candidates.path_count
         program = HoseProgram.of(self._asked, extra=paths)
         whole = program.load + 1 + self._paths

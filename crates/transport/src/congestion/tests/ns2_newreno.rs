@@ -72,10 +72,53 @@ fn window_bounds_it() {
 fn only_new_acks_outside_recovery_count() {
     let mut control = with_window(1000, 2);
     control.on_ack(&Ack { acked: 0, ..plain_ack(NOW) });
-    control.on_ack(&Ack { recovery: Recovery::Fast, ..plain_ack(NOW) });
     assert_eq!(control.cwnd(), 2 * SEGMENT);
     control.on_ack(&Ack { recovery: Recovery::Loss, ..plain_ack(NOW) });
     assert_eq!(control.cwnd(), 3 * SEGMENT);
+    control.on_loss(&episode(NOW, 3 * SEGMENT));
+    duplicate(&mut control);
+    control.on_ack(&Ack { recovery: Recovery::Fast, ..plain_ack(NOW) });
+    assert_eq!(control.cwnd(), 2 * SEGMENT);
+}
+
+/// The third duplicate ACK, on its way behind the loss that it shows, or one more.
+fn duplicate(control: &mut Ns2NewReno) {
+    control.on_ack(&Ack { acked: 0, recovery: Recovery::Fast, ..plain_ack(NOW) });
+}
+
+/// RFC 6582 section 3.2 step 5: a partial ACK takes what it covers but for a segment off the inflated window. By hand: 8
+/// segments and an inflation of 5; an ACK of three leaves an inflation of 5 - (3 - 1) = 3; one of five takes all three and
+/// two of cwnd, and leaves the inflation at one; one of one takes nothing. The end of the recovery gives nothing back.
+#[test]
+fn partial_acks_deflate_the_window_for_good() {
+    let mut control = with_window(1000, 1);
+    acknowledge(&mut control, 15);
+    control.on_loss(&episode(NOW, 16 * SEGMENT));
+    for _ in 0..3 {
+        duplicate(&mut control);
+    }
+    // One that others have overtaken repeats nothing: as much is in flight as before.
+    control.on_ack(&Ack { acked: 0, in_flight: 10 * SEGMENT, recovery: Recovery::Fast, ..plain_ack(NOW) });
+    let mut partial = |covered: u64| {
+        control.on_ack(&Ack { acked: covered * SEGMENT, recovery: Recovery::Fast, ..plain_ack(NOW) });
+        control.cwnd() / SEGMENT
+    };
+    assert_eq!([partial(3), partial(5), partial(1)], [8, 6, 6]);
+    control.on_recovered(NOW, Recovery::Fast);
+    assert_eq!((control.cwnd(), control.ssthresh()), (6 * SEGMENT, 8 * SEGMENT));
+    assert_eq!(control.phase(), "slow start");
+}
+
+/// `window_` bounds what is outstanding, duplicates and all: the sender counts it without those.
+#[test]
+fn the_inflated_window_stays_within_its_bound() {
+    let mut control = with_window(20, 1);
+    acknowledge(&mut control, 500);
+    control.on_loss(&episode(NOW, 20 * SEGMENT));
+    for duplicates in 3..=15 {
+        duplicate(&mut control);
+        assert_eq!(control.cwnd() / SEGMENT, 10.min(20 - duplicates));
+    }
 }
 
 /// A timeout leaves one segment, and ssthresh at half of the window; a repeated one leaves ssthresh. A pause longer than

@@ -76,9 +76,15 @@ impl Sender {
         debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
         // At least one segment may always be under way, or nothing would restart the ACK clock.
         let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
-        // A detector's own timer must run for it again (RFC 6582 section 3.2 step 2 likewise).
-        let fits = fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
+        let fits = fits || (self.resends_first() && self.board.get(number).start == self.snd_una);
         fits.then(|| self.retransmission(now, number))
+    }
+
+    /// Whether the first segment outstanding goes again though the window has no room for it: a detector's own timer must
+    /// run for it again; and without SACK each recovery begins with it, and each partial ACK sends it, before the window
+    /// is asked (RFC 5681 section 3.2 step 3, RFC 6582 section 3.2 step 3).
+    fn resends_first(&self) -> bool {
+        self.detector.times_segments() || (!self.sack && matches!(self.recovery, RecoveryState::Fast { .. }))
     }
 
     /// RFC 6675 section 4, NextSeg: with neither lost segments nor new data that may leave, a hole below SACKed data goes
