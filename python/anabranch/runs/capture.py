@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
@@ -14,6 +16,11 @@ from anabranch.results.result import Result, ResultTable
 
 STANDARD_INPUT = "-"
 """Stands for standard input among the captures."""
+_UNKNOWN_COUNTS = (
+    "^(data_packets|payload_bytes|retransmissions|retransmitted_bytes|reordered_packets|reordering_extent_max"
+    "|three_reordered_packets|missing_bytes|acked_bytes|measured_bytes|window_acked_bytes)$"
+)
+"""Counts that are null where their direction was not captured."""
 _LONGEST_PS = 30 * 86_400 * 10**12
 
 
@@ -21,8 +28,8 @@ class CaptureResult(Result):
     """The tables and notes of captures.
 
     ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series``,
-    ``capture_series`` and ``rtt_distribution``; ``summary`` T1, T2, the window, totals and warnings. Times
-    count from the first packet of all flows. What was not captured is null.
+    ``capture_series``, ``rtt_distribution`` and ``protocols``; ``summary`` T1, T2, the steady window, totals
+    and warnings. Times count from the first packet of all flows. What was not captured is null.
     """
 
     kind = "capture"
@@ -35,6 +42,7 @@ class CaptureResult(Result):
     rtt_distribution = ResultTable(
         "How many round-trip times of a subflow and direction are at most so long: a row for each step."
     )
+    protocols = ResultTable("What the packets are: a row for each protocol and the headers around it.")
 
 
 def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = False) -> None:
@@ -64,8 +72,8 @@ def analyze(
 
     Args:
         files: the captures, compressed with gzip, zstd or not; ``-`` for standard input.
-        window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
-            out: from the moment when the last subflow has connected.
+        window: length TM of the steady window, such as ``"200 s"``, which ends with the first end of data;
+            left out: from the moment when the last subflow has connected.
         interval: length of the intervals of the series.
         ports: only flows with one of these ports; empty for all.
         disjoint: no packet passes two capture points, so that each is counted wherever it was seen.
@@ -114,7 +122,17 @@ def analyze(
         "warnings": [*(notes if isinstance(notes, list) else []), *_count_warning(subflows, found)],
         "wall_s": wall_s,
     }
-    return CaptureResult.from_columns(outcome["tables"], summary)
+    return _with_counts(CaptureResult.from_columns(outcome["tables"], summary))
+
+
+def _with_counts(result: CaptureResult) -> CaptureResult:
+    """The result with whole numbers for counts that may be unknown, which the core has as numbers."""
+    counts = pl.col(_UNKNOWN_COUNTS).cast(pl.UInt64)
+    tables = {
+        name: table.with_columns(counts) if name in ("connections", "subflows", "subflow_series") else table
+        for name, table in result.tables.items()
+    }
+    return CaptureResult(tables, result.summary)
 
 
 def capture_name(file: Path | str) -> str:

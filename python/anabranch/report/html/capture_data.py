@@ -13,7 +13,12 @@ import numpy as np
 import polars as pl
 
 from anabranch.media.page.data import Steps, column, table_data
-from anabranch.report.views.capture import capture_cards, connection_table, subflow_table
+from anabranch.report.views.capture import (
+    capture_cards,
+    connection_table,
+    protocol_table,
+    subflow_table,
+)
 from anabranch.results.result import Result
 from anabranch.text.units import measure, quantity
 
@@ -40,6 +45,7 @@ def capture_document(result: Result) -> dict[str, Any]:
                 "which carried most."
             )
     names = [str(name) for name in summary.get("captures", [])]
+    protocols = protocol_table(result)
     return {
         "kind": "capture",
         "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
@@ -51,6 +57,7 @@ def capture_document(result: Result) -> dict[str, Any]:
         "marks": [{"time_s": float(summary[key])} for key in ("window_start_s", "window_end_s")],
         "connections": table_data(connection_table(listed)),
         "subflows": table_data(subflow_table(shown)),
+        "protocols": None if protocols is None else table_data(protocols),
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
         "notes": notes,
     }

@@ -72,4 +72,5 @@ function capturePage() {
   if (DATA.lines) new CaptureLines();
   shownTable("connection-table", DATA.connections);
   shownTable("subflow-table", DATA.subflows);
+  if (DATA.protocols) shownTable("protocol-table", DATA.protocols);
 }
