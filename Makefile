@@ -297,10 +297,10 @@ fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-c
 fuzz: check-tools ## fuzz what the core reads, FUZZ_SECONDS for each target (30)
 	@command -v c++ >/dev/null || { echo "make: libFuzzer needs a C++ compiler (Debian: apt install g++)" >&2; exit 1; }
 	cargo test --locked --quiet -p anabranch-engine --test all no_panic -- --ignored
-	@mkdir -p checks/fuzz/artifacts checks/fuzz/corpus/quantity && printf '12.5 ms' > checks/fuzz/corpus/quantity/span
+	@mkdir -p checks/fuzz/artifacts checks/fuzz/corpus/quantity checks/fuzz/corpus/capture && printf '12.5 ms' > checks/fuzz/corpus/quantity/span
 	host=$$(rustc -vV | sed -n 's/^host: //p') && cd checks/fuzz && \
 		RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --target $$host && \
-		for name in setup quantity; do \
+		for name in setup quantity capture; do \
 			target/$$host/release/$$name corpus/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -seed=1 \
 				-verbosity=0 -print_final_stats=1 -artifact_prefix=artifacts/ || exit 1; done
 

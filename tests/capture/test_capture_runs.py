@@ -67,7 +67,7 @@ def test_the_window_is_the_one_of_the_handshakes_and_fins(run_with_captures: tup
     assert found.summary["window_end_s"] - found.summary["window_start_s"] == pytest.approx(1.0)
     # Two flows fill the bottleneck: 10 Mbps, of which 1448 of 1500 bytes are payload.
     assert found.summary["throughput_mbps"] == pytest.approx(10 * 1448 / 1500, rel=0.03)
-    shares = found.connections["throughput_mbps"]
+    shares = found.connections["window_throughput_mbps"]
     jain = shares.sum() ** 2 / (2 * (shares**2).sum())
     assert found.summary["jain_index"] == pytest.approx(jain)
 
@@ -197,5 +197,5 @@ def test_every_column_is_explained(run_with_captures: tuple[Result, Path]) -> No
         explained[name] = {column for cell in cells for column in re.findall(r"`(\w+)`", cell)}
     _, folder = run_with_captures
     tables = analyze(captures(folder, "left1")).tables
-    assert len(tables) == 6
+    assert len(tables) == 7
     assert explained == {name: set(table.columns) for name, table in tables.items()}

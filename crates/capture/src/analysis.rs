@@ -1,19 +1,23 @@
 use crate::align::align;
 use crate::batch;
+use crate::copies::Copies;
 use crate::elsewhere::take_longer;
 use crate::error::{CaptureError, FileProblem};
 use crate::format::End;
 use crate::group::group;
 use crate::input::{Input, inputs};
 use crate::measure::{self, Job, Measured, Times};
+use crate::packet::link_type_name;
 use crate::parallel::for_each;
 use crate::progress::Meter;
+use crate::protocols::{ProtocolCount, Protocols};
 use crate::report::{Analysis, Found, report};
-use crate::select::{Flow, Selection, select};
+use crate::select::{Direction, Flow, Selection, select};
 use crate::steady;
 use crate::survey::{FileSurvey, NEVER, survey};
 use anabranch_units::Span;
 use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -82,25 +86,22 @@ pub(crate) fn analyze_in_batches(
     let mut warnings = describe(&inputs, &files);
     let (selection, later_ns) = choose(&inputs, &mut files, options, &mut warnings)?;
     let (connections, ties) = group(&selection.flows);
-    let nanoseconds = |span: Span| (span.as_ps() / 1000).max(1);
-    let steady = steady::find(&selection.flows, options.window.map(nanoseconds), &mut warnings);
-    let times = Times {
-        origin_ns: steady.origin_ns,
-        start_ns: steady.start_ns,
-        end_ns: steady.end_ns,
-        interval_ns: nanoseconds(options.interval),
-    };
     let data_direction = data_directions(&selection.flows, &connections);
+    let window_ns = options.window.map(nanoseconds);
+    let steady = steady::find(&selection.flows, &data_direction, window_ns, &mut warnings);
+    let times = steady.times(nanoseconds(options.interval));
     let packets: Vec<u64> = files.iter().map(|file| file.counts.packets).collect();
+    let copies: Vec<&Copies> = files.iter().map(|file| &file.copies).collect();
     let elsewhere: Vec<Selection> = (0..).map_while(|number| selection.elsewhere(number)).collect();
     let passes: Vec<&Selection> = std::iter::once(&selection).chain(&elsewhere).collect();
     passes.iter().try_for_each(|selection| check_rows(&selection.flows, &times))?;
     total_bytes.set(bytes_of(&whole_bytes, &passes));
-    let measured = measure_all(&passes, &times, |selection, times| {
+    let mut measured = measure_all(&passes, &times, |selection, times| {
         let job = Job {
             inputs: &inputs,
             ports: &options.ports,
             packets: &packets,
+            copies: &copies,
             later_ns: &later_ns,
             selection,
             data_direction: &data_direction,
@@ -114,6 +115,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
+    take_off_fins(&selection.flows, &data_direction, &mut measured, &times);
     Ok(report(Found {
         files: &files,
         selection: &selection,
@@ -126,6 +128,10 @@ pub(crate) fn analyze_in_batches(
         warnings,
     })
     .ended(interrupted))
+}
+
+fn nanoseconds(span: Span) -> u64 {
+    (span.as_ps() / 1000).max(1)
 }
 
 /// The flows of all files, and what is added to the times of each file.
@@ -209,31 +215,38 @@ fn by_flow(selection: &Selection, results: measure::Results) -> Vec<[Measured; 2
     all
 }
 
-/// For each flow, the direction in which its connection carries more payload; where none was seen and one end alone, the
-/// direction that this end acknowledges.
+/// For each flow, the direction in which its connection carries more payload; of a connection of which one end alone was
+/// captured, the direction that this end acknowledges, if that is more than it sends.
 fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> Vec<usize> {
     let mut directions = vec![0; flows.len()];
     for connection in connections {
-        let members = || connection.flows.iter().map(|&flow| (flow, &flows[flow]));
-        let sent = |by_client: bool| -> u64 {
+        let sum = |by_client: bool, of: fn(&Direction) -> u64| -> u64 {
             let side = |flow: &Flow| if by_client { flow.client } else { 1 - flow.client };
-            members().map(|(_, flow)| flow.directions[side(flow)].payload).sum()
+            connection.flows.iter().map(|&flow| of(&flows[flow].directions[side(&flows[flow])])).sum()
         };
-        let is_heard = |by_client: bool| {
-            let side = |flow: &Flow| if by_client { flow.client } else { 1 - flow.client };
-            members().any(|(_, flow)| {
-                let direction = &flow.directions[side(flow)];
-                direction.packets > u64::from(direction.syns)
-            })
+        let is_heard =
+            |by_client: bool| sum(by_client, |direction| direction.packets - u64::from(direction.syns)) > 0;
+        let sent = [true, false].map(|by_client| sum(by_client, |direction| direction.payload));
+        let acknowledged = [true, false].map(|by_client| sum(by_client, |direction| direction.acknowledges));
+        let from_client = match (is_heard(true), is_heard(false)) {
+            (true, false) => sent[0] > 0 && sent[0] >= acknowledged[0],
+            (false, true) => sent[1] < acknowledged[1],
+            _ => sent[0] >= sent[1],
         };
-        let (from_client, from_server) = (sent(true), sent(false));
-        let only_client = from_client == 0 && from_server == 0 && is_heard(true) && !is_heard(false);
-        let from_client = from_client >= from_server && !only_client;
-        for (index, flow) in members() {
-            directions[index] = if from_client { flow.client } else { 1 - flow.client };
+        for &flow in &connection.flows {
+            directions[flow] = if from_client { flows[flow].client } else { 1 - flows[flow].client };
         }
     }
     directions
+}
+
+/// Takes FINs off what was acknowledged of data that nobody captured.
+fn take_off_fins(flows: &[Flow], data_direction: &[usize], measured: &mut [[Measured; 2]], times: &Times) {
+    for ((flow, &data), measured) in flows.iter().zip(data_direction).zip(measured) {
+        if flow.directions[data].packets == 0 && flow.directions[data].fin_end.is_none() {
+            measured[1 - data].take_off_fin(times);
+        }
+    }
 }
 
 /// The first packet of these flows.
@@ -318,8 +331,23 @@ fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
     if counts.tcp == 0 {
         warn(format!("no TCP among its {} packets", counts.packets));
     }
+    if counts.unknown_link > 0 {
+        warn(format!("packets passed over, of {}: {}", unknown_links(&[file]), counts.unknown_link));
+    }
+    let hidden = file.protocols.hidden();
+    if !hidden.is_empty() {
+        let sum: u64 = hidden.iter().map(|(_, packets)| packets).sum();
+        let parts = hidden.iter().map(|(protocol, packets)| {
+            format!("{packets} {} ({})", protocol.name(), protocol.hides_tcp().unwrap_or_default())
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        warn(format!("packets that may hold TCP which cannot be read here: {sum}, of which {parts}"));
+    }
     let several = [
-        (counts.unknown_link, "packets passed over, of link types that are not known"),
+        (
+            file.copies.count(),
+            "copies of packets that were captured before, as a mirror port or a bridge gives them, left out",
+        ),
         (counts.headers_cut, "packets that end before their TCP header does, or contradict themselves"),
         (
             counts.options_cut,
@@ -365,22 +393,44 @@ fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
             ports.join(" or ")
         ));
     }
-    let mut types: Vec<u16> = files.iter().flat_map(|file| file.unknown_link_types.clone()).collect();
-    types.sort_unstable();
-    types.dedup();
-    if !types.is_empty() {
-        let types: Vec<String> = types.iter().map(u16::to_string).collect();
-        return CaptureError::Nothing(format!(
-            "no TCP that can be read: link type {} is not known (Ethernet, Linux cooked, raw IP and loopback \
-             are)",
-            types.join(", ")
-        ));
+    if files.iter().any(|file| !file.unknown_link_types.is_empty()) {
+        let files: Vec<&FileSurvey> = files.iter().collect();
+        return CaptureError::Nothing(format!("no TCP that can be read: {}", unknown_links(&files)));
     }
+    let parts: Vec<String> = Protocols::together(files.iter().map(|file| &file.protocols), 0)
+        .into_iter()
+        .map(|ProtocolCount { encapsulation, protocol, packets }| {
+            let around = if encapsulation.is_empty() { String::new() } else { format!("{encapsulation} > ") };
+            format!("{packets} {around}{}", protocol.name())
+        })
+        .chain(said(sum(|file| file.counts.fragments), "later fragments of IP packets"))
+        .chain(said(sum(|file| file.counts.headers_cut), "cut before their TCP header"))
+        .collect();
+    let hidden = files.iter().flat_map(|file| file.protocols.hidden()).collect::<BTreeMap<_, _>>();
+    let hints = hidden.keys().map(|protocol| {
+        format!("; {} may hold TCP: {}", protocol.name(), protocol.hides_tcp().unwrap_or_default())
+    });
     CaptureError::Nothing(format!(
-        "no TCP among {packets} packets: {} of other protocols, {} cut before their TCP header",
-        sum(|file| file.counts.other + file.counts.fragments),
-        sum(|file| file.counts.headers_cut)
+        "no TCP among {packets} packets: {}{}",
+        parts.join(", "),
+        hints.collect::<String>()
     ))
+}
+
+/// A number of things, unless there are none.
+fn said(count: u64, what: &str) -> Option<String> {
+    (count > 0).then(|| format!("{count} {what}"))
+}
+
+/// The link types of files that cannot be read, by their names, and what to do about them.
+fn unknown_links(files: &[&FileSurvey]) -> String {
+    let types: BTreeSet<u16> = files.iter().flat_map(|file| &file.unknown_link_types).copied().collect();
+    let names: Vec<String> = types.iter().map(|number| link_type_name(*number)).collect();
+    format!(
+        "link type {} is not known; capture at a device with IP or Ethernet, or, where each packet has a header of N bytes \
+         before IP, cut it off: editcap -C N -T rawip IN OUT (-T ether before Ethernet)",
+        names.join(", ")
+    )
 }
 
 /// What files have that hold packets, and none that can be used.

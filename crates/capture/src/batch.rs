@@ -3,7 +3,7 @@
 use crate::flow::FlowKey;
 use crate::format::{End, Next, Reader, Record};
 use crate::options::{self, Options, Timestamps};
-use crate::packet::{self, Dissected, Segment};
+use crate::packet::{self, Dissected, Encapsulation, Segment};
 use std::hint::black_box;
 use std::io::{self, Read};
 
@@ -12,6 +12,7 @@ use std::io::{self, Read};
 pub(crate) const PACKETS: usize = 64;
 
 const NO_OPTIONS: u32 = u32::MAX;
+const NOT_ENCAPSULATED: u32 = u32::MAX;
 
 /// A TCP segment of which nothing is in the file's buffer any more.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,10 @@ pub(crate) struct Held {
     pub flags: u8,
     pub seq: u32,
     pub ack: u32,
+    /// As the header has it, not scaled.
+    pub window: u16,
+    /// Of IPv4; 0 of IPv6.
+    pub identification: u16,
     /// Bytes of payload on the wire, kept or not.
     pub payload: u32,
     pub interface: u32,
@@ -33,6 +38,12 @@ pub(crate) struct Held {
     pub timestamps: Option<Timestamps>,
     /// Where its MPTCP options are in the batch; [`NO_OPTIONS`] without.
     multipath: u32,
+    /// Where what is around it is in the batch; [`NOT_ENCAPSULATED`] without.
+    encapsulation: u32,
+    /// Its number among the file's segments that are held.
+    pub number: u64,
+    /// Of everything that copies of a packet have in common; 0 if none was asked for.
+    pub fingerprint: u64,
     /// The flow that it seems to be of: see [`crate::flow::FlowTable::look_ahead`].
     pub guess: u32,
 }
@@ -44,6 +55,7 @@ impl Held {
         segment: &Segment<'_>,
         timestamps: Option<Timestamps>,
         multipath: u32,
+        number: u64,
     ) -> Self {
         let (key, direction) = FlowKey::of(segment);
         Self {
@@ -54,31 +66,83 @@ impl Held {
             flags: segment.flags,
             seq: segment.seq,
             ack: segment.ack,
+            window: segment.window,
+            identification: segment.identification.unwrap_or(0),
             payload: segment.payload,
             interface: record.interface,
             view: segment.view,
             timestamps,
             multipath,
+            encapsulation: NOT_ENCAPSULATED,
+            number,
+            fingerprint: 0,
             guess: u32::MAX,
         }
     }
+
+    /// Spreads what copies have in common over 64 bits; `options`: those that are no timestamps.
+    #[inline]
+    fn fingerprint(&self, options: &[u8]) -> u64 {
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        let control = u32::from(self.flags) << 16 | u32::from(self.window);
+        let direction = self.view << 1 | u64::from(self.direction);
+        let packet = u64::from(self.interface) << 16 | u64::from(self.identification);
+        let mut mixed = mix(self.hash ^ direction, pair(self.seq, self.ack));
+        mixed = mix(mixed ^ packet, pair(self.payload, control));
+        if let Some(Timestamps { value, echo }) = self.timestamps {
+            mixed = mix(mixed, pair(value, echo));
+        }
+        for word in options.chunks(8) {
+            let word = word.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+            mixed = mix(mixed, word);
+        }
+        // 0 stands for none.
+        mixed.max(1)
+    }
+}
+
+/// Multiplies and folds.
+#[inline]
+fn mix(number: u64, other: u64) -> u64 {
+    const A: u64 = 0x9E37_79B9_7F4A_7C15;
+    const B: u64 = 0xD6E8_FEB8_6659_FD93;
+    let product = u128::from(number ^ A) * u128::from(other ^ B);
+    (product as u64) ^ (product >> 64) as u64
 }
 
 /// Segments of a file, in its order.
 pub(crate) struct Batch {
     pub segments: Vec<Held>,
     multipath: Vec<Options>,
+    encapsulations: Vec<Encapsulation>,
     most: usize,
+    /// Whether segments have fingerprints.
+    has_fingerprints: bool,
+    /// Segments that were held so far.
+    held: u64,
 }
 
 impl Batch {
     /// Of this many packets at most, at least one.
     pub(crate) fn new(most: usize) -> Self {
-        Self { segments: Vec::with_capacity(most), multipath: Vec::new(), most: most.max(1) }
+        Self {
+            segments: Vec::with_capacity(most),
+            multipath: Vec::new(),
+            encapsulations: Vec::new(),
+            most: most.max(1),
+            has_fingerprints: false,
+            held: 0,
+        }
+    }
+
+    /// The same, with fingerprints, by which copies are known.
+    pub(crate) fn with_fingerprints(most: usize) -> Self {
+        Self { has_fingerprints: true, ..Self::new(most) }
     }
 
     /// Reads the next packets, `most` or a batch of them, and holds the TCP segments that `keep` wants. Gives
-    /// how many packets there were, and why there are no more, if so.
+    /// how many packets there were, and why there are no more, if so. A frame of several packets is one, and `keep` is
+    /// asked for each that is in it.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -91,6 +155,7 @@ impl Batch {
     ) -> io::Result<(u64, Option<End>)> {
         self.segments.clear();
         self.multipath.clear();
+        self.encapsulations.clear();
         let most = most.min(self.most as u64);
         for read in 0..most {
             let record = match reader.next()? {
@@ -103,17 +168,37 @@ impl Batch {
             {
                 self.hold(&record, segment);
             }
+            if let Dissected::Aggregate(aggregate) = packet {
+                for packet in packet::subframes(aggregate, record.data, record.original_len) {
+                    if keep(&record, &packet)
+                        && let Dissected::Tcp(segment) = &packet
+                    {
+                        self.hold(&record, segment);
+                    }
+                }
+            }
         }
         Ok((most, None))
     }
 
     #[inline]
     fn hold(&mut self, record: &Record<'_>, segment: &Segment<'_>) {
-        let (timestamps, multipath) = match options::only_timestamps(segment.options) {
+        let only_timestamps = options::only_timestamps(segment.options);
+        let (timestamps, multipath) = match only_timestamps {
             Some(timestamps) => (timestamps, NO_OPTIONS),
             None => self.read_options(segment.options),
         };
-        self.segments.push(Held::new(record, segment, timestamps, multipath));
+        let mut held = Held::new(record, segment, timestamps, multipath, self.held);
+        self.held += 1;
+        if self.has_fingerprints {
+            held.fingerprint =
+                held.fingerprint(if only_timestamps.is_some() { &[] } else { segment.options });
+        }
+        if let Some(encapsulation) = segment.encapsulation {
+            held.encapsulation = self.encapsulations.len() as u32;
+            self.encapsulations.push(encapsulation);
+        }
+        self.segments.push(held);
     }
 
     /// Puts MPTCP options aside; few segments have them, and they are larger than the rest.
@@ -130,6 +215,12 @@ impl Batch {
     #[inline]
     pub(crate) fn multipath(&self, segment: &Held) -> Option<&Options> {
         self.multipath.get(segment.multipath as usize)
+    }
+
+    /// What is around a segment, if anything.
+    #[inline]
+    pub(crate) fn encapsulation(&self, segment: &Held) -> Option<&Encapsulation> {
+        self.encapsulations.get(segment.encapsulation as usize)
     }
 }
 

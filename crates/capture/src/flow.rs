@@ -74,8 +74,20 @@ pub(crate) struct Identity {
     pub key: FlowKey,
     /// Direction in which the client sends; None until a SYN or SYN/ACK was seen.
     pub client: Option<u8>,
-    /// The client's initial sequence number.
+    /// The client's initial sequence number; of a SYN/ACK alone, the number before the one that it acknowledges.
     pub client_isn: u32,
+    /// Bytes of data in the client's SYN (RFC 7413), which its answer acknowledges or not.
+    pub syn_payload: u16,
+}
+
+impl Identity {
+    /// The number of the client's first segment behind its SYN, as far as the SYN is known, and the one if the data in the
+    /// SYN were taken.
+    #[inline]
+    pub(crate) fn is_first_after_syn(&self, seq: u32) -> bool {
+        let ahead = seq.wrapping_sub(self.client_isn);
+        ahead == 1 || ahead == 1 + u32::from(self.syn_payload)
+    }
 }
 
 /// A flow, and beside it what its reader keeps: a packet needs both, and they are one line of the cache.
@@ -206,7 +218,7 @@ impl<S> FlowTable<S> {
         }
         let flow = self.flows.len();
         self.keys += usize::from(self.slots[slot].0 == EMPTY);
-        let identity = Identity { key: segment.key, client: None, client_isn: 0 };
+        let identity = Identity { key: segment.key, client: None, client_isn: 0, syn_payload: 0 };
         self.flows.push(Known { identity, state: fresh(flow) });
         self.slots[slot] = (flow as u32, (segment.hash >> 32) as u32);
         if self.keys * 2 > self.slots.len() {
@@ -231,26 +243,50 @@ impl<S> FlowTable<S> {
     /// not this initial sequence number.
     fn is_another(&self, flow: u32, segment: &Held) -> bool {
         let known = &self.flows[flow as usize].identity;
-        let (client, isn) = opening(segment);
-        match known.client {
-            Some(known_client) => (known_client, known.client_isn) != (client, isn),
-            None => true,
-        }
+        let opening = Opening::of(segment);
+        known.client.is_none_or(|client| {
+            client != opening.client
+                || !is_same_isn((known.client_isn, known.syn_payload), (opening.isn, opening.syn_payload))
+        })
     }
 
     fn identify(&mut self, flow: u32, segment: &Held) {
-        let (client, isn) = opening(segment);
+        let opening = Opening::of(segment);
         let known = &mut self.flows[flow as usize].identity;
-        known.client = Some(client);
-        known.client_isn = isn;
+        // What an answer acknowledges contains the data of a SYN; the SYN itself says where they begin.
+        if known.client.is_none() || opening.is_exact {
+            known.client_isn = opening.isn;
+        }
+        known.client = Some(opening.client);
+        known.syn_payload = known.syn_payload.max(opening.syn_payload);
     }
 }
 
-/// The client's direction and its initial sequence number, of a SYN or a SYN/ACK, which acknowledges it.
-fn opening(segment: &Held) -> (u8, u32) {
-    if segment.flags & ACK == 0 {
-        (segment.direction, segment.seq)
-    } else {
-        (1 - segment.direction, segment.ack.wrapping_sub(1))
+/// Whether two initial sequence numbers of a client, each with the bytes of data in its SYN as far as they are known, are
+/// of one connection: an answer that takes data of the SYN acknowledges them, too (RFC 7413 section 4.2).
+pub(crate) fn is_same_isn(one: (u32, u16), other: (u32, u16)) -> bool {
+    let ahead = other.0.wrapping_sub(one.0);
+    ahead <= u32::from(one.1) || ahead.wrapping_neg() <= u32::from(other.1)
+}
+
+/// What a SYN or a SYN/ACK says of its connection.
+struct Opening {
+    /// The client's direction.
+    client: u8,
+    isn: u32,
+    syn_payload: u16,
+    /// Whether it is the SYN.
+    is_exact: bool,
+}
+
+impl Opening {
+    fn of(segment: &Held) -> Self {
+        let is_exact = segment.flags & ACK == 0;
+        if is_exact {
+            let syn_payload = u16::try_from(segment.payload).unwrap_or(u16::MAX);
+            return Self { client: segment.direction, isn: segment.seq, syn_payload, is_exact };
+        }
+        let isn = segment.ack.wrapping_sub(1);
+        Self { client: 1 - segment.direction, isn, syn_payload: 0, is_exact }
     }
 }

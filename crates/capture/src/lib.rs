@@ -6,7 +6,8 @@
 //!
 //! Left out, and why:
 //! - reassembly of IP fragments: TCP avoids them (RFC 9293 section 3.7.5), and they are counted;
-//! - tunnels (GRE, VXLAN, MPLS): which of the nested headers is meant is for the user to say;
+//! - what is outside a tunnel: headers of IP, UDP and of tunnels in each other are passed over, up to a bound, and the
+//!   innermost one has the flow;
 //! - checking checksums: those of the capturing host are often filled in by its card, after the capture;
 //! - the HMAC of MP_JOIN: the token ties a subflow to its connection, and the peer has checked the rest.
 
@@ -14,13 +15,13 @@ mod align;
 mod analysis;
 mod batch;
 mod clocks;
+mod copies;
 mod elsewhere;
 mod error;
 mod flow;
 mod format;
 mod group;
 mod input;
-mod link;
 mod measure;
 mod options;
 mod packet;
@@ -29,6 +30,7 @@ mod pcap;
 mod pcapng;
 mod places;
 mod progress;
+mod protocols;
 mod report;
 mod round_trips;
 mod select;

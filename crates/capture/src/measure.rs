@@ -4,6 +4,7 @@ mod events;
 mod tracker;
 
 use crate::batch::touch;
+use crate::copies::Copies;
 use crate::error::FileProblem;
 use crate::flow::MANY_FLOWS;
 use crate::input::Input;
@@ -70,9 +71,81 @@ pub(crate) struct Measured {
     pub implausible: u64,
     /// What its data ACKs say.
     pub data_acks: Option<Box<DataAcks>>,
+    /// Its segments that ask whether the other end is there.
+    pub probes: Probes,
+    /// When its data were seen; None without any.
+    pub data_times: Option<DataTimes>,
+    /// When it acknowledged data of the other direction.
+    pub ack_times: AckTimes,
+}
+
+/// Segments without new data that ask whether the other end is there.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Probes {
+    pub keep_alives: u32,
+    /// Those to an end that has closed its window.
+    pub window: u32,
+}
+
+/// When the data of a direction were seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DataTimes {
+    /// The first segment, and its bytes.
+    pub first_ns: u64,
+    pub first_bytes: u32,
+    /// The last one, where no ACKs are read with them; else 0.
+    pub last_ns: u64,
+}
+
+/// When a direction acknowledged something new.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct AckTimes {
+    /// The first time, and how much; 0 if it never did.
+    pub first_ns: u64,
+    pub first_bytes: u64,
+    /// The last time.
+    pub last_ns: u64,
+    /// The last time that it was a single byte, which may be a FIN, and the time before it.
+    single: (u64, u64),
+}
+
+impl AckTimes {
+    /// Takes note of an ACK that is the first, or of a single byte.
+    #[cold]
+    fn note(&mut self, time_ns: u64, bytes: u64, last_ns: u64) {
+        if last_ns == 0 {
+            (self.first_ns, self.first_bytes) = (time_ns, bytes);
+        }
+        if bytes == 1 {
+            self.single = (time_ns, last_ns);
+        }
+    }
+
+    /// Takes off a last ACK of a single byte; gives its time, if there is one that is not the first.
+    fn take_off_single(&mut self) -> Option<u64> {
+        let (time_ns, before_ns) = self.single;
+        let is_last = time_ns != 0 && time_ns == self.last_ns && before_ns != 0;
+        is_last.then(|| {
+            self.last_ns = before_ns;
+            time_ns
+        })
+    }
 }
 
 impl Measured {
+    /// Takes a FIN off what was acknowledged, as that of data that nobody captured: the byte with which the ACKs end, if
+    /// the last one was of a single byte.
+    pub(crate) fn take_off_fin(&mut self, times: &Times) {
+        let Some(time_ns) = self.ack_times.take_off_single() else { return };
+        self.acked -= 1;
+        if time_ns > times.start_ns && time_ns <= times.end_ns {
+            self.window_acked -= 1;
+        }
+        if let Some(interval) = self.intervals.last_mut() {
+            interval.bytes = interval.bytes.saturating_sub(1);
+        }
+    }
+
     /// What was counted of its data.
     pub(crate) fn data(&self) -> DataCounts {
         let counts = self.disorder.as_ref().map_or_else(DataCounts::default, |disorder| disorder.counts);
@@ -126,12 +199,21 @@ pub(crate) struct DataAcks {
     pub first: Option<u64>,
     pub at_start: Option<u64>,
     pub at_end: Option<u64>,
+    /// When it went on for the first time, and the number then.
+    pub first_advance: Option<(u64, u64)>,
+    /// When it last went on.
+    pub last_advance_ns: u64,
     pub series: Vec<u64>,
 }
 
 impl DataAcks {
     fn on_data_ack(&mut self, number: DataNumber, time_ns: u64, bin: usize, times: &Times) {
+        let before = self.acked.highest();
         let highest = self.acked.on_data_ack(number.value, number.whole);
+        if before.is_some_and(|before| before != highest) {
+            self.first_advance.get_or_insert((time_ns, highest));
+            self.last_advance_ns = time_ns;
+        }
         self.first.get_or_insert(highest);
         if time_ns <= times.start_ns {
             self.at_start = Some(highest);
@@ -154,6 +236,8 @@ pub(crate) struct Job<'a> {
     pub ports: &'a [u16],
     /// Packets that the survey found in each file: one that grows is read no further.
     pub packets: &'a [u64],
+    /// Segments of each file that are left out, being copies of others.
+    pub copies: &'a [&'a Copies],
     /// What is added to the times of each file.
     pub later_ns: &'a [i64],
     pub selection: &'a Selection,

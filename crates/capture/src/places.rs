@@ -189,6 +189,8 @@ fn sum_up(chain: &[Seen<'_>], seen_at: usize, isn: Option<u32>) -> Direction {
         sum.points.push(*point);
         sum.packets += sighting.packets;
         sum.payload += sighting.payload;
+        // Numbers went on by new data, and by what was acknowledged.
+        sum.acknowledges += sighting.progress.saturating_sub(sighting.payload);
         sum.first_ns = sum.first_ns.min(sighting.first_ns);
         sum.last_ns = sum.last_ns.max(sighting.last_ns);
         if marks.syns > 0 {
@@ -207,6 +209,7 @@ fn sum_up(chain: &[Seen<'_>], seen_at: usize, isn: Option<u32>) -> Direction {
             sum.fin_end = Some(marks.fin_end);
         }
         sum.rst_ns = sum.rst_ns.min(marks.rst_ns);
+        sum.copies += marks.copies;
     }
     sum
 }

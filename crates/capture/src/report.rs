@@ -1,18 +1,20 @@
 //! The tables of an analysis.
 
+mod found;
 mod over_time;
 mod rtt;
 
 use crate::group::{Connection, Tie};
-use crate::measure::{DATA, Measured, Times, handshake_rtt_ns};
-use crate::packet::Endpoint;
-use crate::round_trips::RttHistogram;
-use crate::select::{Flow, PointId, Selection};
-use crate::series::{DataLevel, data_level};
-use crate::steady::Steady;
+use crate::measure::{DATA, handshake_rtt_ns};
+use crate::packet::{Encapsulation, Endpoint, Protocol};
+use crate::protocols::{ProtocolCount, Protocols};
+use crate::select::{Flow, PointId};
+use crate::sequence::DataCounts;
+use crate::series::{DataLevel, Span};
 use crate::survey::{FileSurvey, NEVER};
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
+pub(crate) use found::Found;
 use rtt::RttStatistics;
 use std::fmt::Display;
 use std::net::Ipv6Addr;
@@ -26,12 +28,14 @@ pub struct Summary {
     pub ended_s: f64,
     /// T1, the last ACK of a handshake.
     pub t1_s: Option<f64>,
-    /// T2, the first FIN.
+    /// T2, the first end of data.
     pub t2_s: Option<f64>,
     /// The window that was measured.
     pub window_start_s: f64,
     /// Its end.
     pub window_end_s: f64,
+    /// Subflows that lasted, of which T1 and T2 are.
+    pub lasting: usize,
     /// Jain index of the connections' throughputs in the window; NaN without any.
     pub jain_index: f64,
     /// Sum of these throughputs, in Mbit/s; NaN without any.
@@ -83,78 +87,6 @@ impl Analysis {
     }
 }
 
-/// Everything that was found.
-pub(crate) struct Found<'a> {
-    pub files: &'a [FileSurvey],
-    pub selection: &'a Selection,
-    pub connections: &'a [Connection],
-    pub ties: &'a [Tie],
-    pub data_direction: &'a [usize],
-    pub measured: &'a [[Measured; 2]],
-    pub steady: &'a Steady,
-    pub times: &'a Times,
-    pub warnings: Vec<String>,
-}
-
-impl Found<'_> {
-    fn flow(&self, flow: usize) -> &Flow {
-        &self.selection.flows[flow]
-    }
-
-    /// What was measured in the direction of a flow's data.
-    fn data(&self, flow: usize) -> &Measured {
-        &self.measured[flow][self.data_direction[flow]]
-    }
-
-    /// What was measured in the direction of its acknowledgments.
-    fn acks(&self, flow: usize) -> &Measured {
-        &self.measured[flow][1 - self.data_direction[flow]]
-    }
-
-    /// Round-trip times of the data with this role, [`DATA`] of the connection or against them.
-    fn rtts(&self, flow: usize, role: usize) -> Option<&RttHistogram> {
-        self.measured[flow][1 - (self.data_direction[flow] ^ role)].rtts.as_deref()
-    }
-
-    /// Whether acknowledgments of a flow were captured at all.
-    fn has_acks(&self, flow: usize) -> bool {
-        self.flow(flow).directions[1 - self.data_direction[flow]].packets > 0
-    }
-
-    fn since(&self, ns: u64) -> f64 {
-        if ns == NEVER { f64::NAN } else { ns.saturating_sub(self.times.origin_ns) as f64 / 1e9 }
-    }
-
-    fn window_s(&self) -> f64 {
-        (self.times.end_ns - self.times.start_ns) as f64 / 1e9
-    }
-
-    /// Throughput of bytes acknowledged in the window.
-    fn window_mbps(&self, bytes: u64) -> f64 {
-        let window_s = self.window_s();
-        if window_s > 0.0 { bytes as f64 * 8.0 / 1e6 / window_s } else { f64::NAN }
-    }
-
-    fn subflow_mbps(&self, flow: usize) -> f64 {
-        if self.has_acks(flow) { self.window_mbps(self.acks(flow).window_acked) } else { f64::NAN }
-    }
-
-    /// Sum over the subflows that have a value; NaN if none has.
-    fn connection_mbps(&self, connection: &Connection) -> f64 {
-        let shares = connection.flows.iter().map(|&flow| self.subflow_mbps(flow));
-        shares.filter(|share| !share.is_nan()).reduce(|a, b| a + b).unwrap_or(f64::NAN)
-    }
-
-    fn data_level(&self, connection: &Connection) -> Option<DataLevel> {
-        let members: Vec<_> = connection
-            .flows
-            .iter()
-            .map(|&flow| (self.flow(flow), 1 - self.data_direction[flow], self.acks(flow)))
-            .collect();
-        data_level(&members, self.times)
-    }
-}
-
 /// Makes the tables.
 pub(crate) fn report(mut found: Found<'_>) -> Analysis {
     warn_of_flows(&mut found);
@@ -165,7 +97,8 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
     let mut tables = vec![connections(&found, &levels, &rtts), subflows(&found, &of, &rtts)];
     tables.extend(over_time::series(&found, &levels));
     tables.push(rtt::distribution(&mut found, &of));
-    let shares = || found.connections.iter().map(|connection| found.connection_mbps(connection));
+    tables.push(protocols(&found));
+    let shares = || found.connections.iter().map(|connection| found.connection_window_mbps(connection));
     let seconds = |ns: Option<u64>| ns.map(|ns| found.since(ns));
     let counted = |of: fn(&FileSurvey) -> u64| found.files.iter().map(of).sum();
     let summary = Summary {
@@ -175,6 +108,7 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
         t2_s: seconds(found.steady.t2_ns),
         window_start_s: found.since(found.times.start_ns),
         window_end_s: found.since(found.times.end_ns),
+        lasting: found.steady.lasting,
         jain_index: jain_index(shares()).unwrap_or(f64::NAN),
         throughput_mbps: shares().filter(|share| !share.is_nan()).reduce(|a, b| a + b).unwrap_or(f64::NAN),
         established: found.steady.established,
@@ -194,10 +128,7 @@ fn warn_of_flows(found: &mut Found<'_>) {
     let flows = 0..found.selection.flows.len();
     let count = |of: &dyn Fn(usize) -> bool| flows.clone().filter(|&flow| of(flow)).count();
     let without_acks = count(&|flow| !found.has_acks(flow) && found.data(flow).data().packets > 0);
-    let only_acks = count(&|flow| {
-        let data = &found.flow(flow).directions[found.data_direction[flow]];
-        data.packets == 0 && data.fin_end.is_none() && found.acks(flow).acked > 0
-    });
+    let only_acks = count(&|flow| found.is_known_by_acks(flow));
     let guessed = count(&|flow| found.ties[flow] == Tie::DataSequence);
     let alone = count(&|flow| found.ties[flow] == Tie::Unknown);
     // Elsewhere, and not here: what is missing may have passed another of the points.
@@ -219,11 +150,15 @@ fn warn_of_flows(found: &mut Found<'_>) {
             found.warnings.push(text);
         }
     };
-    warn(without_acks as u64, "{of} subflows without a packet in the direction of the ACKs: no throughput");
+    warn(
+        without_acks as u64,
+        "{of} subflows of which only the data were captured, and no ACK: nothing says what has arrived, so that there is no \
+         throughput and no round-trip time; sent_mbps is the rate of their new data",
+    );
     warn(
         only_acks as u64,
-        "{of} subflows of which only the ACKs were captured: the bytes that they acknowledge contain the FIN as one, where \
-         there was one",
+        "{of} subflows of which only the ACKs were captured: throughput is of what they acknowledge, without a last byte on its \
+         own, which is taken for the FIN; retransmissions, reordering and round-trip times are unknown",
     );
     warn(
         guessed as u64,
@@ -342,6 +277,12 @@ fn connection_columns(
         row.1.flows.iter().map(|&flow| of(flow)).sum()
     };
     let window = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.window);
+    let own = |row: &(usize, &Connection)| found.own(&row.1.flows);
+    let acked = |row: &(usize, &Connection), of: &dyn Fn(usize) -> u64| -> f64 {
+        let is_known = row.1.flows.iter().any(|&flow| found.has_acks(flow));
+        if is_known { sum(row, of) as f64 } else { f64::NAN }
+    };
+    let own_data = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.own);
     let mut columns = vec![
         ("connection", integers(rows, |row| row.0 as u64)),
         ("kind", texts(rows, |row| if row.1.multipath { "mptcp" } else { "tcp" }.to_owned())),
@@ -353,22 +294,73 @@ fn connection_columns(
         ("established_s", numbers(rows, |row| earliest(row, Flow::established_ns))),
         ("fin_s", numbers(rows, |row| earliest(row, Flow::fin_ns))),
         ("data_from", texts(rows, |row| sender_name(found, row.1.flows[0], DATA))),
-        ("acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).acked))),
+        ("acked_bytes", numbers(rows, |row| acked(row, &|flow| found.acks(flow).acked))),
         ("reverse_acked_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).acked))),
-        ("window_acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).window_acked))),
-        ("throughput_mbps", numbers(rows, |row| found.connection_mbps(row.1))),
+        ("measured_bytes", numbers(rows, |row| own(row).map_or(f64::NAN, |span| span.bytes as f64))),
+        ("measured_from_s", numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.from_ns)))),
+        (
+            "measured_until_s",
+            numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.until_ns))),
+        ),
+        ("throughput_mbps", numbers(rows, |row| own(row).map_or(f64::NAN, Span::mbps))),
+        ("data_throughput_mbps", numbers(rows, |row| own_data(row).map_or(f64::NAN, Span::mbps))),
+        ("sent_mbps", numbers(rows, |row| found.sent(&row.1.flows).map_or(f64::NAN, Span::mbps))),
+        ("window_acked_bytes", numbers(rows, |row| acked(row, &|flow| found.acks(flow).window_acked))),
+        ("window_throughput_mbps", numbers(rows, |row| found.connection_window_mbps(row.1))),
         ("window_data_acked_bytes", numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| bytes as f64))),
         (
-            "data_throughput_mbps",
+            "window_data_throughput_mbps",
             numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| found.window_mbps(bytes))),
         ),
-        ("data_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data().packets))),
-        ("retransmissions", integers(rows, |row| sum(row, &|flow| found.data(flow).data().retransmissions))),
-        ("reordered_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data().reordered))),
-        ("missing_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).data().missing))),
+        ("data_packets", numbers(rows, |row| found.counted(&row.1.flows, |data| data.packets))),
+        ("retransmissions", numbers(rows, |row| found.counted(&row.1.flows, |data| data.retransmissions))),
+        ("keep_alives", integers(rows, |row| found.probes(&row.1.flows, |probes| probes.keep_alives))),
+        ("zero_window_probes", integers(rows, |row| found.probes(&row.1.flows, |probes| probes.window))),
+        ("reordered_packets", numbers(rows, |row| found.counted(&row.1.flows, |data| data.reordered))),
+        ("missing_bytes", numbers(rows, |row| found.counted(&row.1.flows, |data| data.missing))),
+        ("copies", integers(rows, |row| found.copies(&row.1.flows))),
     ];
     columns.extend(rtts.columns(found, rows, |row| &row.1.flows));
     columns
+}
+
+/// What the packets of all files are, and what becomes of them.
+fn protocols(found: &Found<'_>) -> Table {
+    let tcp = found.files.iter().map(|file| file.counts.tcp).sum();
+    let counts = Protocols::together(found.files.iter().map(|file| &file.protocols), tcp);
+    let reading = |count: &ProtocolCount| match (count.protocol, count.protocol.hides_tcp()) {
+        (Protocol::Tcp, _) => "read",
+        (_, None) => "not tcp",
+        (_, Some(_)) => "may hold tcp",
+    };
+    let columns = vec![
+        ("encapsulation", texts(&counts, |count| count.encapsulation.clone())),
+        ("protocol", texts(&counts, |count| count.protocol.name().to_owned())),
+        ("packets", integers(&counts, |count| count.packets)),
+        ("reading", texts(&counts, |count| reading(count).to_owned())),
+    ];
+    Table { name: "protocols", columns }
+}
+
+/// What is around the packets of a flow, as the client sends them, and the server where it differs.
+fn encapsulation(flow: &Flow) -> String {
+    let around =
+        |direction: usize| flow.directions[direction].encapsulation.as_deref().map(Encapsulation::to_string);
+    match (around(flow.client), around(1 - flow.client)) {
+        (None, None) => String::new(),
+        (Some(one), None) | (None, Some(one)) => one,
+        (Some(one), Some(other)) if one == other => one,
+        (Some(one), Some(other)) => format!("{one} | {other}"),
+    }
+}
+
+/// The address that is outside at an end of a flow, the client's or the server's; empty without.
+fn outer_address(flow: &Flow, is_client: bool) -> String {
+    let ends = |direction: usize| flow.directions[direction].encapsulation.as_deref()?.ends;
+    let from_client = ends(flow.client).or_else(|| ends(1 - flow.client).map(|[from, to]| [to, from]));
+    from_client.map_or_else(String::new, |ends| {
+        address(Endpoint { address: ends[usize::from(!is_client)], port: 0 })
+    })
 }
 
 /// The connection of each flow.
@@ -399,6 +391,8 @@ fn subflow_columns(
 ) -> Vec<(&'static str, Column)> {
     let flow = |row: &usize| found.flow(*row);
     let data = |row: &usize| found.data(*row).data();
+    let counted = |row: &usize, of: fn(DataCounts) -> u64| found.counted(&[*row], of);
+    let own = |row: &usize| found.own(&[*row]);
     let bytes = |row: &usize, bytes: u64| if found.has_acks(*row) { bytes as f64 } else { f64::NAN };
     let rtt = |row: &usize| handshake_rtt_ns(flow(row)).map_or(f64::NAN, |ns| ns as f64 / 1e6);
     let mut columns = vec![
@@ -421,18 +415,32 @@ fn subflow_columns(
         ("rtt_at", texts(rows, |row| rtt::points(found, *row))),
         ("acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).acked))),
         ("reverse_acked_bytes", integers(rows, |row| found.data(*row).acked)),
+        ("measured_bytes", numbers(rows, |row| own(row).map_or(f64::NAN, |span| span.bytes as f64))),
+        ("measured_from_s", numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.from_ns)))),
+        (
+            "measured_until_s",
+            numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.until_ns))),
+        ),
+        ("throughput_mbps", numbers(rows, |row| own(row).map_or(f64::NAN, Span::mbps))),
+        ("sent_mbps", numbers(rows, |row| found.sent(&[*row]).map_or(f64::NAN, Span::mbps))),
         ("window_acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).window_acked))),
-        ("throughput_mbps", numbers(rows, |row| found.subflow_mbps(*row))),
-        ("data_packets", integers(rows, |row| data(row).packets)),
-        ("payload_bytes", integers(rows, |row| data(row).payload)),
-        ("retransmissions", integers(rows, |row| data(row).retransmissions)),
-        ("retransmitted_bytes", integers(rows, |row| data(row).retransmitted_bytes)),
-        ("reordered_packets", integers(rows, |row| data(row).reordered)),
+        ("window_throughput_mbps", numbers(rows, |row| found.subflow_window_mbps(*row))),
+        ("data_packets", numbers(rows, |row| counted(row, |data| data.packets))),
+        ("payload_bytes", numbers(rows, |row| counted(row, |data| data.payload))),
+        ("retransmissions", numbers(rows, |row| counted(row, |data| data.retransmissions))),
+        ("retransmitted_bytes", numbers(rows, |row| counted(row, |data| data.retransmitted_bytes))),
+        ("keep_alives", integers(rows, |row| found.probes(&[*row], |probes| probes.keep_alives))),
+        ("zero_window_probes", integers(rows, |row| found.probes(&[*row], |probes| probes.window))),
+        ("reordered_packets", numbers(rows, |row| counted(row, |data| data.reordered))),
         ("reordering_ratio", numbers(rows, |row| ratio(data(row).reordered, data(row).packets))),
         ("reordering_extent_mean", numbers(rows, |row| ratio(data(row).extent_sum, data(row).reordered))),
-        ("reordering_extent_max", integers(rows, |row| data(row).extent_max)),
-        ("three_reordered_packets", integers(rows, |row| data(row).three_reordered)),
-        ("missing_bytes", integers(rows, |row| data(row).missing)),
+        ("reordering_extent_max", numbers(rows, |row| counted(row, |data| data.extent_max))),
+        ("three_reordered_packets", numbers(rows, |row| counted(row, |data| data.three_reordered))),
+        ("missing_bytes", numbers(rows, |row| counted(row, |data| data.missing))),
+        ("copies", integers(rows, |row| found.copies(&[*row]))),
+        ("encapsulation", texts(rows, |row| encapsulation(flow(row)))),
+        ("outer_client", texts(rows, |row| outer_address(flow(row), true))),
+        ("outer_server", texts(rows, |row| outer_address(flow(row), false))),
     ];
     columns.extend(rtts.columns(found, rows, std::slice::from_ref));
     columns

@@ -1,6 +1,7 @@
 //! From the flows of each file to the flows of the experiment: which are the same, and which files are read together.
 
-use crate::flow::FlowKey;
+use crate::flow::{FlowKey, is_same_isn};
+use crate::packet::Encapsulation;
 use crate::places::{Choice, Seen, choose};
 use crate::survey::{FileFlow, FileSurvey, Multipath, NEVER, Sighting};
 
@@ -20,6 +21,8 @@ pub(crate) struct Direction {
     pub seen_at: usize,
     pub packets: u64,
     pub payload: u64,
+    /// Bytes of the other direction that it acknowledges, more or less.
+    pub acknowledges: u64,
     pub first_ns: u64,
     pub last_ns: u64,
     pub isn: Option<u32>,
@@ -29,6 +32,10 @@ pub(crate) struct Direction {
     pub fin_ns: u64,
     pub fin_end: Option<u32>,
     pub rst_ns: u64,
+    /// Copies of its packets, which are left out.
+    pub copies: u64,
+    /// What is around its packets, if anything.
+    pub encapsulation: Option<Box<Encapsulation>>,
 }
 
 impl Direction {
@@ -39,6 +46,7 @@ impl Direction {
             seen_at: 0,
             packets: 0,
             payload: 0,
+            acknowledges: 0,
             first_ns: NEVER,
             last_ns: 0,
             isn: None,
@@ -48,6 +56,8 @@ impl Direction {
             fin_ns: NEVER,
             fin_end: None,
             rst_ns: NEVER,
+            copies: 0,
+            encapsulation: None,
         }
     }
 }
@@ -180,21 +190,34 @@ fn connections(
     parts: &mut Vec<Vec<(usize, usize)>>,
 ) {
     let at = |entry: &(FlowKey, u64, usize, usize)| &files[entry.2].flows[entry.3];
-    // Client's direction and number, time, file and number in it.
-    type Opening = ((u8, u32), u64, (usize, usize));
+    // Client's direction, its number and the data in its SYN, time, file and number in it.
+    type Opening = ((u8, u32, u16), u64, (usize, usize));
     let mut openings: Vec<Opening> = entries
         .iter()
         .filter_map(|entry| {
             let identity = at(entry).identity;
-            Some(((identity.client?, identity.client_isn), entry.1, (entry.2, entry.3)))
+            let number = (identity.client?, identity.client_isn, identity.syn_payload);
+            Some((number, entry.1, (entry.2, entry.3)))
         })
         .collect();
     openings.sort_unstable();
     // Each with its beginning, and in that order.
-    let mut found: Vec<(u64, Vec<(usize, usize)>)> = openings
-        .chunk_by(|a, b| a.0 == b.0)
-        .map(|same| (same[0].1, same.iter().map(|opening| opening.2).collect()))
-        .collect();
+    let mut found: Vec<(u64, Vec<(usize, usize)>)> = Vec::new();
+    let mut last: Option<(u8, u32, u16)> = None;
+    for ((client, isn, syn_payload), first_ns, member) in openings {
+        let same = last.filter(|last| last.0 == client && is_same_isn((last.1, last.2), (isn, syn_payload)));
+        match found.last_mut().filter(|_| same.is_some()) {
+            Some((begin_ns, members)) => {
+                *begin_ns = first_ns.min(*begin_ns);
+                members.push(member);
+            }
+            None => {
+                found.push((first_ns, vec![member]));
+                last = Some((client, isn, syn_payload));
+            }
+        }
+        last = last.map(|last| if last.1 == isn { (last.0, last.1, last.2.max(syn_payload)) } else { last });
+    }
     found.sort_unstable();
     let mut first_without = None;
     for entry in entries.iter().filter(|entry| at(entry).identity.client.is_none()) {
@@ -237,8 +260,15 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned)
     });
     let opening = parts.iter().find(|(_, part)| part.identity.client == Some(client as u8));
     let client_isn = opening.map(|(_, part)| part.identity.client_isn);
-    let Choice { directions, elsewhere, has_other_clock, apart_ns } =
+    let Choice { mut directions, elsewhere, has_other_clock, apart_ns } =
         choose(&seen, client, client_isn, disjoint, is_aligned);
+    for (number, direction) in directions.iter_mut().enumerate() {
+        direction.encapsulation = parts.iter().find_map(|(file, part)| {
+            let is_read = |point: u32| direction.points.contains(&PointId { file: *file as u32, point });
+            let mut seen = files[*file].sightings(part, number).filter(|(seen, _)| is_read(seen.point));
+            seen.find_map(|(_, marks)| files[*file].encapsulation(marks).map(|around| Box::new(*around)))
+        });
+    }
     let multipath = parts.iter().filter_map(|(_, part)| part.state.multipath.as_deref()).fold(None, merge);
     Flow {
         key,

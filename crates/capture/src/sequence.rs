@@ -139,7 +139,8 @@ pub(crate) struct DataCounts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sequence {
     unwrapper: Unwrapper,
-    recent: [i64; N],
+    /// The numbers of the last arrivals.
+    recent: [u32; N],
     packets: u64,
     payload: u64,
 }
@@ -152,6 +153,8 @@ pub(crate) struct Disorder {
     most_gaps: usize,
     /// Round-trip time that the handshake showed, in ns; 0 if it was not seen.
     rtt_ns: u64,
+    /// The position of a new byte that was sent to probe a window of zero.
+    probed: Option<i64>,
     counts: DataCounts,
 }
 
@@ -176,6 +179,18 @@ impl Sequence {
         self.payload
     }
 
+    /// The number after everything seen, once there is any.
+    #[inline]
+    pub(crate) fn next_seq(&self) -> Option<u32> {
+        self.unwrapper.has_begun().then_some(self.unwrapper.next_seq)
+    }
+
+    /// The number of the last arrival, if there was one.
+    pub(crate) fn last_arrival(&self) -> Option<u32> {
+        let last = self.packets.checked_sub(1)?;
+        Some(self.recent[(last % N as u64) as usize])
+    }
+
     /// Counts a data segment; `disorder` is asked for if it is out of order.
     #[inline]
     pub(crate) fn on_data<'a>(
@@ -191,15 +206,26 @@ impl Sequence {
         let next = self.unwrapper.next();
         let mut kind = Kind::New;
         if start > next {
-            disorder().open_gap(next, start, arrival, self.packets);
+            let disorder = disorder();
+            // A byte that was taken of a probe is not sent again.
+            let next = next + i64::from(disorder.probed == Some(next));
+            if start > next {
+                disorder.open_gap(next, start, arrival, self.packets);
+            }
         } else if start < next {
             kind = self.late(disorder(), start, end, arrival);
         }
         self.unwrapper.advance(end);
-        self.recent[(self.packets % N as u64) as usize] = start;
+        self.recent[(self.packets % N as u64) as usize] = arrival.seq;
         self.packets += 1;
         self.payload += u64::from(arrival.payload);
         kind
+    }
+
+    /// Takes note of a new byte that was sent to probe a window of zero: it is sent again if it was not taken.
+    #[cold]
+    pub(crate) fn on_probe(&mut self, disorder: &mut Disorder) {
+        disorder.probed = Some(self.unwrapper.next());
     }
 
     /// A segment that begins before the end of what was seen.
@@ -214,7 +240,7 @@ impl Sequence {
             let extent = self.packets - gap.arrival;
             counts.extent_sum += extent;
             counts.extent_max = counts.extent_max.max(extent);
-            let all_larger = self.recent.iter().all(|&position| position > start);
+            let all_larger = self.recent.iter().all(|&seq| seq.wrapping_sub(arrival.seq).cast_signed() > 0);
             counts.three_reordered += u64::from(self.packets >= N as u64 && all_larger);
             return Kind::Reordered;
         }
@@ -302,14 +328,18 @@ impl Disorder {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Acked {
     unwrapper: Unwrapper,
-    /// The number after the FIN of the data, which is no byte of them.
-    fin_end: Option<u32>,
+    /// The number after the FIN of the data, which is no byte of them, if that is known.
+    fin_end: u32,
+    has_fin_end: bool,
+    /// Whether the last acknowledgment closed the window for data.
+    pub is_window_closed: bool,
 }
 
 impl Acked {
     /// Of data with this initial sequence number, if known; else the first acknowledgment is the start.
     pub(crate) fn new(isn: Option<u32>, fin_end: Option<u32>) -> Self {
-        let mut acked = Self { fin_end, ..Self::default() };
+        let (has_fin_end, fin_end) = (fin_end.is_some(), fin_end.unwrap_or(0));
+        let mut acked = Self { fin_end, has_fin_end, ..Self::default() };
         if let Some(isn) = isn {
             acked.unwrapper.begin(isn.wrapping_add(1));
         }
@@ -321,10 +351,16 @@ impl Acked {
         self.unwrapper.next() as u64
     }
 
+    /// The number after everything acknowledged, once there is any.
+    #[inline]
+    pub(crate) fn next_seq(&self) -> Option<u32> {
+        self.unwrapper.has_begun().then_some(self.unwrapper.next_seq)
+    }
+
     /// A number of an acknowledgment without the FIN, if it has that.
     #[inline]
     pub(crate) fn of_data(&self, ack: u32) -> u32 {
-        if self.fin_end == Some(ack) { ack.wrapping_sub(1) } else { ack }
+        if self.has_fin_end && self.fin_end == ack { ack.wrapping_sub(1) } else { ack }
     }
 
     /// Bytes newly acknowledged by this number; None if it is of no window.
@@ -348,7 +384,13 @@ pub(crate) struct DataAcked {
 }
 
 impl DataAcked {
-    /// The highest data ACK so far.
+    /// The highest data ACK so far, if there was one.
+    #[inline]
+    pub(crate) fn highest(&self) -> Option<u64> {
+        self.highest
+    }
+
+    /// The highest data ACK so far, with this one.
     #[inline]
     pub(crate) fn on_data_ack(&mut self, value: u64, whole: bool) -> u64 {
         let highest = match self.highest {

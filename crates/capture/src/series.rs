@@ -9,6 +9,24 @@ pub(crate) struct DataLevel {
     pub series: Vec<u64>,
     /// In the window; None where no data ACK came before its start.
     pub window: Option<u64>,
+    /// Between the first data ACK that acknowledged something new and the last; None where there are no two.
+    pub own: Option<Span>,
+}
+
+/// Bytes acknowledged after a time, until another one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub from_ns: u64,
+    pub until_ns: u64,
+    pub bytes: u64,
+}
+
+impl Span {
+    /// In Mbit/s; NaN without length.
+    pub(crate) fn mbps(self) -> f64 {
+        let seconds = self.until_ns.saturating_sub(self.from_ns) as f64 / 1e9;
+        if seconds > 0.0 { self.bytes as f64 * 8.0 / 1e6 / seconds } else { f64::NAN }
+    }
 }
 
 /// The subflows' data ACKs together: at any time the highest counts. Where only lower halves are sent, a
@@ -50,7 +68,16 @@ pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -
         (Some(start), Some(end)) => Some((end - start).max(0) as u64),
         _ => None,
     };
-    Some(DataLevel { series, window })
+    let advances = with.iter().zip(&shifts).filter_map(|(member, shift)| {
+        let (time_ns, value) = member.2.first_advance?;
+        Some((time_ns, value.wrapping_add(shift.unwrap_or(0)), member.2.last_advance_ns))
+    });
+    let until_ns = advances.clone().map(|advance| advance.2).max();
+    let own = advances.min().zip(until_ns).and_then(|((from_ns, value, _), until_ns)| {
+        let bytes = u64::try_from(highest.wrapping_sub(value).cast_signed()).ok()?;
+        (until_ns > from_ns).then_some(Span { from_ns, until_ns, bytes })
+    });
+    Some(DataLevel { series, window, own })
 }
 
 /// The multiple of 2^32 that brings `value` nearest to `reference`; 0 if it is near as it is.

@@ -3,14 +3,15 @@
 
 use crate::batch::{Batch, Held, touch};
 use crate::clocks::{Clocks, Jumps};
+use crate::copies::{Copies, Recent, is_copy};
 use crate::error::FileProblem;
 use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::{End, Oddities, Record};
 use crate::input::Input;
-use crate::link;
 use crate::options::{DataNumber, Options};
-use crate::packet::{ACK, Dissected, FIN, RST, SYN, Segment};
+use crate::packet::{ACK, Dissected, Encapsulation, FIN, RST, SYN, Segment};
 use crate::progress::Meter;
+use crate::protocols::Protocols;
 
 /// No such time.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -36,6 +37,9 @@ pub(crate) struct Sighting {
     pub max_seq: u32,
     pub max_ack: u32,
     pub has_ack: bool,
+    /// Whether its packets had different identifications, and that of the last one.
+    ids_vary: bool,
+    last_id: u16,
     pub point: u32,
     /// Number of the same direction's sighting at the next point, in the order of first packets.
     next: u32,
@@ -58,6 +62,10 @@ pub(crate) struct Marks {
     pub first_seq: u32,
     /// The first acknowledgment, if there was one.
     pub first_ack: u32,
+    /// Copies of its packets, which are left out.
+    pub copies: u64,
+    /// Number of what is around its first packet that is in a tunnel; [`NONE`] without.
+    encapsulation: u32,
 }
 
 /// Numbers of one data sequence space that a flow used.
@@ -103,7 +111,6 @@ const _: () = assert!(size_of::<FileFlow>() == 64 && size_of::<Sighting>() == 64
 pub(crate) struct Counts {
     pub packets: u64,
     pub tcp: u64,
-    pub other: u64,
     pub fragments: u64,
     /// Cut before the end of what is needed of the TCP header.
     pub headers_cut: u64,
@@ -128,6 +135,9 @@ pub(crate) struct FileSurvey {
     sightings: Sightings,
     pub points: Vec<Point>,
     pub counts: Counts,
+    pub protocols: Protocols,
+    /// Packets that are left out, being copies of others.
+    pub copies: Copies,
     pub oddities: Oddities,
     pub jumps: Jumps,
     pub end: End,
@@ -148,6 +158,8 @@ impl FileSurvey {
             sightings: Sightings::default(),
             points: Vec::new(),
             counts: Counts::default(),
+            protocols: Protocols::default(),
+            copies: Copies::default(),
             oddities: Oddities::default(),
             jumps: Jumps::default(),
             end: End::Complete,
@@ -171,6 +183,11 @@ impl FileSurvey {
             at = sighting.next;
             Some((sighting, marks))
         })
+    }
+
+    /// What is around a direction's packets at a capture point, if anything.
+    pub(crate) fn encapsulation(&self, marks: &Marks) -> Option<&Encapsulation> {
+        self.sightings.encapsulations.get(marks.encapsulation as usize)
     }
 
     /// Adds this to all times.
@@ -204,9 +221,26 @@ struct Sightings {
     seen: Vec<Sighting>,
     /// By the same number.
     marks: Vec<Marks>,
+    /// What is around the first packet of sightings in tunnels.
+    encapsulations: Vec<Encapsulation>,
 }
 
 impl Sightings {
+    /// The round-trip time that a flow's handshake has shown at a point.
+    #[cold]
+    fn handshake_ns(&self, flow: &FileFlow, point: u32) -> Option<u64> {
+        let mut at = flow.state.first[usize::from(flow.identity.client?)];
+        loop {
+            let sighting = self.seen.get(at as usize)?;
+            if sighting.point == point {
+                let marks = &self.marks[at as usize];
+                let is_known = marks.syns == 1 && marks.established_ns != NEVER;
+                return is_known.then(|| marks.established_ns.saturating_sub(marks.syn_ns));
+            }
+            at = sighting.next;
+        }
+    }
+
     /// Number of a direction's sighting at a point; a new one if it has none there.
     #[inline]
     fn at(&mut self, first: &mut u32, point: u32, segment: &Held) -> usize {
@@ -268,13 +302,14 @@ pub(crate) fn survey(
         Err(problem) => return Err(problem),
     };
     let mut seen = Seen::new(ports);
-    let mut batch = Batch::new(batch);
+    let mut batch = Batch::with_fingerprints(batch);
     let mut reported = 0;
     let end = loop {
         let packets = seen.counts.packets;
         let until_report = PACKETS_PER_REPORT - packets % PACKETS_PER_REPORT;
         let read = batch.fill(&mut reader, until_report, |record, packet| seen.packet(record, packet));
         let (read, end) = read.map_err(|error| FileProblem::io(input.name(), &error))?;
+        seen.counts.packets += read;
         seen.segments(&mut batch);
         if let Some(end) = end {
             break end;
@@ -299,6 +334,8 @@ pub(crate) fn survey(
         sightings: seen.sightings,
         points,
         counts: seen.counts,
+        protocols: seen.protocols,
+        copies: seen.copies,
         oddities: reader.oddities(),
         jumps: seen.clocks.jumps(),
         end,
@@ -322,6 +359,9 @@ struct Seen<'a> {
     sightings: Sightings,
     points: Points,
     counts: Counts,
+    protocols: Protocols,
+    recent: Recent,
+    copies: Copies,
     clocks: Clocks,
     unknown_link_types: Vec<u16>,
 }
@@ -334,6 +374,9 @@ impl<'a> Seen<'a> {
             sightings: Sightings::default(),
             points: Points::default(),
             counts: Counts::default(),
+            protocols: Protocols::default(),
+            recent: Recent::default(),
+            copies: Copies::default(),
             clocks: Clocks::default(),
             unknown_link_types: Vec::new(),
         }
@@ -342,21 +385,23 @@ impl<'a> Seen<'a> {
     /// Counts a packet; true if it is a segment to be looked at.
     #[inline]
     fn packet(&mut self, record: &Record<'_>, packet: &Dissected<'_>) -> bool {
-        self.counts.packets += 1;
         self.clocks.note(record.interface, record.time_ns);
         match packet {
             Dissected::Tcp(segment) => {
                 self.counts.tcp += 1;
                 self.counts.options_cut += u64::from(segment.options_cut);
+                self.protocols.note_tcp(segment.encapsulation.as_ref());
                 return wanted(self.ports, segment);
             }
-            Dissected::Other if !link::is_known(record.link_type) => {
+            Dissected::Other(protocol, encapsulation) => self.protocols.note(*protocol, encapsulation),
+            // What is in it comes behind it.
+            Dissected::Aggregate(_) => {}
+            Dissected::UnknownLink => {
                 self.counts.unknown_link += 1;
                 if !self.unknown_link_types.contains(&record.link_type) {
                     self.unknown_link_types.push(record.link_type);
                 }
             }
-            Dissected::Other => self.counts.other += 1,
             Dissected::Fragment => self.counts.fragments += 1,
             Dissected::Cut => self.counts.headers_cut += 1,
         }
@@ -373,12 +418,12 @@ impl<'a> Seen<'a> {
             }));
         }
         for segment in &batch.segments {
-            self.segment(segment, batch.multipath(segment));
+            self.segment(segment, batch.multipath(segment), batch.encapsulation(segment));
         }
     }
 
     #[inline]
-    fn segment(&mut self, segment: &Held, options: Option<&Options>) {
+    fn segment(&mut self, segment: &Held, options: Option<&Options>, encapsulation: Option<&Encapsulation>) {
         let fresh = |_| Places { first: [NONE; 2], multipath: None };
         let Some(flow) = self.table.locate(segment, fresh) else {
             self.counts.beyond += 1;
@@ -388,10 +433,27 @@ impl<'a> Seen<'a> {
         let direction = usize::from(segment.direction);
         let flow = self.table.flow_mut(flow);
         let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
+        if let Some(before_ns) = self.recent.before(segment.fingerprint, segment.time_ns) {
+            let apart_ns = segment.time_ns.abs_diff(before_ns);
+            let round_trip_ns = self.sightings.handshake_ns(flow, point);
+            if is_copy(segment, apart_ns, self.sightings.seen[seen].ids_vary, round_trip_ns) {
+                self.copies.add(segment.number);
+                self.sightings.marks[seen].copies += 1;
+                return;
+            }
+            self.recent.renew(segment.fingerprint, segment.time_ns);
+        }
         let identity = &flow.identity;
         let completes =
-            identity.client == Some(segment.direction) && segment.seq == identity.client_isn.wrapping_add(1);
-        self.sightings.seen[seen].note(segment, completes, &mut self.sightings.marks[seen]);
+            identity.client == Some(segment.direction) && identity.is_first_after_syn(segment.seq);
+        let marks = &mut self.sightings.marks[seen];
+        self.sightings.seen[seen].note(segment, completes, marks);
+        if let Some(encapsulation) = encapsulation
+            && marks.encapsulation == NONE
+        {
+            marks.encapsulation = self.sightings.encapsulations.len() as u32;
+            self.sightings.encapsulations.push(*encapsulation);
+        }
         if let Some(options) = options {
             multipath(
                 flow.state.multipath.get_or_insert_with(Box::default),
@@ -414,6 +476,8 @@ impl Sighting {
             max_seq: segment.seq,
             max_ack: 0,
             has_ack: false,
+            ids_vary: false,
+            last_id: segment.identification,
             point,
             next: NONE,
         }
@@ -424,6 +488,8 @@ impl Sighting {
     fn note(&mut self, segment: &Held, completes: bool, marks: &mut Marks) {
         self.packets += 1;
         self.payload += u64::from(segment.payload);
+        self.ids_vary |= segment.identification != self.last_id;
+        self.last_id = segment.identification;
         // Several devices' packets may be written a little out of order.
         self.first_ns = self.first_ns.min(segment.time_ns);
         self.last_ns = self.last_ns.max(segment.time_ns);
@@ -459,6 +525,8 @@ impl Marks {
             rst_ns: NEVER,
             first_seq: segment.seq,
             first_ack: 0,
+            copies: 0,
+            encapsulation: NONE,
         }
     }
 

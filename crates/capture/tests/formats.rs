@@ -14,7 +14,13 @@ fn check(file: Vec<u8>, what: &str) {
     assert_eq!((summary.t1_s, summary.t2_s), (Some(0.010), Some(2.020)), "{what}");
     // Between the ACK of the handshake and the FIN all 200 segments are acknowledged.
     let mbps = 200_000.0 * 8.0 / 1e6 / 2.010;
-    assert!((numbers(&analysis, "connections", "throughput_mbps")[0] - mbps).abs() < 1e-9, "{what}");
+    assert!((numbers(&analysis, "connections", "window_throughput_mbps")[0] - mbps).abs() < 1e-9, "{what}");
+    // ACKs of 1000 bytes, one each 10 ms, from 25 ms to 2015 ms: 199 of them after the first.
+    for table in ["connections", "subflows"] {
+        let own = ["measured_bytes", "measured_from_s", "measured_until_s", "throughput_mbps"];
+        let own = own.map(|column| numbers(&analysis, table, column)[0]);
+        assert_eq!(own, [199_000.0, 0.025, 2.015, 199_000.0 * 8.0 / 1e6 / 1.99], "{what}");
+    }
     // ACKs at 25, 35, ..., 995 ms: 98 in the first second, 100 in the second, 2 in the last 30 ms.
     let series = numbers(&analysis, "subflow_series", "throughput_mbps");
     for (index, bytes, length_s) in [(0, 98_000.0, 1.0), (1, 100_000.0, 1.0), (2, 2_000.0, 0.030)] {

@@ -2,9 +2,12 @@
 
 mod both_ends;
 mod common;
+mod copies;
 mod formats;
 mod multipath;
 mod packed;
 mod points;
 mod round_trips;
+mod spans;
 mod trouble;
+mod tunnels;

@@ -226,7 +226,7 @@ fn throughput_and_fairness_of_two_hosts() {
     let analysis = analyze_all(std::slice::from_ref(&file), &options).expect("a capture");
     // T2 = 3020 ms, so that the window is ]1020, 3020]: 200 ACKs of each host.
     assert_eq!((analysis.summary.window_start_s, analysis.summary.window_end_s), (1.02, 3.02));
-    assert_eq!(numbers(&analysis, "connections", "throughput_mbps"), [0.8, 0.8]);
+    assert_eq!(numbers(&analysis, "connections", "window_throughput_mbps"), [0.8, 0.8]);
     assert_eq!(analysis.summary.jain_index, 1.0);
     assert!(analysis.summary.warnings.is_empty(), "{:?}", analysis.summary.warnings);
     // 3 s begin before T1 = 990 ms; in ]20, 3020] there are 300 and 202 ACKs.

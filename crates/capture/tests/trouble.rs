@@ -138,13 +138,12 @@ fn what_is_no_capture_beside_others_is_left_out() {
 fn captures_without_tcp_are_refused() {
     let mut udp = connection(0, CLIENT, 3)[0].1.ipv4();
     udp[9] = 17;
-    assert!(
-        message(&[pcap(false, 1000, RAW, 0, &[(0, udp)])]).contains("no TCP among 1 packets: 1 of other")
-    );
+    assert!(message(&[pcap(false, 1000, RAW, 0, &[(0, udp)])]).contains("no TCP among 1 packets: 1 udp"));
     assert!(message(&[pcap(false, 1000, RAW, 0, &[])]).contains("no packets: nothing was captured"));
     let packet = connection(0, CLIENT, 3)[0].1.ipv4();
     assert!(
-        message(&[pcap(false, 1000, 105, 0, &[(0, packet.clone())])]).contains("link type 105 is not known")
+        message(&[pcap(false, 1000, 147, 0, &[(0, packet.clone())])])
+            .contains("link type 147 (USER0) is not known")
     );
     assert!(message(&[pcap(false, 1000, RAW, 30, &[(0, packet)])]).contains("1 cut before their TCP header"));
     let mut options = options();
@@ -309,7 +308,14 @@ fn survives(bytes: Vec<u8>) {
     if let Ok(analysis) = analyze_all(&[bytes], &options) {
         // A packet takes at least 16 bytes of the file.
         assert!(analysis.summary.packets as f64 * 16.0 <= length);
-        assert!(numbers(&analysis, "subflows", "data_packets").iter().sum::<f64>() * 16.0 <= length);
+        assert!(
+            numbers(&analysis, "subflows", "data_packets")
+                .iter()
+                .filter(|count| !count.is_nan())
+                .sum::<f64>()
+                * 16.0
+                <= length
+        );
     }
 }
 

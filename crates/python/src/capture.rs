@@ -108,6 +108,7 @@ fn summary(py: Python<'_>, found: Summary) -> PyResult<Bound<'_, PyDict>> {
     summary.set_item("jain_index", found.jain_index)?;
     summary.set_item("subflows_established", found.established)?;
     summary.set_item("subflows_finished", found.finished)?;
+    summary.set_item("subflows_lasting", found.lasting)?;
     summary.set_item("attempts_unanswered", found.unanswered)?;
     summary.set_item("packets", found.packets)?;
     summary.set_item("tcp_packets", found.tcp_packets)?;

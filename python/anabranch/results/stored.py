@@ -193,7 +193,7 @@ _positive, _share, _any_number = _number(0), _number(0, 1.0000001), _number()
 _SUMMARY: Mapping[str, Check] = {
     **dict.fromkeys(
         ("format_version", "seed", "replication", "packet_hops", "events", "packets", "tcp_packets", "bytes",
-         "subflows_established", "subflows_finished", "unanswered"),
+         "subflows_established", "subflows_finished", "subflows_lasting", "unanswered"),
         _count,
     ),
     **dict.fromkeys(("version", "scenario_sha256", "topology_sha256"), _text),

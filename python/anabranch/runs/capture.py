@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
@@ -17,6 +19,11 @@ from anabranch.runs.measurements.measure import measure, recognised
 STANDARD_INPUT = "-"
 """Stands for standard input among the captures."""
 _INTERVAL = "1 s"
+_UNKNOWN_COUNTS = (
+    "^(data_packets|payload_bytes|retransmissions|retransmitted_bytes|reordered_packets|reordering_extent_max"
+    "|three_reordered_packets|missing_bytes|acked_bytes|measured_bytes|window_acked_bytes)$"
+)
+"""Counts that are null where their direction was not captured."""
 _LONGEST_PS = 30 * 86_400 * 10**12
 
 
@@ -24,8 +31,9 @@ class CaptureResult(Result):
     """The tables and notes of captures, or of measurements of other tools.
 
     ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series``,
-    ``capture_series`` and ``rtt_distribution``; ``summary`` T1, T2, the window, totals and warnings. Times
-    count from the first packet of all flows. What was not captured, or is not measured by a tool, is null.
+    ``capture_series``, ``rtt_distribution`` and, of captures, ``protocols``; ``summary`` T1, T2, the steady
+    window, totals and warnings. Times count from the first packet of all flows. What was not captured, or is
+    not measured by a tool, is null.
     """
 
     kind = "capture"
@@ -38,6 +46,7 @@ class CaptureResult(Result):
     rtt_distribution = ResultTable(
         "How many round-trip times of a subflow and direction are at most so long: a row for each step."
     )
+    protocols = ResultTable("What the packets are: a row for each protocol and the headers around it.")
 
 
 def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = False) -> None:
@@ -69,8 +78,8 @@ def analyze(
     Args:
         files: the captures, compressed with gzip, zstd or not, or files of other tools
             (docs/measurements.md); ``-`` for standard input.
-        window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
-            out: from the moment when the last subflow has connected.
+        window: length TM of the steady window, such as ``"200 s"``, which ends with the first end of data;
+            left out: from the moment when the last subflow has connected.
         interval: length of the intervals of the series; left out: a second, or of a measurement those of its
             tool.
         ports: only flows with one of these ports; empty for all.
@@ -115,7 +124,7 @@ def analyze(
     found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
     summary = _summary(files, found, subflows, begin)
     summary["warnings"] = [*known.left_out, *summary["warnings"]]
-    return CaptureResult.from_columns(outcome["tables"], summary)
+    return _with_counts(CaptureResult.from_columns(outcome["tables"], summary))
 
 
 def _checked(
@@ -154,6 +163,16 @@ def _summary(
         "warnings": warnings,
         "wall_s": time.perf_counter() - begin,
     }
+
+
+def _with_counts(result: CaptureResult) -> CaptureResult:
+    """The result with whole numbers for counts that may be unknown, which the core has as numbers."""
+    counts = pl.col(_UNKNOWN_COUNTS).cast(pl.UInt64)
+    tables = {
+        name: table.with_columns(counts) if name in ("connections", "subflows", "subflow_series") else table
+        for name, table in result.tables.items()
+    }
+    return CaptureResult(tables, result.summary)
 
 
 def capture_name(file: Path | str) -> str:

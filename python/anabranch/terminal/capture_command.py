@@ -23,7 +23,7 @@ WindowOption = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
+        help='Length of the steady window, such as "200 s", which ends with the first end of data; '
         "the whole steady state if left out.",
     ),
 ]

@@ -7,7 +7,7 @@ use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::Reader;
 use crate::input::{Reading, Stream};
 use crate::options::{self, Timestamps};
-use crate::packet::Dissected;
+use crate::packet::{ACK, Dissected, FIN, RST, SYN};
 use crate::round_trips::OTHER_POINT;
 use crate::select::PointId;
 use crate::survey::{MOST_POINTS, PACKETS_PER_REPORT, Points, wanted};
@@ -26,6 +26,7 @@ pub(super) struct Event {
     /// The flow, and whether this is the direction of its data or of its ACKs: [`DATA`] or [`ACKS`].
     pub flow: u32,
     pub role: u8,
+    /// Those of TCP that open, end and acknowledge, and [`WINDOW_CLOSED`].
     pub flags: u8,
     pub seq: u32,
     pub ack: u32,
@@ -38,6 +39,10 @@ pub(super) struct Event {
 
 // One line of the cache.
 const _: () = assert!(size_of::<Event>() == 64);
+
+/// In the place of a flag that nobody asks for: a window of zero is advertised.
+pub(super) const WINDOW_CLOSED: u8 = 0x80;
+const KEPT_FLAGS: u8 = FIN | SYN | RST | ACK;
 
 /// No flow of the survey.
 const UNKNOWN: u32 = u32::MAX;
@@ -128,6 +133,10 @@ impl<'a> FileReader<'a> {
             if self.packets_left.is_multiple_of(PACKETS_PER_REPORT) && !self.report() {
                 self.packets_left = 0;
             }
+            let copies = self.job.copies[self.file as usize];
+            if copies.count() > 0 {
+                self.batch.segments.retain(|segment| !copies.contains(segment.number));
+            }
             self.table.look_ahead(&mut self.batch.segments);
             for index in 0..self.batch.segments.len() {
                 let event = self.event(index);
@@ -162,7 +171,7 @@ impl<'a> FileReader<'a> {
             bin: job.times.bin(time_ns),
             flow: *flow,
             role: u8::from(segment.direction != *data_direction),
-            flags: segment.flags,
+            flags: segment.flags & KEPT_FLAGS | if segment.window == 0 { WINDOW_CLOSED } else { 0 },
             seq: segment.seq,
             ack: segment.ack,
             payload: segment.payload,

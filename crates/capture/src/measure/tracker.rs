@@ -1,8 +1,10 @@
 //! A flow under way: both directions, each with data, with acknowledgments of the other's data, or with both.
 
-use super::events::{ACKS, DATA, Event};
-use super::{DataAcks, Disordered, Interval, Job, Measured, Times, direction_of};
-use crate::packet::{ACK, RST, SYN};
+use super::events::{ACKS, DATA, Event, WINDOW_CLOSED};
+use super::{
+    AckTimes, DataAcks, DataTimes, Disordered, Interval, Job, Measured, Probes, Times, direction_of,
+};
+use crate::packet::{ACK, FIN, RST, SYN};
 use crate::round_trips::{AckArrival, RoundTrips, RttHistogram};
 use crate::select::{Direction, Flow};
 use crate::sequence::{Acked, Arrival, Disorder, Kind, Sequence};
@@ -30,6 +32,8 @@ struct Transfer {
     /// The interval under way, and bytes acknowledged in it.
     bin: usize,
     bytes: u64,
+    /// When data were last acknowledged; where no ACKs are read, when they were last seen.
+    last_ns: u64,
 }
 
 /// What few packets of a flow need, but for its first line, where round-trip times go.
@@ -40,6 +44,8 @@ pub(super) struct Rest {
     /// Data against those of the connection.
     reverse: Option<Box<(Transfer, TransferRest)>>,
     implausible: [u64; 2],
+    /// By the role of their sender.
+    probes: [Probes; 2],
     /// Of MPTCP.
     data_acks: [Option<Box<DataAcks>>; 2],
     /// Whether the direction is read in these files.
@@ -57,6 +63,8 @@ struct TransferRest {
     disorder: Option<Box<(Disorder, Disordered)>>,
     data_bins: Bins,
     ack_bins: Bins,
+    first_data: Option<(u64, u32)>,
+    acks: AckTimes,
 }
 
 /// Intervals from a direction's first packet to its last.
@@ -95,6 +103,7 @@ pub(super) fn begin(job: &Job<'_>, flow: usize, is_read: &[bool]) -> (Tracker, R
             trips: RoundTrips::new(shares_a_point),
             bin: ack_bins.first,
             bytes: 0,
+            last_ns: 0,
         };
         (transfer, TransferRest { data_bins, ack_bins, ..TransferRest::default() })
     };
@@ -150,7 +159,8 @@ impl Tracker {
             return;
         }
         self.packets_left[role] -= 1;
-        if event.payload > 0 {
+        let is_probe = event.payload < 2 && self.is_probe(rest, event, job);
+        if event.payload > 0 && !is_probe {
             let most_waiting = if self.packets_left[1 - role] > 0 { most_waiting } else { 0 };
             if let Some((transfer, rest)) = transfer_of(&mut self.transfer, rest, role) {
                 transfer.on_data(rest, event, job, most_waiting);
@@ -161,9 +171,53 @@ impl Tracker {
         }
     }
 
+    /// Whether a segment with at most a byte of data asks whether the other end is there: a keep-alive (RFC 9293 section
+    /// 3.8.4) or, where that end has closed its window, a probe of it (section 3.8.6.1). It has the number before the
+    /// next one, which is acknowledged; or a new byte, which is not taken into a closed window.
+    #[inline]
+    fn is_probe(&mut self, rest: &mut Rest, event: &Event, job: &Job<'_>) -> bool {
+        let role = usize::from(event.role);
+        let peer = &self.acked[1 - role];
+        let is_old = peer.next_seq() == Some(event.seq.wrapping_add(1));
+        if event.flags & (SYN | FIN | RST) != 0 || !(is_old || event.payload == 1) {
+            return false;
+        }
+        self.note_probe(rest, event, job, is_old)
+    }
+
+    #[cold]
+    fn note_probe(&mut self, rest: &mut Rest, event: &Event, job: &Job<'_>, is_acknowledged: bool) -> bool {
+        let role = usize::from(event.role);
+        let peer = &self.acked[1 - role];
+        let (is_closed, is_peer_silent) = (peer.is_window_closed, peer.next_seq().is_none());
+        let transfer = transfer_of(&mut self.transfer, rest, role);
+        let next = transfer.as_ref().and_then(|(transfer, _)| transfer.sequence.next_seq());
+        let is_before_next = next.is_none_or(|next| next == event.seq.wrapping_add(1));
+        // Without ACKs, by what a retransmission would not be: the last byte of a longer segment.
+        let is_a_part = transfer
+            .as_ref()
+            .is_some_and(|(transfer, _)| transfer.sequence.last_arrival() != Some(event.seq));
+        if is_before_next
+            && (is_acknowledged || is_closed || (is_peer_silent && event.payload == 1 && is_a_part))
+        {
+            let count =
+                if is_closed { &mut rest.probes[role].window } else { &mut rest.probes[role].keep_alives };
+            *count += 1;
+            return true;
+        }
+        let is_new = next == Some(event.seq) && event.payload == 1;
+        if let Some((transfer, transfer_rest)) = transfer.filter(|_| is_new && is_closed) {
+            transfer.sequence.on_probe(transfer_rest.disorder(&job.selection.flows, event.flow));
+            rest.probes[role].window += 1;
+            return true;
+        }
+        false
+    }
+
     #[inline]
     fn on_ack(&mut self, rest: &mut Rest, event: &Event, times: &Times) {
         let role = usize::from(event.role);
+        self.acked[role].is_window_closed = event.flags & WINDOW_CLOSED != 0;
         match self.acked[role].on_ack(event.ack) {
             Some(0) => {}
             Some(bytes) => {
@@ -186,7 +240,7 @@ impl Tracker {
 
     /// By role, what was measured of the directions that are read here, when no more comes.
     pub(super) fn finish(&mut self, rest: Rest) -> [Option<Measured>; 2] {
-        let Rest { transfer, reverse, implausible, data_acks, is_here } = rest;
+        let Rest { transfer, reverse, implausible, probes, data_acks, is_here } = rest;
         let mut found = data_acks.map(|data_acks| Measured { data_acks, ..Measured::default() });
         let transfers = [Some((take(&mut self.transfer), transfer)), reverse.map(|reverse| *reverse)];
         for (role, (transfer, rest)) in
@@ -198,6 +252,7 @@ impl Tracker {
             found.acked = self.acked[role].bytes();
             found.window_acked = self.window_acked[role];
             found.implausible = implausible[role] + found.data().implausible;
+            found.probes = probes[role];
         }
         let mut here = is_here.into_iter();
         found.map(|found| here.next().unwrap_or_default().then_some(found))
@@ -243,6 +298,12 @@ impl Transfer {
             time_ns: event.time_ns,
             timestamp: event.timestamps.map(|timestamps| timestamps.value),
         };
+        if self.sequence.packets() == 0 {
+            rest.first_data = Some((event.time_ns, event.payload));
+        }
+        if most_waiting == 0 && rest.ack_bins.count == 0 {
+            self.last_ns = event.time_ns;
+        }
         let kind = self.sequence.on_data(|| rest.disorder(&job.selection.flows, event.flow), &arrival);
         if matches!(kind, Kind::Reordered | Kind::Retransmission) {
             rest.count(kind, event.bin);
@@ -260,6 +321,10 @@ impl Transfer {
             self.bin = event.bin;
         }
         self.bytes += bytes;
+        if self.last_ns == 0 || bytes == 1 {
+            rest.acks.note(event.time_ns, bytes, self.last_ns);
+        }
+        self.last_ns = event.time_ns;
         let (timestamps, time_ns, point) = (event.timestamps, event.time_ns, event.at);
         if let Some(rtt_ns) = self.trips.on_ack(&AckArrival { ack, timestamps, time_ns, point }) {
             rest.rtts.record(rtt_ns);
@@ -285,10 +350,18 @@ impl Transfer {
             series.counts = disorder.finish();
             Box::new(series)
         });
+        let has_acks = rest.ack_bins.count > 0;
+        let last_data_ns = if has_acks { 0 } else { self.last_ns };
         let data = &mut found[role];
+        data.data_times = rest.first_data.map(|(first_ns, first_bytes)| DataTimes {
+            first_ns,
+            first_bytes,
+            last_ns: last_data_ns,
+        });
         (data.packets, data.payload, data.disorder) =
             (self.sequence.packets(), self.sequence.payload(), disorder);
         let acks = &mut found[1 - role];
+        acks.ack_times = AckTimes { last_ns: if has_acks { self.last_ns } else { 0 }, ..rest.acks };
         acks.intervals = rest.intervals;
         acks.rtts = (rest.rtts.count() > 0).then(|| Box::new(rest.rtts));
     }

@@ -1,7 +1,7 @@
 //! Series over intervals: of subflows, of connections, and of all together.
 
 use super::{Found, connection_of};
-use crate::measure::Interval;
+use crate::measure::{Disordered, Interval};
 use crate::series::DataLevel;
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
@@ -49,8 +49,13 @@ pub(super) fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table;
             rtts.push(mean_ms(acks_of));
             reverse_rtts.push(mean_ms(reverse_of));
             let disorder = data.disorder.as_deref();
-            retransmissions.push(disorder.map_or(0, |disorder| count(&disorder.retransmissions)));
-            reordered.push(disorder.map_or(0, |disorder| count(&disorder.reordered)));
+            let counted = |counts: fn(&Disordered) -> &[u32]| match disorder {
+                _ if !found.has_data_direction(index) => f64::NAN,
+                None => 0.0,
+                Some(disorder) => count(counts(disorder)) as f64,
+            };
+            retransmissions.push(counted(|disorder| &disorder.retransmissions));
+            reordered.push(counted(|disorder| &disorder.reordered));
         }
     }
     let columns = vec![
@@ -60,8 +65,8 @@ pub(super) fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table;
         ("throughput_mbps", Column::Numbers(throughputs)),
         ("rtt_ms", Column::Numbers(rtts)),
         ("reverse_rtt_ms", Column::Numbers(reverse_rtts)),
-        ("retransmissions", Column::Integers(retransmissions)),
-        ("reordered_packets", Column::Integers(reordered)),
+        ("retransmissions", Column::Numbers(retransmissions)),
+        ("reordered_packets", Column::Numbers(reordered)),
     ];
     let subflow_series = Table { name: "subflow_series", columns };
     [subflow_series, connection_series(found, &sums, levels), capture_series(found, &sums)]

@@ -21,6 +21,9 @@ pub struct Tcp {
     pub seq: u32,
     pub ack: u32,
     pub flags: u8,
+    pub window: u16,
+    /// The identification of IPv4.
+    pub id: u16,
     pub options: Vec<u8>,
     pub payload: usize,
 }
@@ -29,13 +32,21 @@ pub const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40000);
 pub const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 5001);
 
 pub fn tcp(from: ([u8; 4], u16), to: ([u8; 4], u16), seq: u32, ack: u32, flags: u8, payload: usize) -> Tcp {
-    Tcp { from, to, seq, ack, flags, options: Vec::new(), payload }
+    Tcp { from, to, seq, ack, flags, window: u16::MAX, id: 7, options: Vec::new(), payload }
 }
 
 impl Tcp {
     pub fn options(mut self, options: &[u8]) -> Self {
         self.options.extend_from_slice(options);
         self
+    }
+
+    pub fn window(self, window: u16) -> Self {
+        Self { window, ..self }
+    }
+
+    pub fn id(self, id: u16) -> Self {
+        Self { id, ..self }
     }
 
     fn segment(&self) -> Vec<u8> {
@@ -48,7 +59,8 @@ impl Tcp {
         bytes.extend(self.ack.to_be_bytes());
         bytes.push((((20 + options.len()) / 4) << 4) as u8);
         bytes.push(self.flags);
-        bytes.extend([0xFF, 0xFF, 0, 0, 0, 0]);
+        bytes.extend(self.window.to_be_bytes());
+        bytes.extend([0; 4]);
         bytes.extend(options);
         bytes.resize(bytes.len() + self.payload, 0x55);
         bytes
@@ -59,7 +71,8 @@ impl Tcp {
         let segment = self.segment();
         let mut bytes = vec![0x45, 0];
         bytes.extend(((20 + segment.len()) as u16).to_be_bytes());
-        bytes.extend([0, 7, 0x40, 0, 64, 6, 0, 0]);
+        bytes.extend(self.id.to_be_bytes());
+        bytes.extend([0x40, 0, 64, 6, 0, 0]);
         bytes.extend(self.from.0);
         bytes.extend(self.to.0);
         bytes.extend(segment);

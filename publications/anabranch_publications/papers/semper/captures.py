@@ -51,7 +51,7 @@ def from_captures(context: Context) -> FigureResult:
         {
             "host": hosts(SENDERS),
             "subflows": seen["subflows"],
-            "captured_mbps": seen["throughput_mbps"],
+            "captured_mbps": seen["window_throughput_mbps"],
             "run_mbps": rates["throughput_mbps"],
         }
     )

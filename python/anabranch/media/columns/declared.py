@@ -29,6 +29,7 @@ _OF_WHAT = (
     Column("connection", "connec\u00adtion", format="d", priority=9),
     Column("data_from", "data from"),
     Column("data_path", "path of data"),
+    Column("encapsulation", "inside", priority=6),
     Column("event"),
     Column("failure", "given up"),
     Column("flow", format="d"),
@@ -42,9 +43,13 @@ _OF_WHAT = (
     Column("name", priority=9),
     Column("node"),
     Column("other_name", "beside", priority=9),
+    Column("outer_client", "outer client"),
+    Column("outer_server", "outer server"),
     Column("path", priority=9, folds=True),
     Column("phase"),
     Column("phase_before"),
+    Column("protocol", priority=9),
+    Column("reading", priority=9),
     Column("routing", format="d"),
     Column("segment", format="d"),
     Column("server", priority=5),
@@ -72,6 +77,8 @@ _TIMES = (
     Column("first_s", "first packet"),
     Column("handshake_s", "established", better="less"),
     Column("last_s", "last packet"),
+    Column("measured_from_s", "measured from"),
+    Column("measured_until_s", "measured until"),
     Column("opened_s", "opened"),
     Column("reset_s", "RST"),
     Column("setup_s", "first data", better="less"),
@@ -93,8 +100,11 @@ _RATES = (
     Column("goodput_mbps", "goodput", priority=9, better="more"),
     Column("pacing_rate_mbps", "pacing rate"),
     Column("reverse_throughput_mbps", "reverse throughput", better="more"),
+    Column("sent_mbps", "new data", priority=8, better="more"),
     Column("simulated_goodput_mbps", "goodput, simulated", priority=9, better="more"),
     Column("throughput_mbps", "throughput", priority=8, better="more"),
+    Column("window_data_throughput_mbps", "steady data", better="more"),
+    Column("window_throughput_mbps", "steady", priority=3, better="more"),
 )
 
 _DELAYS = (
@@ -130,6 +140,7 @@ _BYTES = (
     Column("delivered_bytes", "delivered", better="more"),
     Column("duplicate_bytes", "duplicate", better="less"),
     Column("in_flight_bytes", "in flight"),
+    Column("measured_bytes", "measured"),
     Column("missing_bytes", "missing", better="less"),
     Column("most_waiting_bytes", "most waiting", better="less"),
     Column("packet_bytes", "packet size"),
@@ -146,6 +157,7 @@ _BYTES = (
 
 _COUNTS = (
     Column("backoff", format="d"),
+    Column("copies", "copies", unit="packets", format=_COUNT, priority=3),
     Column("data_packets", "with data"),
     *(Column(name, heading, unit="packets", format=_COUNT, better="less") for name, heading in (
         *_core.drop_causes(), (_UNREACHABLE, "no route"), ("drops", "dropped"), ("drops_data", "lost data"),
@@ -160,6 +172,7 @@ _COUNTS = (
     Column("fast_recoveries", "recoveries", format=_COUNT, better="less"),
     Column("from_subflow", format="d"),
     Column("hits", format=_COUNT, better="more"),
+    Column("keep_alives", "keep-alives", format=_COUNT, priority=2),
     Column("lost", unit="packets", format=_COUNT, better="less"),
     Column("messages", format=_COUNT, better="less"),
     Column("misses", format=_COUNT, better="less"),
@@ -193,6 +206,7 @@ _COUNTS = (
     Column("tail_loss_probes", format=_COUNT, better="less"),
     Column("three_reordered_packets", "3-reordered", format=_COUNT, better="less"),
     Column("timeouts", format=_COUNT, priority=3, better="less"),
+    Column("zero_window_probes", "zero-window probes", format=_COUNT, priority=2),
 )  # fmt: skip
 
 _SHARES = (
@@ -264,6 +278,7 @@ _LABELS = (
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
     Column("capture.subflows.rtt_min_ms", "RTT min", better="less", priority=3),
+    Column("capture.protocols.packets", unit="packets", format=_COUNT, priority=9),
     Column("capture.subflows.server"),
     Column("capture.subflows.server_port", format="d"),
     Column("connections.name", "connection", priority=9),

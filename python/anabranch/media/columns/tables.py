@@ -340,9 +340,27 @@ CAPTURE: Mapping[str, Meanings] = {
         "first_s established_s fin_s": "first packet, first handshake, first FIN",
         "data_from": "`client` or `server`",
         "acked_bytes reverse_acked_bytes": "acknowledged in all, and of the other direction",
-        "window_acked_bytes throughput_mbps": "in the window",
-        "window_data_acked_bytes data_throughput_mbps": "the same by data ACKs",
-        "data_packets retransmissions reordered_packets missing_bytes": "sums over the subflows",
+        "throughput_mbps": "over its own time: `measured_bytes` from `measured_from_s` to `measured_until_s`",
+        "measured_bytes measured_from_s measured_until_s": (
+            "acknowledged after its first ACK of data until the last, and when these came; of a single "
+            "flight, all bytes from a round trip before its first ACK on ([above](#own-time))"
+        ),
+        "data_throughput_mbps": "by data ACKs of MPTCP, after the first of data until the last",
+        "sent_mbps": (
+            "where no ACK was captured: new data after the first segment until the last; null where any was"
+        ),
+        "window_acked_bytes window_throughput_mbps": (
+            "in the steady window, which all connections have in common ([above](#the-window))"
+        ),
+        "window_data_acked_bytes window_data_throughput_mbps": "the same by data ACKs",
+        "data_packets retransmissions reordered_packets missing_bytes": (
+            "sums over the subflows; null where the direction of the data was not captured"
+        ),
+        "keep_alives zero_window_probes": (
+            "of both ends: segments with at most a byte that ask whether the other end is there, and whether "
+            "it has opened its window; they are neither data nor retransmissions"
+        ),
+        "copies": "packets that are left out, being copies of others at the same capture point",
         "rtt_samples": (
             "round-trip times of data segments that were measured, of all subflows, as the following; "
             "without subflows that were captured away from the sender, if there are others"
@@ -366,16 +384,34 @@ CAPTURE: Mapping[str, Meanings] = {
         "data_from data_at acks_at": "direction of the data, and where both directions are read",
         "rtt_at": "where the round-trip times of the data were measured; null without any",
         "acked_bytes reverse_acked_bytes": "acknowledged in all, and of the other direction",
-        "window_acked_bytes throughput_mbps": "in the window",
-        "data_packets payload_bytes": "segments with data, and their bytes, repeated ones as well",
+        "throughput_mbps measured_bytes measured_from_s measured_until_s": (
+            "over its own time, what was acknowledged in it, and when it began and ended ([above](#own-time))"
+        ),
+        "sent_mbps": (
+            "where no ACK was captured: new data after the first segment until the last; null where any was"
+        ),
+        "window_acked_bytes window_throughput_mbps": "in the steady window ([above](#the-window))",
+        "data_packets payload_bytes": (
+            "segments with data, and their bytes, repeated ones as well; null, as all that is counted of "
+            "data, where the direction of the data was not captured"
+        ),
         "retransmissions retransmitted_bytes": (
             "of these, seen before, or repairs of a loss before the capture point"
         ),
+        "keep_alives zero_window_probes": "of both ends, as in `connections`",
         "reordered_packets reordering_ratio": "reordered segments, and their share of `data_packets`",
         "reordering_extent_mean reordering_extent_max three_reordered_packets": (
             "extents, and 3-reordered segments"
         ),
         "missing_bytes": "never seen",
+        "copies": "packets that are left out, being copies of others at the same capture point",
+        "encapsulation": (
+            "the headers around its packets, the outermost first, with VNI, TEID, key, labels or session; of "
+            "the client's packets and, behind a bar, of the server's where theirs differ; null without"
+        ),
+        "outer_client outer_server": (
+            "the addresses at its ends of the innermost IP header around its own; null without"
+        ),
         "rtt_samples": "round-trip times of data segments that were measured",
         "rtt_min_ms rtt_mean_ms rtt_max_ms": "least, mean, greatest",
         "rtt_p50_ms rtt_p90_ms rtt_p95_ms rtt_p99_ms": "median and further percentiles",
@@ -391,7 +427,9 @@ CAPTURE: Mapping[str, Meanings] = {
         "throughput_mbps": "in the interval",
         "rtt_ms": "mean of the round-trip times whose ACKs came in the interval; null without any",
         "reverse_rtt_ms": "the same of the data in the other direction",
-        "retransmissions reordered_packets": "in the interval",
+        "retransmissions reordered_packets": (
+            "in the interval; null where the direction of the data was not captured"
+        ),
     },
     "connection_series": {
         "time_s connection": "when and whose",
@@ -407,6 +445,11 @@ CAPTURE: Mapping[str, Meanings] = {
         "data_from": "who sent the data: `client` or `server`",
         "rtt_ms": "the greatest round-trip time of the step",
         "samples": "how many are in the step",
+    },
+    "protocols": {
+        "encapsulation protocol": "the headers around packets, null without any, and what is in them",
+        "packets": "how many",
+        "reading": ("`read`; `not tcp`; or `may hold tcp`, where TCP may be in them that cannot be read"),
     },
 }
 

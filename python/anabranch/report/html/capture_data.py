@@ -14,7 +14,13 @@ import polars as pl
 
 from anabranch.media.page.data import Steps, column, table_data
 from anabranch.report.html.against_data import against_data
-from anabranch.report.views.capture import capture_cards, connection_table, subflow_table, unknown_line
+from anabranch.report.views.capture import (
+    capture_cards,
+    connection_table,
+    protocol_table,
+    subflow_table,
+    unknown_line,
+)
 from anabranch.results.result import Result
 from anabranch.text.units import measure, quantity
 
@@ -44,6 +50,7 @@ def capture_document(result: Result) -> dict[str, Any]:
                 "which carried most."
             )
     names = [str(name) for name in summary.get("captures", [])]
+    protocols = protocol_table(result)
     return {
         "kind": "capture",
         "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
@@ -55,6 +62,7 @@ def capture_document(result: Result) -> dict[str, Any]:
         "marks": [{"time_s": float(summary[key])} for key in ("window_start_s", "window_end_s")],
         "connections": table_data(connection_table(listed)),
         "subflows": table_data(subflow_table(shown)),
+        "protocols": None if protocols is None else table_data(protocols),
         "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
         # Of a measurement without samples, of which there is nothing to say.
         "has_rtts": "measured_by" not in summary or result.tables["rtt_distribution"].height > 0,

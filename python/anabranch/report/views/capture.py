@@ -19,29 +19,39 @@ _RTTS = tuple(
 _SMOOTHED = ("srtt_mean_ms", "srtt_min_ms", "srtt_max_ms")
 CONNECTIONS = (
     "connection", "kind", "name", "client", "server", "server_port", "subflows", "throughput_mbps",
-    "data_throughput_mbps", "acked_bytes", "reverse_acked_bytes", *_RTTS, *_SMOOTHED, "jitter_ms",
-    "data_packets", "retransmissions", "lost", "loss_ratio", "reordered_packets", "missing_bytes", "first_s",
-    "established_s", "fin_s",
+    "data_throughput_mbps", "sent_mbps", "measured_bytes", "measured_from_s", "measured_until_s",
+    "window_throughput_mbps", "window_data_throughput_mbps", "acked_bytes", "reverse_acked_bytes", *_RTTS,
+    *_SMOOTHED, "jitter_ms", "data_packets", "retransmissions", "keep_alives", "zero_window_probes", "lost",
+    "loss_ratio", "reordered_packets", "missing_bytes", "copies", "first_s", "established_s", "fin_s",
 )  # fmt: skip
 """Columns of the table of connections, in every medium; those without a value are left out."""
 SUBFLOWS = (
     "subflow", "connection", "name", "client", "client_port", "server", "server_port", "tie",
-    "congestion_control", "throughput_mbps", "acked_bytes", *_RTTS, *_SMOOTHED, "jitter_ms",
+    "encapsulation", "outer_client", "outer_server", "congestion_control",
+    "throughput_mbps", "sent_mbps", "measured_bytes", "measured_from_s", "measured_until_s",
+    "window_throughput_mbps", "acked_bytes", *_RTTS, *_SMOOTHED, "jitter_ms",
     "handshake_rtt_ms", "cwnd_bytes", "cwnd_packets", "delivery_rate_mbps", "pacing_rate_mbps",
     "bbr_bandwidth_mbps", "bbr_rtt_min_ms", "busy_s", "rwnd_limited_s", "sndbuf_limited_s",
-    "data_packets", "retransmissions", "lost", "loss_ratio", "reordering_packets", "reordering_events",
-    "reordered_packets", "reordering_ratio",
-    "reordering_extent_mean", "reordering_extent_max", "three_reordered_packets", "missing_bytes",
+    "data_packets", "retransmissions", "keep_alives", "zero_window_probes", "lost", "loss_ratio",
+    "reordering_packets", "reordering_events", "reordered_packets", "reordering_ratio",
+    "reordering_extent_mean", "reordering_extent_max", "three_reordered_packets", "missing_bytes", "copies",
     "first_s", "established_s", "fin_s",
 )  # fmt: skip
 """The same of subflows."""
+RARE = ("keep_alives", "zero_window_probes", "copies")
+"""Columns that are left out where all of their values are 0, as in nearly all captures."""
+PROTOCOLS = ("encapsulation", "protocol", "packets", "reading")
+"""Columns of the table of what the packets are."""
 
 
 def capture_pieces(result: Result, folder: Path | None) -> list[Piece]:
-    """The connections, their subflows where they have several, the window, and where everything is."""
+    """The connections, their subflows, what else was captured, the window, and where everything is."""
     pieces: list[Piece] = [connection_table(result.connections)]
     if (result.connections["subflows"] > 1).any() or _tells_more(result.subflows):
         pieces.append(subflow_table(result.subflows))
+    protocols = protocol_table(result)
+    if protocols is not None:
+        pieces.append(protocols)
     lines = _totals(result)
     if (compared := against_table(result)) is not None:
         pieces.append(compared)
@@ -52,11 +62,17 @@ def capture_pieces(result: Result, folder: Path | None) -> list[Piece]:
 
 
 def _tells_more(subflows: pl.DataFrame) -> bool:
-    """Whether subflows have what a table of connections has not: the state of a socket."""
-    return any(name in subflows.columns and subflows[name].count() for name in _OF_SOCKET)
+    """Whether subflows have what a table of connections has not: the state of a socket, or a tunnel."""
+    return any(name in subflows.columns and subflows[name].count() for name in _OF_SUBFLOWS)
 
 
-_OF_SOCKET = ("cwnd_packets", "delivery_rate_mbps", "pacing_rate_mbps", "bbr_bandwidth_mbps")
+_OF_SUBFLOWS = (
+    "encapsulation",
+    "cwnd_packets",
+    "delivery_rate_mbps",
+    "pacing_rate_mbps",
+    "bbr_bandwidth_mbps",
+)
 
 
 def unknown_line(result: Result) -> str | None:
@@ -105,6 +121,14 @@ AGAINST = ("measure", "name", "other_name", "value", "other_value", "difference_
 def subflow_table(subflows: pl.DataFrame) -> DataTable:
     """Subflows, with the columns that have a value."""
     return _table("subflows", "Subflows", subflows, SUBFLOWS)
+
+
+def protocol_table(result: Result) -> DataTable | None:
+    """What the packets are; None where all of them are TCP outside of tunnels."""
+    protocols = result.tables.get("protocols")
+    if protocols is None or (protocols.height < 2 and protocols["encapsulation"].null_count() > 0):
+        return None
+    return _table("protocols", "Packets", protocols, PROTOCOLS)
 
 
 def capture_cards(result: Result) -> list[Card]:
@@ -160,16 +184,20 @@ def _share_card(label: str, part: float | None, whole: float | None) -> Card:
 
 def _table(name: str, caption: str, frame: pl.DataFrame, names: tuple[str, ...]) -> DataTable:
     where = "the tables (--out) and --json"
+    never = {each for each in RARE if each in frame.columns and not frame[each].sum()}
+    names = tuple(each for each in names if each not in never)
     return DataTable.of_frame(name, caption, frame, names, f"capture.{name}", things="", elsewhere=where)
 
 
 def _totals(result: Result) -> list[str]:
     summary = result.summary
-    window = f"window {summary['window_start_s']:.6f} s to {summary['window_end_s']:.6f} s"
     unknown, rate = unknown_line(result), summary["throughput_mbps"]
+    window = f"steady window {summary['window_start_s']:.6f} s to {summary['window_end_s']:.6f} s"
     if unknown is None:
-        window += f" ({_time('T1', summary['t1_s'])}, {_time('T2', summary['t2_s'])})"
-    total = f"throughput in all {'unknown' if rate is None else with_unit(rate, 'Mbps', 4)}"
+        window += f" ({_time('T1', summary['t1_s'])}, {_time('T2', summary['t2_s'])}"
+        lasting, subflows = summary["subflows_lasting"], result.subflows.height
+        window += f", of {lasting} of {subflows} subflows)" if lasting < subflows else ")"
+    total = f"throughput of all in the window {'unknown' if rate is None else with_unit(rate, 'Mbps', 4)}"
     jain = summary["jain_index"]
     if result.connections.height > 1 and jain is not None and jain == jain:  # noqa: PLR0124 - NaN
         total += f"; Jain index {jain:.4f}"

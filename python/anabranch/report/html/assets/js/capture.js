@@ -124,4 +124,5 @@ function capturePage() {
   }
   shownTable("connection-table", DATA.connections);
   shownTable("subflow-table", DATA.subflows);
+  if (DATA.protocols) shownTable("protocol-table", DATA.protocols);
 }
