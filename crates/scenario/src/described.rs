@@ -6,7 +6,7 @@ use crate::demand::Demand;
 use crate::event::{Event, Profile};
 use crate::network::{
     BandwidthDelay, DistanceDelay, HostOverride, HostSettings, LinkOverride, LinkSelector, LinkSettings,
-    Network, NewNode, Queue, RouterOverride, RouterSettings,
+    Network, NewNode, PacketChance, Policer, Queue, Reorder, RouterOverride, RouterSettings, Shaper,
 };
 use crate::node::Node;
 use crate::plan_file::{PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable};
@@ -57,6 +57,10 @@ fn tables() -> Vec<(TableForm, Check)> {
         LinkOverride,
         DistanceDelay,
         BandwidthDelay,
+        Shaper,
+        Policer,
+        Reorder,
+        PacketChance,
         NewNode,
         HostSettings,
         HostOverride,
