@@ -195,6 +195,19 @@ column = "completion_s"
 statistic = "p95"
 scale = 1e6
 """,
+    "network.links.shaper": """
+[network.links]
+shaper = { rate = "20 Mbps", burst = "40 kB", peak_rate = "100 Mbps" }
+""",
+    "network.links.policer": """
+[network.links]
+policer = { rate = "20 Mbps", burst = "100 kB" }
+""",
+    "network.links.reorder": """
+[network.links]
+delay = "10 ms"
+reorder = { probability = 0.01, gap = 5 }
+""",
     "output": """
 [output]
 figures = ["png", "pdf"]

@@ -96,7 +96,7 @@ class LinkSetup:
 
     @property
     def impairments(self) -> tuple[ReorderSetup | ChanceSetup, ...]:
-        """What happens by chance to single packets besides loss and jitter."""
+        """The settings of what happens by chance to single packets besides loss and jitter."""
         every = (self.reorder, self.duplicate, self.corrupt)
         return tuple(one for one in every if one is not None)
 
@@ -114,7 +114,7 @@ class HostSetup:
 
 @dataclass(frozen=True, slots=True)
 class RouterSetup:
-    """What a node does with the packets that it passes on."""
+    """The behaviour of a node that passes packets on."""
 
     node: int
     processing_delay: Variate | None
