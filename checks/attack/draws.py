@@ -148,6 +148,20 @@ def _link(draw: random.Random, a: str, b: str) -> Data:
         )
     if draw.random() < 0.1:
         found["jitter"] = {"distribution": "uniform", "low": "0 ms", "high": "2 ms"}
+    return found | _conditions(draw)
+
+
+def _conditions(draw: random.Random) -> Data:
+    """Token buckets, and what happens to single packets; trains of segments fit into the buckets."""
+    found: Data = {}
+    for kind in ("shaper", "policer"):
+        if draw.random() < 0.08:
+            found[kind] = {"rate": f"{draw.choice((1, 3, 8))} Mbps", "burst": f"{draw.choice((70, 200))} kB"}
+    if draw.random() < 0.08:
+        found["reorder"] = {"probability": draw.choice((0.01, 0.3)), "gap": draw.choice((1, 4))}
+    for kind in ("duplicate", "corrupt"):
+        if draw.random() < 0.08:
+            found[kind] = draw.choice((0.01, {"probability": 0.1, "correlation": 0.3}))
     return found
 
 

@@ -18,7 +18,10 @@ STUDIED_OF = 6
 """Of so many scenarios one is run as a study, too."""
 LONGEST_S = 60
 """Processor time that all runs of a scenario may take."""
-_CAUSES = ("queue", "random", "down", "codel", "fq_codel", "pie", "red")
+_CAUSES = ("queue", "random", "down", "codel", "fq_codel", "pie", "red", "policed")
+_OF_FLOWS = ("unreachable", "corrupted")
+"""Causes of drops that are of no link."""
+_CONDITIONS = ("shaper", "policer", "reorder", "duplicate", "corrupt")
 _LARGEST_TRAIN_BYTES = 70_000
 
 Edges = Mapping[str, Mapping[str, float]]
@@ -107,6 +110,7 @@ def _covered(data: draws.Data) -> set[str]:
     found |= {"failure"} if any("state" in event for event in data.get("event", ())) else set()
     hosts = data["network"].get("hosts", {})
     found |= {field.replace("_", " ") for field in ("offload", "processing_delay") if field in hosts}
+    found |= {kind for kind in _CONDITIONS for link in data["network"]["link"] if kind in link}
     return found
 
 
@@ -130,10 +134,11 @@ def _flow_books(flows: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
     for flow in flows:
         name = flow["name"]
         arrived = flow["packets_received"] + flow["drops_data"] + flow["packets_in_flight"]
+        arrived += flow["duplicates_received"] - flow["duplicated_packets"]
         if flow["segments_sent"] != arrived:
             sent = flow["segments_sent"]
             yield f"{name}: {sent} segments were sent, and {arrived} came, were lost or are under way"
-        caused = sum(flow[f"drops_{cause}"] for cause in (*_CAUSES, "unreachable"))
+        caused = sum(flow[f"drops_{cause}"] for cause in (*_CAUSES, *_OF_FLOWS))
         lost = flow["drops_data"] + flow["drops_without_data"] + flow["drops_acks"]
         if caused != lost:
             yield f"{name}: {lost} losses, and {caused} causes"
@@ -216,7 +221,13 @@ def _capacities(data: draws.Data) -> dict[str, dict[str, float]]:
 
 def _delays_ms(data: draws.Data) -> dict[str, dict[str, float]]:
     """The smallest delay that each directed link has at any time."""
-    return _of_links(data, "delay", min)
+    delays = _of_links(data, "delay", min)
+    for link in data["network"]["link"]:
+        if "reorder" in link:
+            # Chosen packets are spared all of it.
+            a, b = link["between"]
+            delays[a][b] = delays[b][a] = 0.0
+    return delays
 
 
 def _of_links(data: draws.Data, key: str, best: Any) -> dict[str, dict[str, float]]:

@@ -225,6 +225,19 @@ column = "completion_s"
 statistic = "p95"
 scale = 1e6
 """,
+    "network.links.shaper": """
+[network.links]
+shaper = { rate = "20 Mbps", burst = "40 kB", peak_rate = "100 Mbps" }
+""",
+    "network.links.policer": """
+[network.links]
+policer = { rate = "20 Mbps", burst = "100 kB" }
+""",
+    "network.links.reorder": """
+[network.links]
+delay = "10 ms"
+reorder = { probability = 0.01, gap = 5 }
+""",
     "output": """
 [output]
 figures = ["png", "pdf"]
@@ -237,6 +250,10 @@ VARIANTS = {
     'congestion_control = { python = "own/gentle.py:Gentle", beta = 0.8 }',
     "DistanceDelay": '[network.links]\ndelay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }',
     "BandwidthDelay": '[network.links]\nqueue = { bdp = 1.5, rtt = "40 ms" }',
+    "Shaper": '[network.links]\nshaper = { rate = "20 Mbps", burst = "40 kB", peak_rate = "100 Mbps" }',
+    "Policer": '[network.links]\npolicer = { rate = "20 Mbps", burst = "100 kB" }',
+    "Reorder": "[network.links]\nreorder = { probability = 0.01, gap = 5 }",
+    "PacketChance": "[network.links]\nduplicate = { probability = 0.01, correlation = 0.25 }",
     "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
     '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
     "GivenPath": '[network]\ntopology = "zoo/Abilene"\n[[traffic]]\nfrom = "Denver"\nto = "Houston"\n'

@@ -321,6 +321,16 @@ def links() -> Iterator[tuple[str, Data]]:
         "bursts": {"loss": {"algorithm": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
         "periodic": {"loss": {"algorithm": "periodic", "probability": 3e-3}},
         "jitter": {"jitter": {"distribution": "exponential", "mean": "1 ms"}},
+        "shaper": {
+            "shaper": {"rate": "8 Mbps", "burst": "15 kB", "peak_rate": "20 Mbps"},
+            "queue": {"algorithm": "fq-codel", "limit": "100 packets"},
+        },
+        "policer": {"policer": {"rate": "6 Mbps", "burst": "30 kB"}},
+        "impaired": {
+            "reorder": {"probability": 0.05, "correlation": 0.2, "gap": 3},
+            "duplicate": 0.02,
+            "corrupt": {"probability": 0.01, "correlation": 0.1},
+        },
         "random-delay": {"delay": {"distribution": "uniform", "low": "1 ms", "high": "9 ms"}},
     }.items():
         yield f"link/{name}", merged(dumbbell(network={"links": settings}, transport=ecn), {"traffic": flows})
@@ -442,6 +452,13 @@ def applications() -> Iterator[tuple[str, Data]]:
     noise = {"distribution": "exponential", "mean": "200 us"}
     mixed = {"hosts": {"processing_delay": noise}, "host": [{"name": "left1", "offload": "2 segments"}]}
     yield "hosts/processing", dumbbell(network=mixed)
+    yield (
+        "routers/hash-seeds",
+        mesh(
+            routing={"scheme": "ecmp"},
+            network={"routers": {"hash_seed": 5}, "router": [{"name": "Denver", "hash_seed": "random"}]},
+        ),
+    )
     yield "routers/processing", dumbbell(network={"routers": {"processing_delay": noise}})
     there = {"from": "left1", "to": "right1", "both_directions": True}
     yield (

@@ -36,10 +36,12 @@ def test_the_books_of_every_flow_close_from_its_table(name: str, tmp_path: Path)
     flows = simulated(SCENARIOS[name], tmp_path)["flows"]
     assert isinstance(flows, pl.DataFrame)
     assert flows.height >= 1
-    sent = flows["packets_received"] + flows["drops_data"] + flows["packets_in_flight"]
-    assert flows["segments_sent"].to_list() == sent.to_list()
+    arrived = flows["packets_received"] + flows["duplicates_received"]
+    accounted = arrived + flows["drops_data"] + flows["packets_in_flight"]
+    sent = flows["segments_sent"] + flows["duplicated_packets"]
+    assert sent.to_list() == accounted.to_list()
     ways = ("drops_data", "drops_without_data", "drops_acks")
-    causes = ["drops_unreachable", *(cause for cause, _ in _core.drop_causes())]
+    causes = ["drops_unreachable", "drops_corrupted", *(cause for cause, _ in _core.drop_causes())]
     by_way, by_cause = (flows.select(pl.sum_horizontal(names)).to_series() for names in (ways, causes))
     assert by_way.to_list() == by_cause.to_list()
 

@@ -33,7 +33,17 @@ def test_tables_with_types_give_the_core_what_it_has(name: str) -> None:
 
 
 def test_a_link_has_every_field_of_the_core() -> None:
-    (link, *_) = resolve(SCENARIOS["examples/first.toml"]).data()["links"]
+    everything = {
+        "shaper": {"rate": "5 Mbps", "burst": "20 kB"},
+        "policer": {"rate": "5 Mbps", "burst": "20 kB"},
+        "reorder": {"probability": 0.1},
+        "duplicate": 0.1,
+        "corrupt": 0.1,
+    }
+    scenario = SCENARIOS["examples/first.toml"]
+    (link, *_) = resolve(
+        scenario.replace({f"network.links.{name}": value for name, value in everything.items()})
+    ).data()["links"]
     fields = [field.name for field in dataclasses.fields(LinkSetup)]
     assert set(link) == {"from" if name == "origin" else name for name in fields}
 

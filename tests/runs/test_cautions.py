@@ -23,6 +23,7 @@ pairs = "in-order"
 duration = "100 ms"
 """
 ECN = '[transport.cubic]\npreset = "cubic"\necn = true\n'
+CONTROL_LINKS = '[controller.links]\ncapacity = "1 Gbps"\ndelay = "1 ms"\n'
 MARKING = ('delay = "5 ms"', 'delay = "5 ms"\nqueue = { algorithm = "codel", ecn = true }')
 SLOWER = '[[network.link]]\nbetween = ["left2", "router-left"]\ndelay = "5.1 ms"\n'
 
@@ -130,3 +131,43 @@ def test_udp_above_the_rate_of_its_own_link_is_told() -> None:
         "where it is sent"
     )
     assert warnings(BASE.replace('pairs = "in-order"', udp.replace("150 Mbps", "100 Mbps"))) == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        (
+            'shaper = { rate = "100 Mbps", burst = "20 kB" }',
+            "shaper of left1->router-left (and 9 more): its rate, 100 Mbps, is not below "
+            "the capacity of the link, 100 Mbps, so that nothing waits for it",
+        ),
+        (
+            'policer = { rate = "100 Mbps", burst = "20 kB" }',
+            "policer of left1->router-left (and 9 more): its rate, 100 Mbps, is not below "
+            "the capacity of the link, 100 Mbps, so that it drops nothing",
+        ),
+    ],
+)
+def test_a_bucket_that_does_nothing_is_told(setting: str, expected: str) -> None:
+    assert warnings(BASE.replace('delay = "5 ms"', f'delay = "5 ms"\n{setting}')) == [expected]
+    slower = setting.replace("100 Mbps", "9 Mbps")
+    assert warnings(BASE.replace('delay = "5 ms"', f'delay = "5 ms"\n{slower}')) == []
+
+
+def test_a_bucket_counts_where_an_event_makes_the_line_faster() -> None:
+    link = '[[network.link]]\nbetween = ["router-left", "router-right"]\n'
+    shaper = link + 'shaper = { rate = "20 Mbps", burst = "20 kB" }\n'
+    (line,) = warnings(BASE + shaper)
+    assert "is not below the capacity of the link" in line
+    event = '[[event]]\nat = "50 ms"\nlink = ["router-left", "router-right"]\ncapacity = "30 Mbps"\n'
+    assert warnings(BASE + shaper + event) == []
+
+
+def test_seeds_of_hashes_that_nobody_asks_are_told() -> None:
+    seeds = "[network.routers]\nhash_seed = 1\n"
+    assert warnings(BASE + seeds) == []
+    (line,) = warnings(BASE + seeds + '[routing]\nload_balancing = "packet"\n')
+    assert line.startswith("network.routers.hash_seed: ")
+    assert "hashes nothing, so that it changes nothing" in line
+    (line,) = warnings(BASE + seeds + "[controller]\n" + CONTROL_LINKS)
+    assert "the controller chooses paths, so that no router hashes" in line

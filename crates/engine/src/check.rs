@@ -48,7 +48,9 @@ impl Setup {
         for (index, router) in self.routers.iter().enumerate() {
             self.check_node(&format!("routers[{index}].node"), router.node)?;
             let place = format!("routers[{index}].processing_delay");
-            Sampler::new(&router.processing_delay).map_err(|problem| error(place, problem.to_string()))?;
+            if let Some(delay) = &router.processing_delay {
+                Sampler::new(delay).map_err(|problem| error(place, problem.to_string()))?;
+            }
         }
         self.check_transports()?;
         self.check_flows()?;

@@ -7,6 +7,7 @@ use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing,
 use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
+use crate::setup::HashSeed;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, NextHopsTo, Plan, Route};
 use anabranch_units::{Instant, LinkId, NodeId};
@@ -38,6 +39,8 @@ impl PathStart {
 /// A plan made ready for forwarding.
 pub struct Forwarding {
     load_balancing: LoadBalancing,
+    /// What nodes mix into their hashes, where it is set.
+    hash_seeds: BTreeMap<NodeId, HashSeed>,
     streams: Streams,
     /// The links of all paths, one path after the other. Paths of replaced plans stay: packets
     /// may still be on them.
@@ -159,6 +162,7 @@ impl Forwarding {
         let plans = index.keys().map(|(ends, _): &Pair| ends.routing + 1).max().unwrap_or(1);
         Self {
             load_balancing,
+            hash_seeds: BTreeMap::new(),
             streams,
             path_links: Vec::new(),
             routes: index.iter().map(|_| PathChoice::Unreachable).collect(),
@@ -170,6 +174,12 @@ impl Forwarding {
             laid: BTreeMap::new(),
             generation: 0,
         }
+    }
+
+    /// The same, with what these nodes mix into their hashes.
+    #[must_use]
+    pub fn with_hash_seeds(self, hash_seeds: BTreeMap<NodeId, HashSeed>) -> Self {
+        Self { hash_seeds, ..self }
     }
 
     /// Nobody will ask for the index of a pair any more, nor will there be another plan: with many flows, indices take
@@ -335,7 +345,8 @@ impl Forwarding {
             name += &format!(" by {} and {}", neighbour(first, route.from), neighbour(last, route.to));
         }
         let links = || route.paths.iter().map(|path| path.links.links().to_vec()).collect();
-        let balancer = self.balancer(&name, "path", (&weights, &identities), links);
+        let at = (route.from, network.node(route.from).name.as_str());
+        let balancer = self.balancer(at, &name, "path", (&weights, &identities), links);
         PathChoice::Paths(Box::new(Paths { starts, balancer }))
     }
 
@@ -392,7 +403,7 @@ impl Forwarding {
         for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
             let hops = match old.remove(node) {
                 Some(hops) if hops.links() == *links => hops,
-                old => self.next_hops(&format!("{}=>{to}", network.node(*node).name), links, mirror, old),
+                old => self.next_hops((*node, &network.node(*node).name, &to), links, mirror, old),
             };
             all.push((*node, hops));
         }
@@ -401,7 +412,7 @@ impl Forwarding {
 
     fn next_hops(
         &self,
-        name: &str,
+        (node, node_name, to): (NodeId, &str, &str),
         links: &[LinkId],
         mirror: Option<&Mirror>,
         old: Option<NextHops>,
@@ -420,7 +431,8 @@ impl Forwarding {
             return NextHops::Several(hops);
         }
         let next = || links.iter().map(|&link| vec![link]).collect();
-        let balancer = self.balancer(name, "next hop", (&weights, &identities), next);
+        let name = format!("{node_name}=>{to}");
+        let balancer = self.balancer((node, node_name), &name, "next hop", (&weights, &identities), next);
         NextHops::Several(Box::new(SeveralHops { links: links.to_vec(), balancer }))
     }
 
@@ -445,6 +457,7 @@ impl Forwarding {
     /// spread is symmetric; switches along the way need not.
     fn balancer(
         &self,
+        (node, node_name): (NodeId, &str),
         name: &str,
         purpose: &str,
         (weights, identities): (&[f64], &[u64]),
@@ -452,7 +465,12 @@ impl Forwarding {
     ) -> Balancer {
         let mut stream = self.streams.stream(name, purpose);
         let drawn = stream.next_u64();
-        let salt = if self.load_balancing.is_symmetric() && purpose == "path" { 0 } else { drawn };
+        let salt = match self.hash_seeds.get(&node) {
+            _ if self.load_balancing.is_symmetric() && purpose == "path" => 0,
+            None => drawn,
+            Some(HashSeed::Given { seed }) => *seed,
+            Some(HashSeed::Drawn {}) => self.streams.stream(node_name, "hash seed").next_u64(),
+        };
         if self.generation > 0 {
             stream = self.streams.stream(name, &format!("{purpose} of plan {}", self.generation));
         }

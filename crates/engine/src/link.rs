@@ -5,8 +5,13 @@
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
 mod handling;
+pub mod impairments;
+mod special;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_special;
+pub mod token_bucket;
 
 use crate::loss::Loss;
 use crate::packet::{Chain, PacketId, PacketPool, Unpooled};
@@ -16,8 +21,11 @@ use crate::setup::LinkSetup;
 use crate::variate::Sampler;
 use anabranch_units::{Bytes, Instant, NodeId, Rate, Serializer, Span, rarely};
 use handling::Handling;
+use impairments::Impairments;
+use special::Shaper;
+use token_bucket::TokenBucket;
 
-/// What a link has done. Packets: `offered = delivered + dropped + waiting + in flight`.
+/// What a link has done. Packets: `offered + duplicated = delivered + dropped + waiting + in flight`.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinkStats {
     /// Packets that were handed to it.
@@ -34,6 +42,12 @@ pub struct LinkStats {
     pub marks: u64,
     /// Most packets that waited at once.
     pub queue_max_packets: u64,
+    /// Copies that it made of packets.
+    pub duplicated: u64,
+    /// Packets that it damaged, copies among them.
+    pub corrupted: u64,
+    /// Packets that it let overtake others.
+    pub reordered: u64,
 }
 
 /// Random behaviour of a link, if it has any.
@@ -44,6 +58,8 @@ pub struct Randomness {
     pub loss_stream: Stream,
     /// Extra delay, and its draws.
     pub jitter: Option<(Sampler, Stream)>,
+    /// What else happens to single packets. In a box, because few links have it.
+    pub impairments: Option<Box<Impairments>>,
 }
 
 /// What the link reports while it works: drops and the beginnings of transmissions.
@@ -52,6 +68,9 @@ pub trait LinkObserver {
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
     /// A transmission begins: that of the packet that is number `sent` on this link.
     fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: impl FnOnce() -> u64);
+    /// A packet is to arrive twice, as number `count` of those that this link has duplicated; its copy, if it is one of which
+    /// there may be one.
+    fn duplicates(&mut self, packet: PacketId, count: u64, pool: &mut PacketPool) -> Option<PacketId>;
 }
 
 /// What a packet that is offered makes of the next event of its link.
@@ -95,8 +114,15 @@ pub struct SimulatedLink {
 struct Aside {
     is_down: bool,
     randomness: Option<Randomness>,
+    shaper: Option<Box<Shaper>>,
+    policer: Option<Box<TokenBucket>>,
     marks: u64,
     drops: Drops,
+    duplicated: u64,
+    corrupted: u64,
+    reordered: u64,
+    /// Packets that are longer than the bucket of the shaper.
+    too_long: u64,
     /// Packets that were in flight when the link went down, and that another copy of the link delivers.
     cut: u64,
     handed_over: u64,
@@ -137,8 +163,7 @@ impl SimulatedLink {
             is_special: false,
             queue,
             waited_ps: 0,
-            aside: randomness
-                .map(|randomness| Box::new(Aside { randomness: Some(randomness), ..Aside::default() })),
+            aside: Aside::of(setup, randomness),
         };
         link.note_kind();
         link
@@ -146,8 +171,7 @@ impl SimulatedLink {
 
     /// Notes whether packets have to ask for more than the first line of the cache.
     fn note_kind(&mut self) {
-        let asks = |aside: &Aside| aside.is_down || aside.randomness.is_some();
-        self.is_special |= !self.queue.is_drop_tail() || self.aside.as_deref().is_some_and(asks);
+        self.is_special |= !self.queue.is_drop_tail() || self.aside.as_deref().is_some_and(Aside::is_asked);
     }
 
     /// What it has done.
@@ -157,15 +181,19 @@ impl SimulatedLink {
         let aside = self.aside.as_deref();
         let above = |count: fn(&Aside) -> u64| aside.map_or(0, count);
         let delivered = above(|aside| aside.delivered) + u64::from(self.delivered);
-        let lost = above(|aside| aside.drops.of(DropCause::Random) + aside.cut);
+        let lost = above(Aside::lost_on_the_way);
+        let duplicated = above(|aside| aside.duplicated);
         LinkStats {
             offered: above(|aside| aside.offered) + u64::from(self.offered),
-            sent: delivered + self.in_flight() + lost + above(|aside| aside.handed_over),
+            sent: delivered + self.in_flight() + lost + above(|aside| aside.handed_over) - duplicated,
             sent_bytes: self.sent_bytes(),
             delivered,
             drops: aside.map_or_else(Drops::default, |aside| aside.drops),
             marks: above(|aside| aside.marks),
             queue_max_packets: self.queue.longest(),
+            duplicated,
+            corrupted: above(|aside| aside.corrupted),
+            reordered: above(|aside| aside.reordered),
         }
     }
 
@@ -173,7 +201,7 @@ impl SimulatedLink {
     /// is not behind.
     #[must_use]
     pub fn queue_integral(&self, now: Instant, pool: &PacketPool) -> u128 {
-        let waiting = self.queue.packets(pool).into_iter();
+        let waiting = self.queue.packets(pool).into_iter().chain(self.held_back());
         let so_far: u128 = waiting.map(|id| u128::from(now.saturating_since(pool.arrival(id)).as_ps())).sum();
         self.aside.as_ref().map_or(0, |aside| aside.waited_ps) + u128::from(self.waited_ps) + so_far
     }
@@ -206,12 +234,12 @@ impl SimulatedLink {
     /// Time spent transmitting up to `now`.
     #[must_use]
     pub fn busy(&self, now: Instant) -> Span {
-        Span::from_ps(self.busy_ps()).saturating_sub(self.free_at.saturating_since(now))
+        Span::from_ps(self.busy_ps()).saturating_sub(self.sends_until().saturating_since(now))
     }
 
     /// The packets it holds, in order.
     pub fn packets<'p>(&'p self, pool: &'p PacketPool) -> impl Iterator<Item = PacketId> + 'p {
-        self.flying.iter(pool).chain(self.queue.packets(pool))
+        self.flying.iter(pool).chain(self.queue.packets(pool)).chain(self.held_back())
     }
 
     /// Packets and bytes that wait, without the one being sent.
@@ -223,7 +251,7 @@ impl SimulatedLink {
     /// When what it has now will have been sent, rounded up.
     #[must_use]
     pub fn free_at(&self) -> Instant {
-        self.free_at + self.serializer.rate().time_for(Bytes(self.queue.bytes()))
+        self.free_at + self.rate().time_for(Bytes(self.queue.bytes()))
     }
 
     /// Packets whose transmission has begun and that have not arrived.
@@ -246,8 +274,8 @@ impl SimulatedLink {
         }
         // Made anew for each that asks: one that is handed on is one in memory (PacketPool::grow).
         let arrival = || Waiting { since: now, packet: id, bytes };
-        if rarely(self.is_special) && !self.admit(arrival(), pool, observer) {
-            return NextEvent::Same;
+        if rarely(self.is_special) {
+            return self.offer_special(arrival(), pool, observer);
         }
         if rarely(self.is_behind(now)) {
             self.advance(now, pool, observer);
@@ -255,59 +283,16 @@ impl SimulatedLink {
         if self.free_at <= now {
             let was_idle = self.flying.is_empty();
             let arrives = self.transmit(now, arrival(), pool, observer);
-            return if was_idle {
-                arrives.map_or(NextEvent::Changed, NextEvent::At)
-            } else {
-                NextEvent::Same
-            };
+            return if was_idle { NextEvent::At(arrives) } else { NextEvent::Same };
         }
-        if !(self.queue.is_drop_tail() && self.queue.push(arrival(), pool)) {
-            self.enqueue(arrival(), pool, observer);
+        if !self.queue.push(arrival(), pool) {
+            self.drop_packet(id, pool, observer, DropCause::Queue);
         }
         self.queue.note_length();
         self.waits = !self.queue.is_empty();
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         if self.flying.is_empty() { NextEvent::Changed } else { NextEvent::Same }
-    }
-
-    /// Works off what has waited, and asks whether a packet is let in: not where the link is down, nor where it would be idle
-    /// and the discipline drops it.
-    #[inline(never)]
-    fn admit(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) -> bool {
-        if !self.is_up() {
-            self.drop_packet(arrival.packet, pool, observer, DropCause::Down);
-            return false;
-        }
-        if self.is_behind(arrival.since) {
-            self.advance(arrival.since, pool, observer);
-        }
-        if self.free_at > arrival.since {
-            return true;
-        }
-        pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
-        self.queue.pass(arrival, self.free_at, &mut packets)
-    }
-
-    /// Hands a packet to the discipline.
-    #[inline(never)]
-    fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
-        self.queue.enqueue(arrival, &mut packets);
-    }
-
-    /// Takes the packet to send from the discipline.
-    #[inline(never)]
-    fn choose(
-        &mut self,
-        at: Instant,
-        pool: &mut PacketPool,
-        observer: &mut impl LinkObserver,
-    ) -> Option<Waiting> {
-        let mut packets = Handling { now: at, pool, observer, aside: &mut self.aside };
-        self.queue.dequeue(at, &mut packets)
     }
 
     /// Counts how long a packet has waited that waits no more.
@@ -350,8 +335,10 @@ impl SimulatedLink {
     }
 
     fn dequeue(&mut self, at: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        let first =
-            if self.queue.is_drop_tail() { self.queue.pop(pool) } else { self.choose(at, pool, observer) };
+        if rarely(self.is_special) {
+            return self.dequeue_special(at, pool, observer);
+        }
+        let first = self.queue.pop(pool);
         self.waits = !self.queue.is_empty();
         if let Some(first) = first {
             self.note_wait(at.since(first.since));
@@ -359,7 +346,7 @@ impl SimulatedLink {
         }
     }
 
-    /// Begins to send a packet; gives its arrival, or none where it is lost.
+    /// Begins to send a packet that nothing happens to on the way; gives its arrival.
     // In place: each packet comes by, and saving registers for a call would take a quarter of its instructions.
     #[inline(always)]
     fn transmit(
@@ -368,39 +355,28 @@ impl SimulatedLink {
         Waiting { packet: id, bytes, .. }: Waiting,
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
-    ) -> Option<Instant> {
+    ) -> Instant {
+        self.begin(at, (id, bytes), pool, observer);
+        let arrival = self.free_at + self.delay;
+        self.flying.push(id, arrival, pool);
+        arrival
+    }
+
+    /// Keeps the link busy for as long as a packet takes.
+    #[inline(always)]
+    fn begin(
+        &mut self,
+        at: Instant,
+        (id, bytes): (PacketId, u32),
+        pool: &PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
         let serialisation = self.serializer.next(bytes);
         self.free_at = at + serialisation;
         if rarely(carries(&mut self.sent_bytes, bytes)) {
             self.carry(|aside| &mut aside.sent_bytes);
         }
         observer.transmits(at, id, pool, || self.stats().sent + 1);
-        let mut arrival = self.free_at + self.delay;
-        if rarely(self.is_special) {
-            let Some(late) = self.chance(arrival, id, pool) else {
-                self.drop_packet(id, pool, observer, DropCause::Random);
-                return None;
-            };
-            // Packets stay in order, whatever jitter or a shorter delay would have them do.
-            let elsewhere = self.aside.as_ref().map_or(Instant::ZERO, |aside| aside.last_elsewhere);
-            arrival = late.max(elsewhere).max(self.flying.last_arrival(pool).unwrap_or(Instant::ZERO));
-        }
-        self.flying.push(id, arrival, pool);
-        Some(arrival)
-    }
-
-    /// When a packet arrives by jitter that would arrive at `arrival` without; `None` if it is lost.
-    #[inline(never)]
-    fn chance(&mut self, arrival: Instant, id: PacketId, pool: &PacketPool) -> Option<Instant> {
-        let Some(Aside { randomness: Some(randomness), .. }) = self.aside.as_deref_mut() else {
-            return Some(arrival);
-        };
-        let late = match &mut randomness.jitter {
-            Some((jitter, stream)) => arrival.saturating_add(Span::from_ps(jitter.sample(stream) as u64)),
-            None => arrival,
-        };
-        let data = || pool.segment(id).payload > 0;
-        (!randomness.loss.lost(data, &mut randomness.loss_stream)).then_some(late)
     }
 
     /// The packet that will arrive next.
@@ -416,12 +392,14 @@ impl SimulatedLink {
         self.flying.prefetch_second(pool);
     }
 
-    /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free.
+    /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free. What waits arrives later than
+    /// all that is in flight, but where packets overtake others.
     #[inline]
     #[must_use]
     pub fn next_event(&self, pool: &PacketPool) -> Option<Instant> {
         let free = || self.waits.then_some(self.free_at);
-        self.flying.next_arrival(pool).or_else(free)
+        let next = self.flying.next_arrival(pool).or_else(free);
+        if rarely(self.is_special) { self.or_overtaking(next) } else { next }
     }
 
     /// The packet that arrives at the other end now, if one does. The link is not behind.
@@ -449,7 +427,7 @@ impl SimulatedLink {
             let in_flight = self.in_flight();
             let aside = self.aside.get_or_insert_default();
             aside.handed_over += in_flight;
-            aside.last_elsewhere = last;
+            aside.last_elsewhere = aside.last_elsewhere.max(last);
         }
         while let Some(id) = self.flying.pop(pool) {
             let arrival = pool.arrival(id);
@@ -459,9 +437,8 @@ impl SimulatedLink {
 
     /// Takes a packet that another copy of the link has sent; returns whether the next event has changed.
     pub fn take_in(&mut self, packet: Unpooled, arrival: Instant, pool: &mut PacketPool) -> bool {
-        let is_first = self.flying.is_empty();
-        self.flying.push(pool.put(packet), arrival, pool);
-        is_first
+        let id = pool.put(packet);
+        self.flying.insert(id, arrival, pool)
     }
 
     /// Books what a copy at its other end has delivered, and what is still in flight there.
@@ -471,17 +448,6 @@ impl SimulatedLink {
             (far.delivered, far.aside.as_ref().map_or(0, |aside| aside.delivered));
         aside.handed_over = 0;
         self.flying = far.flying;
-    }
-
-    #[inline(never)]
-    fn drop_packet(
-        &mut self,
-        id: PacketId,
-        pool: &mut PacketPool,
-        observer: &mut impl LinkObserver,
-        cause: DropCause,
-    ) {
-        handling::lose(id, cause, pool, observer, &mut self.aside);
     }
 
     /// Goes down, losing what waits and what is in flight, or comes up, idle.
@@ -502,13 +468,16 @@ impl SimulatedLink {
         aside.cut += in_flight;
         aside.last_elsewhere = now;
         // A transmission that is cut short was counted in full.
-        aside.busy_before_ps = aside.busy_before_ps.wrapping_sub(self.free_at.saturating_since(now).as_ps());
+        let held_back = aside.shaper.as_deref_mut().and_then(Shaper::give_up);
+        let sends_until = held_back.map_or(self.free_at, |held| held.sends_until);
+        aside.busy_before_ps = aside.busy_before_ps.wrapping_sub(sends_until.saturating_since(now).as_ps());
         self.free_at = now;
         self.note_kind();
         while let Some(id) = self.flying.pop(pool) {
             self.drop_packet(id, pool, observer, DropCause::Down);
         }
-        for waiting in self.queue.flush(now, pool) {
+        held_back.iter().for_each(|held| self.queue.release(held.waiting.bytes));
+        for waiting in held_back.map(|held| held.waiting).into_iter().chain(self.queue.flush(now, pool)) {
             self.note_wait(now.since(waiting.since));
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
@@ -553,8 +522,12 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
+        // What a shaper holds back has left the queue, and counts in it.
+        let held = self.held_back_bytes();
+        held.iter().for_each(|&bytes| self.queue.release(bytes));
         let mut packets = Handling { now, pool, observer, aside: &mut self.aside };
         self.queue.hand_over(now, queue, &mut packets);
+        held.iter().for_each(|&bytes| self.queue.hold(bytes));
         self.waits = !self.queue.is_empty();
         self.note_kind();
     }

@@ -1,5 +1,7 @@
 //! A link as plain data, and what its values may be.
 
+use crate::link::impairments::{ChanceSetup, ImpairmentSetup, ReorderSetup};
+use crate::link::token_bucket::{PolicerSetup, ShaperSetup};
 use crate::loss::LossSetup;
 use crate::queues::{Discipline, Limit};
 use crate::variate::{Sampler, Variate};
@@ -32,6 +34,21 @@ pub struct LinkSetup {
     /// Cost of the link where routes go by `weight`, at least 1; None counts as 1.
     #[serde(default)]
     pub weight: Option<u32>,
+    /// Token bucket for which what waits has to wait. Each of these is in a box, because few links have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<Box<ShaperSetup>>,
+    /// Token bucket without which what has been sent is dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Box<PolicerSetup>>,
+    /// Packets that overtake others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Box<ReorderSetup>>,
+    /// Packets that arrive twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<Box<ChanceSetup>>,
+    /// Packets that are damaged, so that their checksum fails where they go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<Box<ChanceSetup>>,
 }
 
 anabranch_units::leaf! {
@@ -43,6 +60,11 @@ anabranch_units::leaf! {
         pub discipline: Discipline,
     }
 }
+
+/// The smallest packet of IPv4 has its header alone.
+const SMALLEST_BUCKET: u64 = 20;
+/// A terabyte: what a bucket has saved then outlasts any run.
+const LARGEST_BUCKET: u64 = 1 << 40;
 
 /// Of thousands of links most have the same queue and the same losses: equal ones have one place.
 #[derive(Debug, Default)]
@@ -104,7 +126,35 @@ impl LinkSetup {
             loss: loss.into(),
             queue: queue.into(),
             weight: None,
+            shaper: None,
+            policer: None,
+            reorder: None,
+            duplicate: None,
+            corrupt: None,
         }
+    }
+
+    /// What happens to single packets besides loss and jitter.
+    #[must_use]
+    pub fn impairments(&self) -> ImpairmentSetup<'_> {
+        ImpairmentSetup {
+            reorder: self.reorder.as_deref(),
+            duplicate: self.duplicate.as_deref(),
+            corrupt: self.corrupt.as_deref(),
+        }
+    }
+
+    /// What no packet takes less than from one end to the other.
+    #[must_use]
+    pub fn least_delay(&self) -> Span {
+        let spared = self.reorder.as_ref().map(|reorder| reorder.spared.unwrap_or(self.delay));
+        self.delay.saturating_sub(spared.unwrap_or(Span::ZERO))
+    }
+
+    /// The rate at which its queue empties: that of its shaper, or of the line if that is lower.
+    #[must_use]
+    pub fn queue_rate(&self) -> Rate {
+        self.shaper.as_ref().map_or(self.capacity, |shaper| self.capacity.min(shaper.rate))
     }
 
     /// Checks the values against their bounds.
@@ -117,7 +167,32 @@ impl LinkSetup {
         self.loss.check().map_err(|problem| problem.within("loss"))?;
         self.queue.check()?;
         let jitter = self.jitter.as_ref().map_or(Ok(()), |jitter| Sampler::new(jitter).map(|_| ()));
-        jitter.map_err(|problem| OutOfRange::new("jitter", problem.to_string()))
+        jitter.map_err(|problem| OutOfRange::new("jitter", problem.to_string()))?;
+        self.check_buckets()?;
+        let of = |chance: &Option<Box<ChanceSetup>>, name| {
+            chance
+                .as_ref()
+                .map_or(Ok(()), |chance| chance.check())
+                .map_err(|problem: OutOfRange| problem.within(name))
+        };
+        of(&self.duplicate, "duplicate")?;
+        of(&self.corrupt, "corrupt")?;
+        let reorder = self.reorder.as_ref().map_or(Ok(()), |reorder| reorder.check(self.delay));
+        reorder.map_err(|problem| problem.within("reorder"))
+    }
+
+    fn check_buckets(&self) -> Result<(), OutOfRange> {
+        let bucket = |rate: Rate, bytes: u64| {
+            check("rate", &rate, &at_least(Rate::from_bps(100)))?;
+            check("burst", &bytes, &at_least(SMALLEST_BUCKET).at_most(LARGEST_BUCKET))
+        };
+        if let Some(shaper) = &self.shaper {
+            bucket(shaper.rate, shaper.burst).map_err(|problem| problem.within("shaper"))?;
+            let peak = shaper.peak.map_or(Ok(()), |peak| bucket(peak.rate, peak.mtu));
+            peak.map_err(|problem| problem.within("shaper.peak"))?;
+        }
+        let policer = self.policer.as_ref().map_or(Ok(()), |policer| bucket(policer.rate, policer.burst));
+        policer.map_err(|problem| problem.within("policer"))
     }
 }
 

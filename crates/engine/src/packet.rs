@@ -74,9 +74,21 @@ pub struct Unpooled {
     packet: Packet,
     order: u32,
     segment: Segment,
+    apart: Option<Apart>,
+}
+
+/// What few packets have.
+#[derive(Clone, Default, Debug)]
+struct Apart {
     /// The segments of a train behind the first.
     rest: Vec<Segment>,
+    /// What it shares with its copies, and with what answers them.
+    family: Option<Family>,
+    is_corrupted: bool,
 }
+
+/// A packet that a link has duplicated, and its copies: they have a number that no others of the run have.
+pub type Family = u64;
 
 /// A packet and its place in a [`Chain`]: half a line of the cache, and never parts of two.
 #[derive(Debug)]
@@ -129,6 +141,24 @@ impl Chain {
         }
         self.last = id;
         self.count += 1;
+    }
+
+    /// Puts a packet behind those that arrive at the same time or earlier; whether it is the first now.
+    pub fn insert(&mut self, id: PacketId, arrival: Instant, pool: &mut PacketPool) -> bool {
+        if self.last_arrival(pool).is_none_or(|last| last <= arrival) {
+            self.push(id, arrival, pool);
+            return self.count == 1;
+        }
+        let earlier = self.iter(pool).take_while(|&other| pool.arrival(other) <= arrival).last();
+        pool.packets[id as usize].arrival = arrival;
+        let link = match earlier {
+            Some(before) => &mut pool.packets[before as usize].next,
+            None => &mut self.first,
+        };
+        let behind = std::mem::replace(link, id);
+        pool.packets[id as usize].next = behind;
+        self.count += 1;
+        earlier.is_none()
     }
 
     /// Takes out the first one.
@@ -205,8 +235,8 @@ pub struct PacketPool {
     /// The place of each packet among those of its subflow and direction that carry data, in order of sending.
     orders: Vec<u32>,
     free: Vec<PacketId>,
-    /// The segments of trains behind the first, apart: without offload no packet pays for them.
-    trains: BTreeMap<PacketId, Vec<Segment>>,
+    /// What few packets have, so that the others do not pay for it.
+    apart: BTreeMap<PacketId, Apart>,
 }
 
 impl PacketPool {
@@ -243,8 +273,8 @@ impl PacketPool {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        if rarely(self.has_trains()) {
-            self.trains.remove(&id);
+        if rarely(self.has_some_apart()) {
+            self.apart.remove(&id);
         }
         self.free.push(id);
     }
@@ -252,18 +282,50 @@ impl PacketPool {
     /// Takes a packet out, for another pool.
     pub fn take(&mut self, id: PacketId) -> Unpooled {
         let (packet, order, segment) = (*self.get(id), self.order(id), *self.segment(id));
-        let rest = self.uncouple(id);
+        let apart = self.apart.remove(&id);
         self.remove(id);
-        Unpooled { packet, order, segment, rest }
+        Unpooled { packet, order, segment, apart }
     }
 
     /// Stores a packet of another pool.
-    pub fn put(&mut self, Unpooled { packet, order, segment, rest }: Unpooled) -> PacketId {
+    pub fn put(&mut self, Unpooled { packet, order, segment, apart }: Unpooled) -> PacketId {
         let id = self.insert(packet, order, &segment);
-        if !rest.is_empty() {
-            self.couple(id, rest);
-        }
+        self.apart.extend(apart.map(|apart| (id, apart)));
         id
+    }
+
+    /// Stores another packet like this one. Both are of its family; if it has none yet, of this one.
+    pub fn duplicate(&mut self, id: PacketId, family: Family) -> PacketId {
+        self.apart.entry(id).or_default().family.get_or_insert(family);
+        let copy = Unpooled {
+            packet: *self.get(id),
+            order: self.order(id),
+            segment: *self.segment(id),
+            apart: self.apart.get(&id).cloned(),
+        };
+        self.put(copy)
+    }
+
+    /// The packet, its copies and what answers them, if it has been duplicated.
+    #[must_use]
+    pub fn family(&self, id: PacketId) -> Option<Family> {
+        self.apart.get(&id).and_then(|apart| apart.family)
+    }
+
+    /// Puts a packet into a family.
+    pub fn set_family(&mut self, id: PacketId, family: Family) {
+        self.apart.entry(id).or_default().family = Some(family);
+    }
+
+    /// Damages a packet.
+    pub fn corrupt(&mut self, id: PacketId) {
+        self.apart.entry(id).or_default().is_corrupted = true;
+    }
+
+    /// Whether a packet is damaged.
+    #[must_use]
+    pub fn is_corrupted(&self, id: PacketId) -> bool {
+        self.apart.get(&id).is_some_and(|apart| apart.is_corrupted)
     }
 
     /// When a packet in flight arrives, or since when one waits.
@@ -278,28 +340,28 @@ impl PacketPool {
         self.packets[id as usize].arrival = arrival;
     }
 
-    /// Whether any packet is a train.
+    /// Whether any packet is a train, has been duplicated or is damaged.
     #[inline]
     #[must_use]
-    pub fn has_trains(&self) -> bool {
-        !self.trains.is_empty()
+    pub fn has_some_apart(&self) -> bool {
+        !self.apart.is_empty()
     }
 
     /// Makes a packet the head of a train that goes on with these segments.
     pub fn couple(&mut self, id: PacketId, rest: Vec<Segment>) {
-        self.trains.insert(id, rest);
+        self.apart.entry(id).or_default().rest = rest;
     }
 
     /// Takes the segments of a train behind the first; none where the packet is no train.
     pub fn uncouple(&mut self, id: PacketId) -> Vec<Segment> {
-        self.trains.remove(&id).unwrap_or_default()
+        self.apart.get_mut(&id).map(|apart| std::mem::take(&mut apart.rest)).unwrap_or_default()
     }
 
     /// All that a packet carries: one segment, or those of a train in order.
     #[inline]
     pub fn segments(&self, id: PacketId) -> impl Iterator<Item = &Segment> {
-        let rest = if self.trains.is_empty() { None } else { self.trains.get(&id) };
-        std::iter::once(self.segment(id)).chain(rest.into_iter().flatten())
+        let apart = if self.apart.is_empty() { None } else { self.apart.get(&id) };
+        std::iter::once(self.segment(id)).chain(apart.into_iter().flat_map(|apart| &apart.rest))
     }
 
     /// How many segments a packet carries.
@@ -317,8 +379,8 @@ impl PacketPool {
             return false;
         }
         first.flags = first.flags.with(Flags::CE);
-        if !self.trains.is_empty() {
-            for segment in self.trains.get_mut(&id).into_iter().flatten() {
+        if !self.apart.is_empty() {
+            for segment in self.apart.get_mut(&id).into_iter().flat_map(|apart| &mut apart.rest) {
                 segment.flags = segment.flags.with(Flags::CE);
             }
         }
@@ -378,6 +440,26 @@ mod tests {
         }
     }
 
+    /// A copy has all that its packet has; both are of one family, and what a copy is copied to is of it, too.
+    #[test]
+    fn a_copy_carries_the_same() {
+        let mut pool = PacketPool::default();
+        let id = pool.insert(packet(), 7, &Segment { payload: 5, ..Segment::default() });
+        pool.couple(id, vec![Segment { payload: 6, ..Segment::default() }]);
+        let copy = pool.duplicate(id, 11);
+        let again = pool.duplicate(copy, 12);
+        pool.corrupt(copy);
+        let payloads = |id| pool.segments(id).map(|segment| segment.payload).collect::<Vec<_>>();
+        assert_eq!([payloads(id), payloads(copy), payloads(again)], [[5, 6], [5, 6], [5, 6]]);
+        assert_eq!([id, copy, again].map(|id| (pool.order(id), pool.family(id))), [(7, Some(11)); 3]);
+        assert_eq!([id, copy, again].map(|id| pool.is_corrupted(id)), [false, true, false]);
+        let moved = pool.take(copy);
+        let copy = pool.put(moved);
+        assert!(pool.is_corrupted(copy) && pool.family(copy) == Some(11));
+        [id, copy, again].into_iter().for_each(|id| pool.remove(id));
+        assert!(!pool.has_some_apart() && pool.live() == 0);
+    }
+
     #[test]
     fn no_packet_and_no_segment_lies_in_two_lines_of_the_cache() {
         assert_eq!((size_of::<Stored>(), align_of::<Stored>()), (32, 32));
@@ -385,6 +467,22 @@ mod tests {
     }
 
     proptest! {
+        /// A chain into which packets are put by their arrivals is a sort that leaves equal ones in their order.
+        #[test]
+        fn packets_are_put_in_by_their_arrivals(arrivals in prop::collection::vec(0u64..30, 1..60)) {
+            let (mut pool, mut chain, mut expected) = (PacketPool::default(), Chain::default(), Vec::new());
+            for (number, ps) in (0..).zip(arrivals) {
+                let id = pool.insert(packet(), number, &Segment::default());
+                let is_first = chain.insert(id, Instant::from_ps(ps), &mut pool);
+                expected.push((ps, id));
+                expected.sort_by_key(|(ps, _)| *ps);
+                prop_assert_eq!(is_first, expected[0].1 == id);
+                let ids: Vec<PacketId> = expected.iter().map(|(_, id)| *id).collect();
+                prop_assert_eq!(chain.iter(&pool).collect::<Vec<_>>(), ids);
+                prop_assert_eq!(chain.last_arrival(&pool), expected.last().map(|(ps, _)| Instant::from_ps(*ps)));
+            }
+        }
+
         /// Chains of one pool, against queues of their own: packets go to one of them, leave it, and their places are used again.
         #[test]
         fn chains_are_queues(steps in prop::collection::vec((0usize..3, any::<bool>()), 1..200)) {

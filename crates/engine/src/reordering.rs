@@ -9,7 +9,8 @@ const MAX_GAPS: usize = 4096;
 const LEAST_ROOM: usize = 4;
 
 /// Reordering metrics of one flow. Each transmission has its own number in the order of sending, also
-/// a retransmission, and arrives at most once; a lost one leaves a gap for good.
+/// a retransmission; a lost one leaves a gap for good. Of one that arrives again only the first arrival is looked at (RFC 4737
+/// section 3.3), and the others are counted.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Reordering {
     /// RFC 4737 section 3.3: the number after the largest that has arrived.
@@ -26,6 +27,7 @@ pub struct Totals {
     reordered: u64,
     extent_sum: u64,
     extent_max: u64,
+    repeats: u64,
 }
 
 /// What is known of packets that came late or were left out.
@@ -35,6 +37,7 @@ struct Irregular {
     extent_sum: u64,
     extent_max: u64,
     underestimated: u64,
+    repeats: u64,
     /// Gaps that packets may still fill, in ascending order.
     gaps: VecDeque<Gap>,
     /// The end of the newest gap that was forgotten for want of room.
@@ -67,6 +70,7 @@ impl Reordering {
             reordered: sum.reordered + one.reordered,
             extent_sum: sum.extent_sum + one.extent_sum,
             extent_max: sum.extent_max.max(one.extent_max),
+            repeats: sum.repeats + one.repeats,
         })
     }
 
@@ -76,7 +80,13 @@ impl Reordering {
         let late = self.irregular.as_ref();
         let (reordered, extent_sum, extent_max) =
             late.map_or((0, 0, 0), |late| (late.reordered, late.extent_sum, late.extent_max));
-        Totals { received: self.received, reordered, extent_sum, extent_max }
+        let repeats = late.map_or(0, |late| late.repeats);
+        Totals { received: self.received, reordered, extent_sum, extent_max, repeats }
+    }
+
+    /// Counts a packet that has arrived before.
+    pub fn on_repeat(&mut self) {
+        self.irregular.get_or_insert_default().repeats += 1;
     }
 
     /// Counts a packet whose number in the flow's order of sending, from 0, is `sent_order`.
@@ -154,6 +164,12 @@ impl Totals {
         self.received
     }
 
+    /// Packets that arrived though they had arrived before.
+    #[must_use]
+    pub const fn repeats(&self) -> u64 {
+        self.repeats
+    }
+
     /// Packets that arrived after one sent later (section 3.3, Type-P-Reordered).
     #[must_use]
     pub const fn reordered(&self) -> u64 {
@@ -219,6 +235,21 @@ mod tests {
 
     /// By hand from sections 3.3 and 4.2.1: packet 4 arrives eighth and finds 9 expected, so it is
     /// reordered; packet 5, which arrived fourth, is the first larger one. The extent is 8 - 4.
+    /// Of a packet that comes twice the first arrival counts (RFC 4737 section 3.3): 0 1 1 3 1 2 has one reordered packet of
+    /// an extent of 1, and two that came again.
+    #[test]
+    fn a_packet_that_comes_again_is_not_reordered() {
+        let mut reordering = Reordering::new();
+        [0, 1].into_iter().for_each(|order| reordering.on_arrival(order));
+        reordering.on_repeat();
+        reordering.on_arrival(3);
+        reordering.on_repeat();
+        reordering.on_arrival(2);
+        let totals = reordering.totals();
+        let counts = (totals.received(), totals.repeats(), totals.reordered(), totals.max_extent());
+        assert_eq!(counts, (4, 2, 1, 1));
+    }
+
     #[test]
     fn one_late_packet() {
         let reordering = measured(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10]);

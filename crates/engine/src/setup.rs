@@ -9,6 +9,8 @@ pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSched
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
 pub use crate::datagram::{DatagramSetup, DatagramSource};
+pub use crate::link::impairments::{ChanceSetup, ReorderSetup};
+pub use crate::link::token_bucket::{PeakSetup, PolicerSetup, ShaperSetup};
 pub use crate::link_setup::{LinkKinds, LinkSetup, QueueSetup};
 pub use crate::loss::LossSetup;
 pub use crate::queues::{Discipline, Limit};
@@ -82,15 +84,32 @@ pub struct HostSetup {
     pub processing_delay: Option<Variate>,
 }
 
-/// What a router or switch takes to pass a packet on.
+/// What a router or switch does with the packets that it passes on.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RouterSetup {
     /// Where it is.
     pub node: NodeId,
     /// How long it takes from the arrival of a packet until that is in the queue of its next link, in picoseconds; packets
-    /// stay in order.
-    pub processing_delay: Variate,
+    /// stay in order. `None` for no time.
+    pub processing_delay: Option<Variate>,
+    /// What it mixes into the hashes by which it balances load; `None`: a number of its own for each destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_seed: Option<HashSeed>,
+}
+
+anabranch_units::leaf! {
+    /// What a router mixes into its hashes, for all destinations alike.
+    #[derive(Copy, Eq)]
+    pub enum HashSeed: "hash_seed" by "kind" {
+        /// This number.
+        "given" => Given {
+            /// Which.
+            seed: u64,
+        },
+        /// A number that the run draws for the router.
+        "drawn" => Drawn {},
+    }
 }
 
 /// A transport under the name the scenario gives it.

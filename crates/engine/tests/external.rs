@@ -48,12 +48,17 @@ fn packets_cross_the_network_and_come_out_at_their_time() {
     }
     let first_hop = at(0.5) + Span::from_us(6_200);
     assert_eq!(simulation.next_event(), Some(first_hop));
-    let dropped = |token| Departure { token: Some(token), fate: Fate::Dropped(DropCause::Queue) };
+    let dropped =
+        |token| Departure { token: Some(token), fate: Fate::Dropped(DropCause::Queue), is_last: true };
     assert_eq!(simulation.departures().collect::<Vec<_>>(), [dropped(3), dropped(4)]);
     go_on(&mut simulation, at(1.0));
     let arrived = |token: u64| {
         let at = at(0.5) + Span::from_us(1_200 * (token + 1) + 5_000 + 600 + 3_000);
-        Departure { token: Some(token), fate: Fate::Arrived { at, node: NodeId(2), packet: data(1460) } }
+        Departure {
+            token: Some(token),
+            fate: Fate::Arrived { at, node: NodeId(2), packet: data(1460) },
+            is_last: true,
+        }
     };
     assert_eq!(simulation.departures().collect::<Vec<_>>(), [arrived(0), arrived(1), arrived(2)]);
     assert_eq!(simulation.departures().count(), 0, "each is told once");
@@ -104,7 +109,7 @@ fn a_simulated_host_answers_a_real_one() {
     simulation.inject(syn, 42).expect("the node is external");
     go_on(&mut simulation, at(0.1));
     let departures: Vec<_> = simulation.departures().collect();
-    assert_eq!(departures[0], Departure { token: Some(42), fate: Fate::Delivered });
+    assert_eq!(departures[0], Departure { token: Some(42), fate: Fate::Delivered, is_last: true });
     let Fate::Arrived { node, packet, .. } = departures[1].fate else { panic!("{departures:?}") };
     assert_eq!((node, packet.direction, departures[1].token), (NodeId(0), Direction::Backward, None));
     assert!(packet.segment.flags.has(Flags::SYN) && packet.segment.flags.has(Flags::ACK));
@@ -164,7 +169,7 @@ fn a_flow_is_external_beside_a_simulated_one() {
     simulation.inject(data(1460), 5).expect("its source is external");
     go_on(&mut simulation, at(2.0));
     let departures: Vec<_> = simulation.departures().collect();
-    let [Departure { token: Some(5), fate: Fate::Arrived { node, .. } }] = departures[..] else {
+    let [Departure { token: Some(5), fate: Fate::Arrived { node, .. }, .. }] = departures[..] else {
         panic!("only what was put in comes out: {departures:?}")
     };
     assert_eq!(node, to);
@@ -273,7 +278,7 @@ fn a_packet_is_put_in_over_a_link_of_its_own() {
     simulation.change(&Change::Links { links: vec![second], up: false }).expect("a link");
     simulation.inject_over(second, data(1460), 4, None).expect("it may be tried");
     go_on(&mut simulation, at(1.5));
-    let lost = Departure { token: Some(4), fate: Fate::Dropped(DropCause::Down) };
+    let lost = Departure { token: Some(4), fate: Fate::Dropped(DropCause::Down), is_last: true };
     assert_eq!(simulation.departures().collect::<Vec<_>>(), [lost]);
     simulation.finish().expect("the books balance");
 }

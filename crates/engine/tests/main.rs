@@ -4,6 +4,7 @@ mod bbr3;
 mod capture;
 mod closed_forms;
 mod common;
+mod conditions;
 mod datagrams;
 mod dctcp;
 mod determinism;

@@ -128,7 +128,7 @@ fn a_packet_waits_at_each_node_that_passes_it_on() {
     b.datagrams(nodes[0], nodes[3], DatagramSource::Udp { rate: mbps(1) }, 1_000);
     for (node, ms) in nodes.into_iter().zip([100.0, 2.0, 5.0, 100.0]) {
         let processing_delay = Variate::Constant { value: ms * MS };
-        b.setup.routers.push(RouterSetup { node, processing_delay });
+        b.setup.routers.push(RouterSetup { node, processing_delay: Some(processing_delay), hash_seed: None });
     }
     let outcome = b.run();
     for column in ["latency_min_ms", "latency_max_ms"] {
@@ -149,7 +149,11 @@ fn a_router_keeps_packets_in_order() {
     let tcp = b.transport("linux-cubic");
     b.flow(a, z, tcp, SourceSetup::Unlimited {}, at(0.0));
     let processing_delay = Variate::Uniform { low: 0.0, high: 20.0 * MS };
-    b.setup.routers.push(RouterSetup { node: middle, processing_delay });
+    b.setup.routers.push(RouterSetup {
+        node: middle,
+        processing_delay: Some(processing_delay),
+        hash_seed: None,
+    });
     let outcome = b.run();
     let of = |column| integer(&outcome, "datagram_flows", column, 0);
     assert_eq!((of("reordered_packets"), of("lost")), (0, 0));
@@ -202,7 +206,11 @@ fn delays_of_routers_and_controllers_that_are_none_are_refused_with_their_place(
         refused.to_string()
     };
     let mut setup = crowded(Span::from_ms(10));
-    setup.routers.push(RouterSetup { node: NodeId(0), processing_delay: wrong.clone() });
+    setup.routers.push(RouterSetup {
+        node: NodeId(0),
+        processing_delay: Some(wrong.clone()),
+        hash_seed: None,
+    });
     assert!(refusal(setup.clone()).starts_with("routers[0].processing_delay: exponential: mean"));
     setup.routers[0].node = NodeId(9);
     assert!(refusal(setup).starts_with("routers[0].node"));

@@ -254,7 +254,11 @@ fn what_cannot_be_divided_says_why() {
         (Undivided::Sequences, |setup, _| setup.probes.sequences.push(FlowId(0))),
         (Undivided::Processing, |setup, _| {
             let processing_delay = Variate::Constant { value: 1.0 };
-            setup.routers.push(RouterSetup { node: NodeId(0), processing_delay });
+            setup.routers.push(RouterSetup {
+                node: NodeId(0),
+                processing_delay: Some(processing_delay),
+                hash_seed: None,
+            });
         }),
         (Undivided::LoadBalancing, |setup, _| {
             let parameters = SubflowRoundRobinParameters { idle_timeout: None };

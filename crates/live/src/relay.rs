@@ -315,9 +315,10 @@ impl Relay {
                     self.arrive(at, &packet, token)?;
                 }
                 (Fate::Arrived { at, node, packet }, token) => self.deliver(at, node, &packet, token)?,
-                (Fate::Dropped(_) | Fate::Delivered, Some(token)) => self.free.push(token),
-                (Fate::Dropped(_) | Fate::Delivered, None) => {}
+                (Fate::Dropped(_) | Fate::Delivered, _) => {}
             }
+            // The room of what may still come out as a copy is taken.
+            self.free.extend(departure.token.filter(|_| departure.is_last));
         }
         let now = self.clock();
         if self.joins && now >= self.together_at && self.put_waiting()? {
@@ -340,17 +341,20 @@ impl Relay {
             return self.put(tap, &bytes, at);
         };
         let carried = &mut self.carried[token as usize];
-        let mut bytes = std::mem::take(&mut carried.bytes);
-        if packet.segment.flags.has(Flags::CE) {
-            wire::mark(&mut bytes);
-        }
+        let bytes = std::mem::take(&mut carried.bytes);
         if let Some(index) = carried.conversation {
             self.conversations.arrived(index, packet.direction, packet.bytes);
         }
-        let result = self.put(tap, &bytes, at);
-        // The room is for the next packet.
+        let result = if packet.segment.flags.has(Flags::CE) {
+            // Of its own: a copy that is under way may come without the mark.
+            let mut marked = bytes.clone();
+            wire::mark(&mut marked);
+            self.put(tap, &marked, at)
+        } else {
+            self.put(tap, &bytes, at)
+        };
+        // The room is for a copy, or for the next packet.
         self.carried[token as usize].bytes = bytes;
-        self.free.push(token);
         result
     }
 
@@ -395,16 +399,17 @@ impl Relay {
     /// A frame is at the end of its link.
     fn arrive(&mut self, at: Instant, packet: &ExternalPacket, token: u64) -> Result<(), LiveError> {
         self.counts.note_lateness(self.clock(), at);
-        let mut frame = std::mem::take(&mut self.carried[token as usize].bytes);
+        let frame = std::mem::take(&mut self.carried[token as usize].bytes);
+        let mut marked = None;
         if packet.segment.flags.has(Flags::CE) && ports::packet(&frame).is_some() {
-            wire::mark(&mut frame[ports::HEADER..]);
+            // Of its own: a copy that is under way may come without the mark.
+            wire::mark(&mut marked.insert(frame.clone())[ports::HEADER..]);
         }
         let link = self.carried[token as usize].link;
         let port = link.and_then(|link| self.ports.end(link)).expect("it came over a link with two ports");
-        let result = self.put_out(port, &frame);
-        // The room is for the next frame.
+        let result = self.put_out(port, marked.as_ref().unwrap_or(&frame));
+        // The room is for a copy, or for the next frame.
         self.carried[token as usize].bytes = frame;
-        self.free.push(token);
         result
     }
 

@@ -5,8 +5,9 @@ use crate::controller::{ControlLink, Controller, FlowTable};
 use crate::demand::Demand;
 use crate::event::{Event, Profile};
 use crate::network::{
-    AttributeSource, BandwidthDelay, DistanceDelay, FILE, FileAttributes, HostOverride, HostSettings, LinkOverride,
-    LinkSelector, LinkSettings, Network, NewNode, Queue, RouterOverride, RouterSettings, TopologyFile,
+    AttributeSource, BandwidthDelay, DistanceDelay, FILE, FileAttributes, HostOverride, HostSettings,
+    LinkOverride, LinkSelector, LinkSettings, Network, NewNode, PacketChance, Policer, Queue, Reorder,
+    RouterOverride, RouterSettings, Shaper, TopologyFile,
 };
 use crate::node::Node;
 use crate::plan_file::{PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable};
@@ -57,6 +58,10 @@ fn tables() -> Vec<(TableForm, Check)> {
         LinkOverride,
         DistanceDelay,
         BandwidthDelay,
+        Shaper,
+        Policer,
+        Reorder,
+        PacketChance,
         NewNode,
         HostSettings,
         HostOverride,

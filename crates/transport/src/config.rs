@@ -174,6 +174,21 @@ anabranch_units::registry! {
     }
 }
 
+impl TransportConfig {
+    /// Bytes of the IP packet of a full segment.
+    #[must_use]
+    pub fn full_packet(&self) -> u64 {
+        match self {
+            // The MSS has the options in it (RFC 9293 section 3.7.1).
+            Self::Tcp(tcp) | Self::Mptcp(MptcpConfig { tcp, .. }) => {
+                u64::from(tcp.mss) + u64::from(IP_HEADER + TCP_HEADER)
+            }
+            Self::SdnPaced(sdn) => sdn.segment.into(),
+            Self::SlidingWindow(sdn) => sdn.segment.into(),
+        }
+    }
+}
+
 /// A configuration that is at hand for many connections: those of TCP share it in place of a copy each.
 #[derive(Clone, Debug)]
 pub enum SharedConfig<'c> {

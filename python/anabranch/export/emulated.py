@@ -102,6 +102,10 @@ def _of_any_plain_link(layout: DeviceLayout) -> dict[str, list[LinkSetup]]:
             link for link in layout.links if link.loss.algorithm not in PLAIN_LOSS
         ],
         "jitter": [link for link in layout.links if link.jitter is not None],
+        "a token bucket": [link for link in layout.links if link.shaper or link.policer],
+        "packets that are reordered, duplicated or damaged": [
+            link for link in layout.links if link.impairments
+        ],
     }
 
 

@@ -156,7 +156,8 @@ def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -
     names = {record.plan.flow: _hosts(record) for record in records}
     hosts = pl.col("flow").replace_strict(names, default="simulated", return_dtype=pl.String)
     # What left a host is what the network has seen of it.
-    left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
+    arrived = pl.col("packets_received") + pl.col("duplicates_received") - pl.col("duplicated_packets")
+    left = arrived + pl.col("drops_data") + pl.col("packets_in_flight")
     sent = pl.when(hosts.is_in(["kernel", "kernel sends"])).then(left).otherwise(pl.col("segments_sent"))
     return flows.with_columns(segments_sent=sent, hosts=hosts)
 

@@ -119,7 +119,7 @@ class _Mixture:
         self._sizes = sizes
         # Each link gets its share of all packets, so that the first one that is full limits them all.
         self._capacity_mbps = sizes.efficiency * min(
-            setup.links[link].capacity / 1e6 / part for link, part in shares_along(there).items()
+            setup.links[link].sustained_rate / 1e6 / part for link, part in shares_along(there).items()
         )
         times = [time_s(setup, way, sizes.data_packet) for way in there]
         self._differ_s = max(times) - min(times)

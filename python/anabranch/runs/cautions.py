@@ -14,12 +14,19 @@ from anabranch import _core
 from anabranch.plans.paths import PlanPaths
 from anabranch.results.censored import late_note
 from anabranch.routing.planned import Pair
+from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.congestion_control import Bbr
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
 from anabranch.scenario.files import FILE
-from anabranch.scenario.leaves import AddressChange, QueueChange, UdpDatagramSource, UnlimitedSource
+from anabranch.scenario.leaves import (
+    AddressChange,
+    CapacityChange,
+    QueueChange,
+    UdpDatagramSource,
+    UnlimitedSource,
+)
 from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
@@ -48,6 +55,8 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
         *_traffic_as_capacity(scenario),
+        *_idle_buckets(setup),
+        *_idle_seeds(setup),
         *_after_the_end(setup),
         *_unheard_addresses(setup),
         *_unused_paths(scenario, setup, plan),
@@ -134,6 +143,42 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
                 f"{Rate(capacity[flow.origin]).text}: the rest is dropped where it is sent"
             )
             return
+
+
+def _idle_buckets(setup: Setup) -> Iterator[str]:
+    """Token buckets that fill as fast as the line can empty them, whatever its capacity becomes."""
+    most = [link.capacity for link in setup.links]
+    for event in setup.events:
+        if isinstance(event.change, CapacityChange):
+            for number in event.change.links:
+                most[number] = max(most[number], event.change.capacity)
+    for kind, consequence in (("shaper", "nothing waits for it"), ("policer", "it drops nothing")):
+        idle = [
+            (link.name, bucket.rate, capacity)
+            for link, capacity in zip(setup.links, most, strict=True)
+            if (bucket := getattr(link, kind)) is not None and bucket.rate >= capacity
+        ]
+        if idle:
+            name, rate, capacity = idle[0]
+            more = f" (and {len(idle) - 1} more)" if len(idle) > 1 else ""
+            yield (
+                f"{kind} of {name}{more}: its rate, {Rate(rate).text}, "
+                f"is not below the capacity of the link, {Rate(capacity).text}, so that {consequence}"
+            )
+
+
+def _idle_seeds(setup: Setup) -> Iterator[str]:
+    """Seeds of hashes where nothing is hashed."""
+    if all(router.hash_seed is None for router in setup.routers):
+        return
+    balancer = setup.routing.load_balancing.algorithm
+    if setup.controller is not None:
+        yield "network.routers.hash_seed: the controller chooses paths, so that no router hashes"
+    elif balancer in (*_BY_PACKET, PYTHON):
+        yield (
+            f"network.routers.hash_seed: routing.load_balancing = {quoted(balancer)} "
+            "hashes nothing, so that it changes nothing"
+        )
 
 
 def late_flows(setup: Setup) -> dict[str, tuple[int, int]]:

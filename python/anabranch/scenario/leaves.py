@@ -175,6 +175,75 @@ class BlockSetup(Record):
     """From one block to the next. In picoseconds."""
 
 
+class PeakSetup(Record):
+    """The second bucket of a shaper: how fast what has been saved in the first may leave."""
+
+    rate: int
+    """Rate at which it fills. In bits per second."""
+    mtu: int
+    """Bytes that it holds."""
+
+
+class ShaperSetup(Record):
+    """A shaper: packets wait in the queue of the link until the bucket has their bytes."""
+
+    rate: int
+    """Rate at which the bucket fills. In bits per second."""
+    burst: int
+    """Bytes that the bucket holds; it is full at the beginning."""
+    peak: PeakSetup | None
+    """A second bucket, if there is one."""
+
+
+class PolicerSetup(Record):
+    """A policer: packets whose bytes the bucket has not are dropped."""
+
+    rate: int
+    """Rate at which the bucket fills. In bits per second."""
+    burst: int
+    """Bytes that the bucket holds; it is full at the beginning."""
+
+
+class ReorderSetup(Record):
+    """Packets that overtake others."""
+
+    probability: float
+    """Probability for each packet that may be chosen."""
+    correlation: float
+    """How much each draw has of the one before."""
+    gap: int
+    """The least distance from one chosen packet to the next, in packets."""
+    spared: int | None
+    """How much of the link's delay a chosen packet is spared; ``None`` for all of it. In picoseconds."""
+
+
+class ChanceSetup(Record):
+    """A probability, and how much each draw has of the one before."""
+
+    probability: float
+    """Probability for each packet."""
+    correlation: float
+    """How much each draw has of the one before."""
+
+
+class GivenHashSeed(Record):
+    """This number."""
+
+    kind: Literal["given"] = "given"
+    seed: int
+    """Which."""
+
+
+class DrawnHashSeed(Record):
+    """A number that the run draws for the router."""
+
+    kind: Literal["drawn"] = "drawn"
+
+
+HashSeed = GivenHashSeed | DrawnHashSeed
+"""What a router mixes into its hashes, for all destinations alike."""
+
+
 class ReadingSetup(Record):
     """How an application reads."""
 

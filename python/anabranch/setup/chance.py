@@ -44,9 +44,9 @@ def is_noisy(setup: Setup) -> bool:
     messages = [source for source in sources if isinstance(source, MessagesSource)]
     drawn = [variate for source in messages for variate in (source.size, source.gap)]
     drawn += [host.processing_delay for host in setup.hosts if host.processing_delay]
-    drawn += [router.processing_delay for router in setup.routers]
+    drawn += [router.processing_delay for router in setup.routers if router.processing_delay]
     return (
-        any(link.jitter is not None for link in setup.links)
+        any(link.jitter is not None or link.impairments for link in setup.links)
         or not all(isinstance(loss, NoneLoss) for loss in losses)
         or not all(isinstance(discipline, _SURE_QUEUES) for discipline in disciplines)
         or not all(isinstance(variate, ConstantVariate) for variate in drawn)

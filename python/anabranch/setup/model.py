@@ -19,11 +19,16 @@ from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, TcpProtocol
 from anabranch.scenario.leaves import (
     CapturePoint,
+    ChanceSetup,
     Change,
     ControllerSetup,
     DatagramSource,
+    HashSeed,
     PlaceSetup,
+    PolicerSetup,
     QueueSetup,
+    ReorderSetup,
+    ShaperSetup,
     Variate,
 )
 from anabranch.scenario.record import Record
@@ -72,6 +77,28 @@ class LinkSetup:
     queue: QueueSetup
     weight: int | None = None
     """Cost where routes go by ``weight``."""
+    shaper: ShaperSetup | None = None
+    """Token bucket that what waits has to wait for."""
+    policer: PolicerSetup | None = None
+    """Token bucket that drops what has been sent too fast."""
+    reorder: ReorderSetup | None = None
+    """Packets that overtake others."""
+    duplicate: ChanceSetup | None = None
+    """Packets that arrive twice."""
+    corrupt: ChanceSetup | None = None
+    """Packets that are damaged."""
+
+    @property
+    def sustained_rate(self) -> int:
+        """The rate in bits per second that passes in the long run: the capacity, or a token bucket's."""
+        buckets = (self.shaper, self.policer)
+        return min(self.capacity, *(bucket.rate for bucket in buckets if bucket is not None))
+
+    @property
+    def impairments(self) -> tuple[ReorderSetup | ChanceSetup, ...]:
+        """The settings of what happens by chance to single packets besides loss and jitter."""
+        every = (self.reorder, self.duplicate, self.corrupt)
+        return tuple(one for one in every if one is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +114,13 @@ class HostSetup:
 
 @dataclass(frozen=True, slots=True)
 class RouterSetup:
-    """The time that a node takes to pass a packet on."""
+    """The behaviour of a node that passes packets on."""
 
     node: int
-    processing_delay: Variate
+    processing_delay: Variate | None
+    """Until a packet is in the queue of its next link, in picoseconds."""
+    hash_seed: HashSeed | None = None
+    """What it mixes into the hashes by which it balances load; None: a number for each destination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,6 +485,10 @@ _PLAIN = frozenset({int, float, str, bool, type(None)})
 """What is plain data already, as most values of a setup are."""
 
 
+_OF_FEW = frozenset({"shaper", "policer", "reorder", "duplicate", "corrupt", "hash_seed"})
+"""What few links and routers have; the core leaves it out of the others."""
+
+
 def _plain(value: Any) -> Any:
     """Tables as dictionaries; what records give the core is not copied."""
     if isinstance(value, list):
@@ -463,5 +497,9 @@ def _plain(value: Any) -> Any:
         return value.core()
     if names := _names(value.__class__):
         values = ((name, getattr(value, entry)) for entry, name in names)
-        return {name: field if field.__class__ in _PLAIN else _plain(field) for name, field in values}
+        return {
+            name: field if field.__class__ in _PLAIN else _plain(field)
+            for name, field in values
+            if field is not None or name not in _OF_FEW
+        }
     return value

@@ -24,6 +24,10 @@ impl LinkObserver for Seen {
         self.transmissions.push(sent());
         self.bytes += u64::from(pool.get(id).bytes);
     }
+
+    fn duplicates(&mut self, id: PacketId, count: u64, pool: &mut PacketPool) -> Option<PacketId> {
+        Some(pool.duplicate(id, count))
+    }
 }
 
 const RATE: Rate = Rate::from_bps(8_000_000);
@@ -49,6 +53,7 @@ fn link(loss: f64) -> SimulatedLink {
         loss: Loss::new(&LossSetup::Bernoulli(Bernoulli { probability: loss })),
         loss_stream: streams.stream("a->b", "loss"),
         jitter: None,
+        impairments: None,
     });
     SimulatedLink::new(&setup, queue("fifo"), randomness)
 }

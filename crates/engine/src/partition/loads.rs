@@ -46,7 +46,7 @@ impl Loads {
         for flow in &setup.flows {
             let there = crossed.of(flow.routing, flow.from, flow.to);
             let shares = there.iter().map(|&(link, _)| {
-                setup.links[link.index()].capacity.as_bps() as f64 / flows_over[link.index()].max(1.0)
+                setup.links[link.index()].queue_rate().as_bps() as f64 / flows_over[link.index()].max(1.0)
             });
             let narrowest = shares.fold(f64::INFINITY, f64::min);
             if !narrowest.is_finite() {

@@ -83,7 +83,7 @@ impl Cut {
     pub fn new(setup: &Setup, sides: Vec<bool>) -> Result<Self, Undivided> {
         assert_eq!(sides.len(), setup.nodes.len(), "each node is on one side");
         check(setup)?;
-        let smallest = cut_links(&setup.links, &sides).map(|(_, link)| link.delay).min();
+        let smallest = cut_links(&setup.links, &sides).map(|(_, link)| link.least_delay()).min();
         // A packet may be sent in no time at all, and a window has both of its ends.
         let lookahead = smallest.unwrap_or(setup.duration).saturating_sub(Span::from_ps(1));
         if lookahead == Span::ZERO { Err(Undivided::NoLookahead) } else { Ok(Self { sides, lookahead }) }
@@ -141,12 +141,13 @@ fn cut_links<'l>(
 fn check(setup: &Setup) -> Result<(), Undivided> {
     let is_tcp = |config: &TransportConfig| matches!(config, TransportConfig::Tcp(_));
     let other = setup.transports.iter().find(|transport| !is_tcp(&transport.config));
-    let processes = setup.hosts.iter().any(|host| host.processing_delay.is_some());
+    let processes = setup.hosts.iter().any(|host| host.processing_delay.is_some())
+        || setup.routers.iter().any(|router| router.processing_delay.is_some());
     let reasons = [
         (!setup.events.is_empty(), Undivided::Changes),
         (setup.until == RunEnd::Done, Undivided::EndsWhenDone),
         (setup.controller.is_some(), Undivided::Controller),
-        (processes || !setup.routers.is_empty(), Undivided::Processing),
+        (processes, Undivided::Processing),
         (!setup.datagrams.is_empty(), Undivided::Datagrams),
         (setup.routing.load_balancing.keeps_entries(), Undivided::LoadBalancing),
         (!setup.captures.is_empty(), Undivided::Captures),

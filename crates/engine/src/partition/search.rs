@@ -23,7 +23,7 @@ const WINDOW: f64 = 10.0;
 
 /// The best sides found, and the time that they take in arrivals at a node. None if every cut has a link without a delay.
 pub(super) fn search(setup: &Setup, loads: &Loads) -> Option<(Vec<bool>, f64)> {
-    let mut delays: Vec<u64> = setup.links.iter().map(|link| link.delay.as_ps()).collect();
+    let mut delays: Vec<u64> = setup.links.iter().map(|link| link.least_delay().as_ps()).collect();
     delays.sort_unstable();
     let quantiles = (0..DELAYS).filter_map(|place| delays.get(delays.len() * place / DELAYS).copied());
     let mut least: Vec<u64> = quantiles.map(|delay| delay.max(2)).collect();
@@ -64,7 +64,7 @@ impl Groups {
     /// Nodes between which a link has less than this delay are in one group.
     fn new(setup: &Setup, loads: &Loads, delay_ps: u64) -> Self {
         let mut leader: Vec<usize> = (0..setup.nodes.len()).collect();
-        for link in setup.links.iter().filter(|link| link.delay.as_ps() < delay_ps) {
+        for link in setup.links.iter().filter(|link| link.least_delay().as_ps() < delay_ps) {
             let (from, to) = (find(&mut leader, link.from.index()), find(&mut leader, link.to.index()));
             leader[from.max(to)] = from.min(to);
         }
@@ -83,8 +83,8 @@ impl Groups {
         for (link, &packets) in setup.links.iter().zip(&loads.links) {
             let (from, to) = (of[link.from.index()], of[link.to.index()]);
             if from != to {
-                edges[from].push((to, packets, link.delay.as_ps()));
-                edges[to].push((from, packets, link.delay.as_ps()));
+                edges[from].push((to, packets, link.least_delay().as_ps()));
+                edges[to].push((from, packets, link.least_delay().as_ps()));
             }
         }
         Self { of, total: work.iter().sum(), work, edges }

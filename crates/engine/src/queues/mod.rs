@@ -192,18 +192,22 @@ causes! {
     Pie: "pie", "PIE";
     /// RED chose it.
     Red: "red", "RED";
+    /// A token bucket had not its bytes: that of a policer, or a shaper's that is smaller than the packet.
+    Policed: "policed", "policer";
+    /// The checksum failed at its destination, because a link had damaged it.
+    Corrupted: "corrupted", "corrupted";
 }
 
 impl DropCause {
-    /// Those that happen on a link; a packet without a route is on none.
+    /// Those that happen on a link; a packet without a route is on none, and a host finds out that one is damaged.
     pub fn on_links() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|&cause| cause != Self::Unreachable)
+        Self::ALL.iter().copied().filter(|cause| !matches!(cause, Self::Unreachable | Self::Corrupted))
     }
 
     /// Whether a queue dropped the packet, for want of room or by its law.
     #[must_use]
     pub const fn is_queue(self) -> bool {
-        !matches!(self, Self::Random | Self::Down | Self::Unreachable)
+        !matches!(self, Self::Random | Self::Down | Self::Unreachable | Self::Policed | Self::Corrupted)
     }
 }
 
@@ -379,6 +383,16 @@ impl Queue {
         self.buffer.pop(pool)
     }
 
+    /// Counts a packet that has been taken out and is not sent yet: it still takes its room.
+    pub fn hold(&mut self, bytes: u32) {
+        self.buffer.count(u64::from(bytes));
+    }
+
+    /// A packet of [`Queue::hold`] is gone.
+    pub fn release(&mut self, bytes: u32) {
+        self.buffer.discount(1, u64::from(bytes));
+    }
+
     /// Packets that wait.
     #[inline]
     #[must_use]
@@ -438,15 +452,15 @@ disciplines! {
 mod tests {
     use super::*;
 
-    /// A queue drops for want of room or by its law; loss of the link, failures and missing routes are none of its own.
+    /// A queue drops for want of room or by its law; loss of the link, failures, missing routes, token buckets and damage are
+    /// none of its own.
     #[test]
     fn loss_failures_and_missing_routes_are_not_of_a_queue() {
         let mut drops = Drops::default();
         DropCause::ALL.iter().for_each(|&cause| drops.add(cause, 1 << cause as u64));
-        let others = [DropCause::Random, DropCause::Down, DropCause::Unreachable];
-        assert_eq!(
-            drops.by_queues(),
-            drops.total() - others.map(|cause| drops.of(cause)).iter().sum::<u64>()
-        );
+        let mut others = vec![DropCause::Random, DropCause::Down, DropCause::Unreachable];
+        others.extend([DropCause::Policed, DropCause::Corrupted]);
+        let of_others: u64 = others.into_iter().map(|cause| drops.of(cause)).sum();
+        assert_eq!(drops.by_queues(), drops.total() - of_others);
     }
 }

@@ -50,6 +50,10 @@ impl Row<'_> {
         self.drops.forward.data + self.drops.forward.bare
     }
 
+    fn copies(&self) -> u64 {
+        self.drops.copies.data + self.drops.copies.bare + self.drops.copies_back
+    }
+
     fn lost(&self) -> u64 {
         self.drops.all()
     }
@@ -138,15 +142,16 @@ impl Simulation {
         table
     }
 
-    /// Sent = received + dropped + under way, for each direction; and as many answers as packets that arrived.
+    /// Sent and duplicated = received + dropped + under way, for each direction; and as many answers as packets that arrived.
     pub(super) fn check_datagrams(&self, held: &[(Carried, u64)]) -> Result<(), EngineError> {
         let drops = &self.data.taps.drops[self.flows.len()..];
         for (flow, (drops, (forward, backward))) in self.data.datagrams.iter().zip(drops.iter().zip(held)) {
             let lost = drops.forward.data + drops.forward.bare;
             let answered = if flow.setup.source.is_answered() { flow.arrived } else { 0 };
+            let copies = drops.copies.data + drops.copies.bare;
             let books = [
-                ("sent", flow.sent, flow.arrived + lost + forward.data + forward.bare),
-                ("answered", answered, flow.answers + drops.backward + backward),
+                ("sent", flow.sent + copies, flow.arrived + lost + forward.data + forward.bare),
+                ("answered", answered + drops.copies_back, flow.answers + drops.backward + backward),
             ];
             if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
                 let books = format!("{}: {what} {sent}, accounted for {accounted}", flow.setup.name);
@@ -166,7 +171,9 @@ impl Simulation {
             if flow.sent == 0 || flow.has_last_row {
                 continue;
             }
-            flow.has_last_row = flow.next_event().is_none() && flow.received() + lost == flow.sent;
+            let arrived = if flow.setup.source.is_answered() { flow.answers } else { flow.arrived };
+            let copies = drops.copies.data + drops.copies.bare + drops.copies_back;
+            flow.has_last_row = flow.next_event().is_none() && arrived + lost == flow.sent + copies;
             let recent = std::mem::take(&mut flow.recent);
             series.rows.push(SeriesRow {
                 time_s: now.as_secs_f64(),
@@ -221,4 +228,6 @@ fn add_reordering(table: &mut Table, rows: &[Row<'_>]) {
     table.numbers("reordering_ratio", rows.iter().map(|row| of(row).ratio()));
     table.numbers("reordering_extent_mean", rows.iter().map(|row| of(row).mean_extent()));
     table.integers("reordering_extent_max", rows.iter().map(|row| of(row).max_extent()));
+    table.integers("duplicates_received", rows.iter().map(|row| of(row).repeats()));
+    table.integers("duplicated_packets", rows.iter().map(Row::copies));
 }

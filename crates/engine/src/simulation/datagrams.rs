@@ -8,7 +8,7 @@ use crate::capture::host_address;
 use crate::error::SetupError;
 use crate::forwarding::{Ends, Forwarding, PathStart};
 use crate::latency::{Jitter, LatencyHistogram};
-use crate::packet::{Direction, Packet, Steering};
+use crate::packet::{Direction, Family, Packet, PacketId, Steering};
 use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::Streams;
 use crate::reordering::Reordering;
@@ -16,6 +16,9 @@ use crate::setup::{DatagramSetup, DatagramSource, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::{DATAGRAM_HEADERS, Datagram, DatagramKind, Endpoint};
 use anabranch_units::{FlowId, Instant, NodeId, Span};
+
+/// Tells the family of the answers from that of what they answer.
+const ANSWERS: Family = 1 << 63;
 
 /// A flow of datagrams, both ends.
 pub(super) struct DatagramFlow {
@@ -130,7 +133,11 @@ impl DatagramFlow {
     }
 
     /// A packet is where its latency is measured.
-    fn measure(&mut self, now: Instant, order: u32) {
+    fn measure(&mut self, now: Instant, order: u32, is_repeat: bool) {
+        if is_repeat {
+            self.measured.reordering.on_repeat();
+            return;
+        }
         let latency = now.since(self.setup.sent_at(u64::from(order)));
         self.measured.reordering.on_arrival(order);
         self.measured.latencies.record(latency.as_ps());
@@ -168,12 +175,13 @@ impl Simulation {
         flow.sent += 1;
         let next = flow.next_event();
         self.data.schedule.put(self.data.numbering.datagrams(number), next);
-        self.put_in_datagram(number, Direction::Forward, order);
+        self.put_in_datagram(number, Direction::Forward, order, None);
     }
 
-    /// A packet of a flow without a connection, of this place in order of sending, is at its end.
+    /// A packet of a flow without a connection is at its end; perhaps a copy of it has been there before.
     #[inline(never)]
-    pub(super) fn receive_datagram(&mut self, packet: &Packet, order: u32) {
+    pub(super) fn receive_datagram(&mut self, id: PacketId, packet: &Packet, is_repeat: bool) {
+        let (order, family) = (self.data.pool.order(id), self.data.pool.family(id));
         let number = packet.flow.0 - self.flows.len() as u32;
         let flow = &mut self.data.datagrams[number as usize];
         if self.data.taps.watches_hosts() {
@@ -183,20 +191,26 @@ impl Simulation {
         match (packet.direction, flow.setup.source.is_answered()) {
             (Direction::Forward, true) => {
                 flow.arrived += 1;
-                self.put_in_datagram(number, Direction::Backward, order);
+                // What comes twice is answered twice; the answers are of one family, too.
+                self.put_in_datagram(
+                    number,
+                    Direction::Backward,
+                    order,
+                    family.map(|family| family | ANSWERS),
+                );
             }
             (Direction::Forward, false) => {
                 flow.arrived += 1;
-                flow.measure(self.data.now, order);
+                flow.measure(self.data.now, order, is_repeat);
             }
             (Direction::Backward, _) => {
                 flow.answers += 1;
-                flow.measure(self.data.now, order);
+                flow.measure(self.data.now, order, is_repeat);
             }
         }
     }
 
-    fn put_in_datagram(&mut self, number: u32, direction: Direction, order: u32) {
+    fn put_in_datagram(&mut self, number: u32, direction: Direction, order: u32, family: Option<Family>) {
         let flow = &self.data.datagrams[number as usize];
         let lane = flow.lane(direction);
         let start = self.data.forwarding.start(self.data.now, lane.route, &lane.key);
@@ -219,6 +233,9 @@ impl Simulation {
         // Queues look at a segment for its ECN field, which is that of a packet that cannot be marked.
         let payload = (bytes - DATAGRAM_HEADERS) as u16;
         let id = self.data.pool.insert(packet, order, &Segment { payload, ..Segment::default() });
+        if let Some(family) = family {
+            self.data.pool.set_family(id, family);
+        }
         if start.is_none() {
             self.data.drop_unreachable(id);
             return;

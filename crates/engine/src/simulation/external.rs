@@ -61,6 +61,8 @@ pub struct Departure {
     pub token: Option<u64>,
     /// What became of it.
     pub fate: Fate,
+    /// Whether no copy of it is left that may still come out: a link may have duplicated it.
+    pub is_last: bool,
 }
 
 /// Which ends of a flow are external.
@@ -77,6 +79,8 @@ pub(super) struct External {
     flows: Vec<Ends>,
     /// Of packets that were put in and are under way.
     tokens: BTreeMap<PacketId, u64>,
+    /// By token: copies that are under way besides the packet.
+    copies: BTreeMap<u64, u64>,
     /// The bytes of a packet that is being put in.
     entering: Option<Vec<u8>>,
     /// Bytes of packets that were put in and are under way, where they are known.
@@ -118,16 +122,33 @@ impl External {
         id.map_or(self.entering.as_ref(), |id| self.bytes.get(&id)).cloned()
     }
 
-    /// A packet is gone, and nobody asks for its bytes any more.
-    fn forget(&mut self, id: PacketId) -> Option<u64> {
+    /// A link has made a copy of a packet.
+    pub(super) fn duplicate(&mut self, id: PacketId, copy: PacketId) {
+        if let Some(&token) = self.tokens.get(&id) {
+            self.tokens.insert(copy, token);
+            *self.copies.entry(token).or_default() += 1;
+        }
+        if let Some(bytes) = self.bytes.get(&id).cloned() {
+            self.bytes.insert(copy, bytes);
+        }
+    }
+
+    /// A packet is gone, and nobody asks for its bytes any more; whether it is the last one of its token.
+    fn forget(&mut self, id: PacketId) -> Option<(u64, bool)> {
         self.bytes.remove(&id);
-        self.tokens.remove(&id)
+        let token = self.tokens.remove(&id)?;
+        let Some(left) = self.copies.get_mut(&token) else { return Some((token, true)) };
+        *left -= 1;
+        if *left == 0 {
+            self.copies.remove(&token);
+        }
+        Some((token, false))
     }
 
     /// A packet is gone.
     pub(super) fn note_drop(&mut self, id: PacketId, cause: DropCause) {
-        if let Some(token) = self.forget(id) {
-            self.departures.push(Departure { token: Some(token), fate: Fate::Dropped(cause) });
+        if let Some((token, is_last)) = self.forget(id) {
+            self.departures.push(Departure { token: Some(token), fate: Fate::Dropped(cause), is_last });
         }
     }
 
@@ -140,14 +161,14 @@ impl External {
         segment: &Segment,
     ) -> bool {
         let Packet { flow, direction, bytes, destination: node, .. } = *packet;
-        let token = self.forget(id);
+        let (token, is_last) = self.forget(id).map_or((None, true), |(token, last)| (Some(token), last));
         if self.receives(flow, direction) {
             let packet = ExternalPacket { flow, direction, segment: *segment, bytes };
-            self.departures.push(Departure { token, fate: Fate::Arrived { at, node, packet } });
+            self.departures.push(Departure { token, fate: Fate::Arrived { at, node, packet }, is_last });
             return true;
         }
         if token.is_some() {
-            self.departures.push(Departure { token, fate: Fate::Delivered });
+            self.departures.push(Departure { token, fate: Fate::Delivered, is_last });
         }
         false
     }

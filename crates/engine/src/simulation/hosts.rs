@@ -4,11 +4,12 @@ use super::external::Entry;
 use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::PathStart;
+use crate::link::impairments::Impairments;
 use crate::link::{Randomness, SimulatedLink};
 use crate::loss::Loss;
 use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
-use crate::queues::{Queue, QueueContext};
+use crate::queues::{DropCause, Queue, QueueContext};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup, QueueSetup};
 use crate::variate::Sampler;
@@ -18,7 +19,7 @@ use anabranch_units::{FlowId, LinkId, Rate, rarely};
 /// A link of a checked setup.
 pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<SimulatedLink, EngineError> {
     let randomness = randomness(setup, &setup.loss, streams)?;
-    let queue = queue(&setup.queue, setup.capacity, streams, &setup.name, "queue");
+    let queue = queue(&setup.queue, setup.queue_rate(), streams, &setup.name, "queue");
     Ok(SimulatedLink::new(setup, queue, randomness))
 }
 
@@ -32,7 +33,8 @@ fn randomness(
     loss: &LossSetup,
     streams: Streams,
 ) -> Result<Option<Randomness>, EngineError> {
-    if setup.jitter.is_none() && *loss == (LossSetup::None(NoLoss {})) {
+    let impairments = Impairments::new(setup.impairments(), streams, &setup.name).map(Box::new);
+    if setup.jitter.is_none() && impairments.is_none() && *loss == (LossSetup::None(NoLoss {})) {
         return Ok(None);
     }
     let loss = Loss::new(loss);
@@ -45,7 +47,7 @@ fn randomness(
         }
         None => None,
     };
-    Ok(Some(Randomness { loss, loss_stream: streams.stream(&setup.name, "loss"), jitter }))
+    Ok(Some(Randomness { loss, loss_stream: streams.stream(&setup.name, "loss"), jitter, impairments }))
 }
 
 impl Simulation {
@@ -57,10 +59,10 @@ impl Simulation {
         if rarely(self.data.looks_ahead) {
             self.look_ahead_of_answers(packet);
         }
-        let is_ours = if rarely(self.data.pool.has_trains()) {
-            self.receive_train(id, packet)
+        let is_ours = if rarely(self.data.pool.has_some_apart()) {
+            self.receive_apart(id, packet)
         } else {
-            self.receive(id, (&packet, |pool: &PacketPool| pool.order(id)), None)
+            self.receive(id, (&packet, |pool: &PacketPool| Some(pool.order(id))), None)
         };
         self.data.pool.remove(id);
         match packet.direction {
@@ -78,28 +80,37 @@ impl Simulation {
         }
     }
 
-    /// A host takes the segments of a train, or what may be one. Whether the host is a simulated one.
+    /// A host takes what may be a train, a packet of which there are copies, or a damaged one. Whether the host is a simulated
+    /// one, to which something has come.
     #[inline(never)]
-    fn receive_train(&mut self, id: PacketId, train: Packet) -> bool {
+    fn receive_apart(&mut self, id: PacketId, train: Packet) -> bool {
+        if self.data.pool.is_corrupted(id) {
+            // Its checksum fails (RFC 9293 section 3.1), and nobody hears of it.
+            self.data.taps.note_drop(id, &self.data.pool, DropCause::Corrupted);
+            return false;
+        }
+        let is_repeat = self.data.taps.is_repeat(self.data.pool.family(id));
         let (rest, first) = (self.data.pool.uncouple(id), self.data.pool.order(id));
         if rest.is_empty() {
-            return self.receive(id, (&train, |_: &PacketPool| first), None);
+            return self.receive(id, (&train, |_: &PacketPool| (!is_repeat).then_some(first)), None);
         }
         let mut is_ours = false;
         for (order, segment) in (first..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
             let bytes = segment.unwrap_or(self.data.pool.segment(id)).packet_len();
+            let order = (!is_repeat).then_some(order);
             is_ours = self.receive(id, (&Packet { bytes, ..train }, |_: &PacketPool| order), segment);
         }
         is_ours
     }
 
     /// A host takes a segment: that which the packet carries first, or another one of its train; or a datagram. Whether
-    /// there is an end of a connection that may have to answer. `order` gives its place in order of sending, if it is asked.
+    /// there is an end of a connection that may have to answer. `order` gives its place in order of sending, if it is asked, and
+    /// none where a copy of it has come before.
     #[inline]
     fn receive(
         &mut self,
         id: PacketId,
-        (packet, order): (&Packet, impl FnOnce(&PacketPool) -> u32),
+        (packet, order): (&Packet, impl FnOnce(&PacketPool) -> Option<u32>),
         other: Option<&Segment>,
     ) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
@@ -108,7 +119,7 @@ impl Simulation {
         let now = self.data.now;
         // The bound is looked at anyway.
         let Some(flow) = self.flows.get_mut(flow_id.index()) else {
-            self.receive_datagram(packet, order(&self.data.pool));
+            self.receive_datagram(id, packet, order(&self.data.pool).is_none());
             return false;
         };
         if rarely(self.data.taps.watches_hosts()) {
@@ -120,7 +131,10 @@ impl Simulation {
             Direction::Forward => {
                 flow.received += 1;
                 if segment.payload > 0 {
-                    flow.reordering.get_mut(subflow).on_arrival(order(&self.data.pool));
+                    match order(&self.data.pool) {
+                        Some(order) => flow.reordering.get_mut(subflow).on_arrival(order),
+                        None => flow.reordering.get_mut(subflow).on_repeat(),
+                    }
                 }
                 if is_ours && flow.on_data(now, segment) {
                     self.on_completion(flow_id);
@@ -325,8 +339,9 @@ impl Simulation {
 
     /// A link has another queue from now on, with draws of its own: those of the first queue would come again.
     pub(super) fn set_queue(&mut self, id: LinkId, setup: &QueueSetup) {
-        let rate = self.data.network.links()[id.index()].capacity;
-        let name = &self.setup.links[id.index()].name;
+        let capacity = self.data.network.links()[id.index()].capacity;
+        let link = &self.setup.links[id.index()];
+        let (rate, name) = (LinkSetup { capacity, ..link.clone() }.queue_rate(), &link.name);
         let draws = format!("queue from {}", self.data.now.as_ps());
         let queue = queue(setup, rate, self.setup.streams(), name, &draws);
         self.data.change_link(id, |link, now, pool, taps| link.set_queue(now, queue, pool, taps));

@@ -182,6 +182,7 @@ impl Simulation {
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
             table.integers(name, drops.iter().map(value));
         };
+        count("duplicated_packets", |drops| drops.copies.data);
         count("drops_data", |drops| drops.forward.data);
         count("drops_without_data", |drops| drops.forward.bare);
         count("drops_acks", |drops| drops.backward);
@@ -213,6 +214,9 @@ impl Simulation {
         let mut count = |name, value: fn(&LinkStats) -> u64| {
             table.integers(name, self.data.links.iter().map(|link| value(&link.stats())));
         };
+        count("duplicated_packets", |stats| stats.duplicated);
+        count("corrupted_packets", |stats| stats.corrupted);
+        count("reordered_packets", |stats| stats.reordered);
         count("ecn_marks", |stats| stats.marks);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
@@ -226,18 +230,19 @@ impl Simulation {
         table
     }
 
-    /// Sent = delivered + dropped + queued + in flight, for each link and each flow's directions; and each byte of a
-    /// multipath stream delivered once.
+    /// Sent and duplicated = delivered + dropped + queued + in flight, for each link and each flow's directions; and each byte
+    /// of a multipath stream delivered once.
     pub(super) fn check_conservation(&self) -> Result<(), EngineError> {
         let mut in_network = 0;
         for (index, link) in self.data.links.iter().enumerate() {
             let stats = link.stats();
             let held = link.backlog().0 + link.in_flight();
             in_network += held;
-            let accounted = stats.delivered + stats.drops.total() + held;
-            if stats.offered != accounted {
+            let (given, accounted) =
+                (stats.offered + stats.duplicated, stats.delivered + stats.drops.total() + held);
+            if given != accounted {
                 let name = &self.setup.links[index].name;
-                let books = format!("link {name}: offered {}, accounted for {accounted}", stats.offered);
+                let books = format!("link {name}: offered or duplicated {given}, accounted for {accounted}");
                 return Err(EngineError::Conservation(books));
             }
         }
@@ -290,13 +295,23 @@ impl Simulation {
         let held = self.held();
         for (index, flow) in self.flows.iter().enumerate() {
             let (drops, (forward, backward)) = (&self.data.taps.drops[index], held[index]);
-            let data_sent = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
-            let data_received = Reordering::sum(flow.reordering.iter()).received();
+            let data_sent: u64 = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
+            let copies = drops.copies;
+            let reordering = Reordering::sum(flow.reordering.iter());
+            let data_received = reordering.received() + reordering.repeats();
             let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
             let books = [
-                ("sent", flow.forward.injected, flow.received + on_the_way),
-                ("sent with data", data_sent, data_received + drops.forward.data + forward.data),
-                ("answered", flow.backward.injected, flow.answered + drops.backward + backward),
+                ("sent", flow.forward.injected + copies.data + copies.bare, flow.received + on_the_way),
+                (
+                    "sent with data",
+                    data_sent + copies.data,
+                    data_received + drops.forward.data + forward.data,
+                ),
+                (
+                    "answered",
+                    flow.backward.injected + drops.copies_back,
+                    flow.answered + drops.backward + backward,
+                ),
             ];
             if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
                 let name = &self.setup.flows[index].name;
@@ -322,8 +337,10 @@ fn add_sender(table: &mut Table, flows: &[Flow]) {
     count("undone_recoveries", |stats| stats.undone_recoveries);
     count("tail_loss_probes", |stats| stats.tail_loss_probes);
     count("ecn_reductions", |stats| stats.ecn_reductions);
-    let spurious = flows.iter().map(|flow| flow.receiver.stats().duplicate_segments);
-    table.integers("spurious_retransmissions", spurious);
+    // What came again because a link had duplicated it, nobody sent again.
+    let repeats = |flow: &Flow| Reordering::sum(flow.reordering.iter()).repeats();
+    let spurious = |flow: &Flow| flow.receiver.stats().duplicate_segments.saturating_sub(repeats(flow));
+    table.integers("spurious_retransmissions", flows.iter().map(spurious));
 }
 
 fn add_rtt(table: &mut Table, flows: &[Flow]) {
@@ -342,4 +359,5 @@ fn add_reordering(table: &mut Table, flows: &[Flow]) {
     table.numbers("reordering_ratio", all().map(|totals| totals.ratio()));
     table.numbers("reordering_extent_mean", all().map(|totals| totals.mean_extent()));
     table.integers("reordering_extent_max", all().map(|totals| totals.max_extent()));
+    table.integers("duplicates_received", all().map(|totals| totals.repeats()));
 }

@@ -35,6 +35,7 @@ use crate::error::EngineError;
 use crate::forwarding::Forwarding;
 use crate::link::SimulatedLink;
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
+use crate::queues::DropCause;
 use crate::records::Table;
 use crate::schedule::Schedule;
 use crate::setup::{Change, RunEnd, Setup};
@@ -143,8 +144,10 @@ impl Simulation {
         plan.check(&network)?;
         let numbering = Numbering::new(&setup);
         let streams = setup.streams();
+        let seeds = setup.routers.iter().filter_map(|router| Some((router.node, router.hash_seed?)));
         let mut forwarding =
-            Forwarding::new(setup.routing.load_balancing.clone(), streams, setup.nodes.len(), setup.ends());
+            Forwarding::new(setup.routing.load_balancing.clone(), streams, setup.nodes.len(), setup.ends())
+                .with_hash_seeds(seeds.collect());
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
         let mut flows = maker.flows(&mut forwarding)?;
@@ -392,7 +395,7 @@ impl Simulation {
         if destination != node {
             self.forward(node, packet, Some(over));
         } else if rarely(steering == Steering::Channel) {
-            self.on_channel_end(node, packet);
+            self.on_channel_end(node, packet, over);
         } else {
             self.deliver(packet);
         }
@@ -418,7 +421,14 @@ impl Simulation {
 
     /// A packet of the control plane has come to its end.
     #[inline(never)]
-    fn on_channel_end(&mut self, node: NodeId, id: PacketId) {
+    fn on_channel_end(&mut self, node: NodeId, id: PacketId, over: LinkId) {
+        if self.data.pool.is_corrupted(id) {
+            // It came, whatever is in it: a probe counts the packets before it.
+            self.data.taps.probes.arrived(id, over);
+            self.data.taps.note_drop(id, &self.data.pool, DropCause::Corrupted);
+            self.data.pool.remove(id);
+            return;
+        }
         let Some(control) = &mut self.control else { return };
         if let Some(flow) = control.on_channel_end(&mut self.data, &mut self.flows, node, id) {
             if let Some(sequences) = &mut self.sequences {

@@ -52,7 +52,8 @@ impl Row<'_> {
     }
 
     fn spurious(&self) -> u64 {
-        self.flow.receiver.subflow(self.index).map_or(0, |stats| stats.duplicate_segments)
+        let again = self.flow.receiver.subflow(self.index).map_or(0, |stats| stats.duplicate_segments);
+        again.saturating_sub(self.reordering().repeats())
     }
 
     fn reordering(&self) -> Totals {

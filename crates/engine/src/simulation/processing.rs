@@ -46,9 +46,9 @@ impl Processing {
         }
         for (index, router) in setup.routers.iter().enumerate() {
             let place = format!("routers[{index}].processing_delay");
+            let Some(delay) = &router.processing_delay else { continue };
             let draws = stream(router.node, "passing on");
-            all.routers[router.node.index()] =
-                Some(all.add(&router.processing_delay, place, draws, false)?);
+            all.routers[router.node.index()] = Some(all.add(delay, place, draws, false)?);
         }
         if let Some(controller) = &setup.controller
             && let Some(delay) = &controller.processing_delay
@@ -77,7 +77,8 @@ impl Processing {
     pub(super) fn count(setup: &Setup) -> usize {
         let hosts = setup.hosts.iter().filter(|host| host.processing_delay.is_some()).count();
         let controllers = setup.controller.iter().filter(|it| it.processing_delay.is_some()).count();
-        hosts + setup.routers.len() + controllers
+        let routers = setup.routers.iter().filter(|router| router.processing_delay.is_some()).count();
+        hosts + routers + controllers
     }
 
     /// Who takes time for a packet at a node, if anybody does.

@@ -6,13 +6,13 @@ use super::flow::Flow;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
-use crate::packet::{Direction, NO_FLOW, Packet, PacketId, PacketPool, Steering};
+use crate::packet::{Direction, Family, NO_FLOW, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, Segment};
 use anabranch_units::{Instant, LinkId, NodeId, rarely};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// TTL of a packet as it leaves its host.
@@ -24,6 +24,9 @@ pub(super) struct FlowDrops {
     pub(super) forward: Carried,
     pub(super) backward: u64,
     pub(super) causes: Drops,
+    /// Copies that links have made, there and back; they are no drops, and in the same books.
+    pub(super) copies: Carried,
+    pub(super) copies_back: u64,
     /// On the way between a switch and the controller.
     pub(super) control: u64,
 }
@@ -48,6 +51,8 @@ impl FlowDrops {
         self.forward.add(other.forward);
         self.backward += other.backward;
         self.control += other.control;
+        self.copies.add(other.copies);
+        self.copies_back += other.copies_back;
         for &cause in DropCause::ALL {
             self.causes.add(cause, other.causes.of(cause));
         }
@@ -120,6 +125,8 @@ pub(super) struct Taps {
     /// Messages of the control plane that were lost, and their bytes.
     pub(super) control_drops: (u64, u64),
     pub(super) probes: ProbeTaps,
+    /// Of which packets that links have duplicated, and of which answers to them, one has arrived.
+    arrived: BTreeSet<Family>,
     /// Hosts that are not simulated, where there are any.
     pub(super) external: Option<Box<External>>,
     captures: Vec<Capture>,
@@ -197,6 +204,7 @@ impl Taps {
                 links: if probes_links(setup) { vec![(0, 0); setup.links.len()] } else { Vec::new() },
                 under_way: BTreeMap::new(),
             },
+            arrived: BTreeSet::new(),
             external: None,
             drops: vec![FlowDrops::default(); setup.flows.len() + setup.datagrams.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
@@ -342,6 +350,11 @@ impl Taps {
         drops.causes.add(cause, segments);
     }
 
+    /// A packet of a family, or of none, is at its destination: whether another one of the family has been there before.
+    pub(super) fn is_repeat(&mut self, family: Option<Family>) -> bool {
+        family.is_some_and(|family| !self.arrived.insert(family))
+    }
+
     /// Writes out what is buffered. Gives the captures that are lost.
     pub(super) fn finish(mut self, now: Instant) -> Vec<LostCapture> {
         for mut capture in self.captures {
@@ -369,6 +382,24 @@ impl LinkObserver for TapAt<'_> {
         if rarely(self.taps.watches_links) {
             self.note_transmission(at, id, pool, sent);
         }
+    }
+
+    /// What goes between the controller and a switch has no copy: their connection would throw it away.
+    fn duplicates(&mut self, id: PacketId, count: u64, pool: &mut PacketPool) -> Option<PacketId> {
+        let Packet { flow, steering, direction, .. } = *pool.get(id);
+        if flow == NO_FLOW || steering == Steering::Channel {
+            return None;
+        }
+        let copy = pool.duplicate(id, u64::from(self.link.0) << 32 | count);
+        let books = &mut self.taps.drops[flow.index()];
+        match direction {
+            Direction::Forward => books.copies.count(copy, pool),
+            Direction::Backward => books.copies_back += pool.segment_count(copy),
+        }
+        if let Some(external) = &mut self.taps.external {
+            external.duplicate(id, copy);
+        }
+        Some(copy)
     }
 }
 

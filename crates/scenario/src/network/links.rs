@@ -1,5 +1,6 @@
 //! What links are like, as a scenario has it.
 
+use super::conditions::{Chance, Policer, Reorder, Shaper};
 use super::queue::Queue;
 use crate::algorithm::{configured, declared, read_algorithm};
 use crate::node::Node;
@@ -162,6 +163,17 @@ crate::table! {
         weight: Option<u32>, at_least(1);
         /// Random, and added to the delay of each packet; packets stay in order.
         jitter: Option<Jitter>;
+        /// A token bucket for which what waits in the queue has to wait: `{ rate = "20 Mbps", burst = "40 kB" }`.
+        shaper: Option<Shaper>;
+        /// A token bucket at the link's other end, which drops what comes too fast: `{ rate = "20 Mbps", burst = "40 kB" }`.
+        policer: Option<Policer>;
+        /// Packets that overtake others: `{ probability = 0.25, correlation = 0.5, gap = 5 }`.
+        reorder: Option<Reorder>;
+        /// Packets that arrive twice: the probability for each, or a table with it and a correlation.
+        duplicate: Option<Chance>;
+        /// Packets that are damaged: the probability for each, or a table with it and a correlation. They are carried
+        /// like all others, and dropped by the host that they are for, because their checksum is wrong.
+        corrupt: Option<Chance>;
     }
     layered over;
 }

@@ -1,13 +1,17 @@
 //! The network as a scenario has it: a topology by name, and what its links are like.
 
+mod conditions;
 mod file;
 mod links;
 mod nodes;
 mod queue;
 
+pub use conditions::{Chance, PacketChance, Policer, Reorder, Shaper};
 pub use file::{AttributeSource, FileAttributes, TopologyFile};
 pub use links::{Delay, Direction, DistanceDelay, Jitter, LinkOverride, LinkSelector, LinkSettings, Loss};
-pub use nodes::{HostOverride, HostSettings, NewNode, NodeKind, Offload, RouterOverride, RouterSettings};
+pub use nodes::{
+    HashSeed, HostOverride, HostSettings, NewNode, NodeKind, Offload, RouterOverride, RouterSettings,
+};
 pub use queue::{BandwidthDelay, Bound, Queue, Room, with_rtt};
 
 use crate::node::{Node, Value};

@@ -85,6 +85,51 @@ crate::table! {
     }
 }
 
+/// What a router mixes into its hashes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HashSeed {
+    /// This number.
+    Given(u32),
+    /// One that is drawn.
+    Random,
+}
+
+impl HashSeed {
+    const RANDOM: &'static str = "random";
+
+    /// The same as the engine has it.
+    #[must_use]
+    pub fn setup(self) -> anabranch_engine::setup::HashSeed {
+        use anabranch_engine::setup::HashSeed as Setup;
+        match self {
+            Self::Given(seed) => Setup::Given { seed: seed.into() },
+            Self::Random => Setup::Drawn {},
+        }
+    }
+}
+
+impl Read for HashSeed {
+    fn form() -> Form {
+        Form::OneOf(vec![u32::form(), Form::Choice(vec![Self::RANDOM])])
+    }
+
+    fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
+        match node.text() {
+            Some(Self::RANDOM) => Some(Self::Random),
+            Some(_) => {
+                let message = format!("{} is neither a number nor \"random\"", node.shown());
+                problems.add(at, message);
+                None
+            }
+            None if let Some(message) = u32::improper(node) => {
+                problems.add(at, message);
+                None
+            }
+            None => u32::read(node, at, problems).map(Self::Given),
+        }
+    }
+}
+
 crate::table! {
     /// What the nodes do that pass packets on.
     pub struct RouterSettings {
@@ -92,6 +137,10 @@ crate::table! {
         /// link: a time, or a distribution of which each packet draws its own. Packets stay in order, and those that
         /// are for the node itself do not wait. Left out: no time.
         processing_delay: Option<Drawn<Span>>;
+        /// What it mixes into the hashes by which it balances load, for all destinations alike: a number, or `"random"`,
+        /// a number of its own that is drawn. Routers of the same number choose alike. Left out: a number of its own
+        /// for each destination.
+        hash_seed: Option<HashSeed>;
     }
     layered over;
 }

@@ -8,7 +8,7 @@ use crate::event::{Event, State};
 use crate::network::{Direction, LinkSelector, Loss, Queue, with_rtt};
 use crate::problem::{Place, Problems};
 use crate::words::quoted;
-use anabranch_engine::setup::{Change, EventSetup, TransportSetup};
+use anabranch_engine::setup::{Change, EventSetup, LinkSetup, TransportSetup};
 use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
 
 /// The changes of an event; what is wrong is noted.
@@ -107,8 +107,9 @@ fn queue_changes(
         return Vec::new();
     }
     let change = |&link: &usize| {
-        let capacity = capacity.unwrap_or(network.links[link].capacity);
-        Change::Queue { links: vec![LinkId(link as u32)], queue: queue.setup(capacity, Span::ZERO) }
+        let link_then = capacity.map(|capacity| LinkSetup { capacity, ..network.links[link].clone() });
+        let rate = link_then.as_ref().unwrap_or(&network.links[link]).queue_rate();
+        Change::Queue { links: vec![LinkId(link as u32)], queue: queue.setup(rate, Span::ZERO) }
     };
     links.iter().map(change).collect()
 }

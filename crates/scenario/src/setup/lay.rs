@@ -3,10 +3,11 @@
 use super::draws::Draws;
 use super::network::{Network, and_more};
 use super::wires::{LINKS, Settings, Wire};
-use crate::network::{Delay, Loss, Queue};
+use crate::network::{Delay, Loss, Queue, Reorder};
 use crate::problem::Problems;
-use crate::words::{float, short, thousands};
-use anabranch_engine::setup::{LinkKinds, LinkSetup};
+use crate::read::Quantity;
+use crate::words::{float, quoted, short, thousands};
+use anabranch_engine::setup::{LinkKinds, LinkSetup, ReorderSetup};
 use anabranch_units::{NodeId, Rate, Span};
 
 /// Below, one packet outlasts every run.
@@ -121,11 +122,38 @@ impl Layer<'_> {
             delay,
             jitter: said.jitter.as_ref().map(|jitter| Box::new(jitter.0.variate())),
             loss: loss.0.into(),
-            queue: queue.unwrap_or(&Queue::default()).setup(capacity, Span::ZERO).into(),
+            queue: Queue::default().setup(capacity, Span::ZERO).into(),
             weight: self.weight(settings, wire),
+            shaper: said.shaper.as_ref().map(|shaper| Box::new(shaper.setup())),
+            policer: said.policer.as_ref().map(|policer| Box::new(policer.setup())),
+            reorder: self.reorder(settings, wire, delay),
+            duplicate: said.duplicate.as_ref().map(|chance| Box::new(chance.setup())),
+            corrupt: said.corrupt.as_ref().map(|chance| Box::new(chance.setup())),
         };
+        link.queue = queue.unwrap_or(&Queue::default()).setup(link.queue_rate(), Span::ZERO).into();
         self.kinds.share(&mut link);
         self.network.add(link);
+    }
+
+    /// What overtakes; a delay that nothing can be spared is noted.
+    fn reorder(&mut self, settings: &Settings, wire: &Wire, delay: Span) -> Option<Box<ReorderSetup>> {
+        let Reorder { probability, correlation, gap, delay: spared } = *settings.said.reorder.as_ref()?;
+        let ends = format!("{} - {}", wire.link.a, wire.link.b);
+        let reorder = ReorderSetup { probability, correlation, gap, spared };
+        if delay == Span::ZERO {
+            let message = format!(
+                "the link {ends} has no delay that a packet could be spared, so that none overtakes another; give it a \
+                 delay, for example \"10 ms\""
+            );
+            self.problems.add_at(&format!("{}.reorder", wire.place), message);
+        } else if let Some(spared) = spared.filter(|&spared| spared > delay) {
+            let (spared, delay) = (quoted(&spared.text()), quoted(&delay.text()));
+            let message = format!(
+                "{spared} is more than the delay of the link {ends}, {delay}, which is all that a packet can be spared"
+            );
+            self.problems.add_at(&format!("{}.reorder.delay", wire.place), message);
+        }
+        Some(Box::new(reorder))
     }
 
     fn capacity(&mut self, settings: &Settings, wire: &Wire) -> Rate {

@@ -8,6 +8,7 @@
 mod addresses;
 mod arrivals;
 mod bounds;
+mod bursts;
 mod changes;
 mod control;
 mod csv_table;

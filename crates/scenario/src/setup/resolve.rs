@@ -2,6 +2,7 @@
 
 use super::addresses::{Addresses, manager};
 use super::bounds::{DemandSetup, demand_setup};
+use super::bursts::{check_bursts, longest_packet};
 use super::changes::event_setups;
 use super::control::{add_controller, check_transport};
 use super::draws::Draws;
@@ -126,6 +127,8 @@ fn resolved(
     let events = events(scenario, network, &flows, &transports, world.files, problems);
     let captures = captures(scenario, network, problems);
     let (hosts, routers) = (hosts(scenario, network, problems), routers(scenario, network, problems));
+    let longest = longest_packet(&flows, &transports, &hosts);
+    check_bursts(&network.links, longest.as_ref(), problems);
     let watched = [(&run.sequences, &SEQUENCES), (&run.log, &LOG)]
         .map(|(wanted, watch)| watch.chosen(wanted, &flows, &transports, problems));
     let subflows = subflows(&flows.connections, &transports, network);
@@ -412,8 +415,10 @@ fn routers(scenario: &Scenario, network: &Network, problems: &mut Problems) -> V
     let over = crate::network::RouterSettings::over;
     let given = by_node(&table.routers, &single, over, "router", network, problems);
     let setup = |(node, settings): (u32, crate::network::RouterSettings)| {
-        let delay = settings.processing_delay?;
-        Some(RouterSetup { node: NodeId(node), processing_delay: delay.variate() })
+        let processing_delay = settings.processing_delay.as_ref().map(crate::variate::Drawn::variate);
+        let hash_seed = settings.hash_seed.map(crate::network::HashSeed::setup);
+        let is_set = processing_delay.is_some() || hash_seed.is_some();
+        is_set.then_some(RouterSetup { node: NodeId(node), processing_delay, hash_seed })
     };
     given.into_iter().filter_map(setup).collect()
 }

@@ -37,7 +37,7 @@ pub fn size_queues(
         let crossing = rtts.get(&unsized_queue.link).unwrap_or(&unused);
         let (least, most) = (*crossing.first().unwrap_or(&0), *crossing.last().unwrap_or(&0));
         if tree.is_some() && least == most {
-            link.queue = unsized_queue.queue.setup(link.capacity, Span::from_ps(least)).into();
+            link.queue = unsized_queue.queue.setup(link.queue_rate(), Span::from_ps(least)).into();
             continue;
         }
         let reason = if has_controller {

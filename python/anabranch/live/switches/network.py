@@ -34,6 +34,7 @@ _PS_PER_S = 1e12
 _SEEN = (
     *("packets_received", "reordered_packets", "reordering_ratio", "reordering_extent_mean"),
     *("reordering_extent_max", "packets_in_flight", "segments_sent"),
+    *("duplicates_received", "duplicated_packets"),
 )
 """What only a network knows that follows each packet of a flow."""
 _OF_FLOWS = ("flows", "flow_series", "connections", "subflows", "subflow_series")
@@ -231,10 +232,14 @@ class SwitchedRouters:
         if gone is not None and self._setup.controller is not None:
             gone += "; its tables are lost"
         controller = self._setup.controller
-        takes = self._setup.routers or (controller is not None and controller.processing_delay is not None)
+        routers = [router for router in self._setup.routers if router.processing_delay is not None]
+        takes = routers or (controller is not None and controller.processing_delay is not None)
+        hashes = any(router.hash_seed is not None for router in self._setup.routers)
+        own_hash = "hash_seed: real switches hash in their own way, not by the seed of the scenario"
         devices = "real switches and their controller take the time that they need, not that of the scenario"
         return [
             *([f"processing_delay: {devices}"] if takes else []),
+            *([own_hash] if hashes else []),
             *([gone] if gone is not None else []),
             *(f"controller: {text}" for text in troubles),
         ]

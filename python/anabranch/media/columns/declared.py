@@ -13,9 +13,9 @@ FULL = 1 + 1e-9
 
 DROPS = tuple(name for name, _ in _core.drop_causes())
 """Columns of the causes of drops on links."""
-_UNREACHABLE = "drops_unreachable"
-FLOW_DROPS = (*DROPS[:4], _UNREACHABLE, *DROPS[4:])
-"""The causes of drops of flows: packets without a route are on no link."""
+_UNREACHABLE, _CORRUPTED = "drops_unreachable", "drops_corrupted"
+FLOW_DROPS = (*DROPS[:4], _UNREACHABLE, *DROPS[4:], _CORRUPTED)
+"""The causes of drops of flows: packets without a route are on no link, and hosts drop damaged ones."""
 
 _OF_WHAT = (
     Column("ack_path", "path of ACKs"),
@@ -158,12 +158,16 @@ _BYTES = (
 _COUNTS = (
     Column("backoff", format="d"),
     Column("copies", "copies", unit="packets", format=_COUNT, priority=3),
+    Column("corrupted_packets", "damaged", unit="packets", format=_COUNT, better="less"),
     Column("data_packets", "with data"),
     *(Column(name, heading, unit="packets", format=_COUNT, better="less") for name, heading in (
-        *_core.drop_causes(), (_UNREACHABLE, "no route"), ("drops", "dropped"), ("drops_data", "lost data"),
+        *_core.drop_causes(), (_UNREACHABLE, "no route"), (_CORRUPTED, "damaged"), ("drops", "dropped"),
+        ("drops_data", "lost data"),
         ("drops_acks", "lost ACKs"), ("drops_backward", "lost on the way back"),
         ("drops_control", "lost at control"),
         ("drops_forward", "lost on the way there"), ("drops_without_data", "lost without data"))),
+    Column("duplicated_packets", "duplicated", unit="packets", format=_COUNT, better="less"),
+    Column("duplicates_received", "duplicates", unit="packets", format=_COUNT, better="less"),
     Column("ecn_marks", "ECN marks", format=_COUNT),
     Column("ecn_reductions", "ECN reductions", format=_COUNT),
     Column("entries", format=_COUNT, better="less"),
@@ -283,6 +287,7 @@ _LABELS = (
     Column("capture.subflows.server_port", format="d"),
     Column("connections.name", "connection", priority=9),
     Column("links.name", "link", priority=9),
+    Column("links.reordered_packets", "overtaking", unit="packets", format=_COUNT, better="less"),
     Column("links.packets", "sent", unit="packets", format=_COUNT),
     Column("loads.link", "link", priority=9),
     Column("subflows.connection", priority=9),

@@ -61,7 +61,15 @@ RUN: Mapping[str, Meanings] = {
         "reordering_extent_mean reordering_extent_max": (
             "extent of the reordered packets (RFC 4737 section 4.2)"
         ),
+        "duplicates_received": (
+            "data packets that arrived again because a link had duplicated them; the columns before count "
+            "first arrivals alone, and `spurious_retransmissions` leaves them out"
+        ),
         "ecn_marks": "data segments that arrived with a mark",
+        "duplicated_packets": (
+            "copies that links made of its data packets: `segments_sent` and these are received, received "
+            "again, lost or in flight"
+        ),
         "drops_data drops_without_data": (
             "packets lost on the way to the receiver: with data, and without (SYNs, ACKs of handshakes, "
             "FINs that come alone)"
@@ -145,6 +153,11 @@ RUN: Mapping[str, Meanings] = {
         "reordered_packets reordering_ratio reordering_extent_mean reordering_extent_max": (
             "as in `flows`, of the packets received"
         ),
+        "duplicates_received": (
+            "packets that arrived again because a link had duplicated them, or what they answer; they are "
+            "not in `received`"
+        ),
+        "duplicated_packets": "copies that links made of its packets, there and back",
         "drops_forward drops_backward": "packets lost on the way there, and answers lost on the way back",
         _FLOW_CAUSES: "the same by cause",
     },
@@ -158,6 +171,12 @@ RUN: Mapping[str, Meanings] = {
         "capacity_mbps delay_ms": "at the end of the run",
         "packets bytes": "whose transmission began",
         _LINK_CAUSES: "drops by cause",
+        "duplicated_packets": "copies that the link made (`duplicate`), beside what was offered to it",
+        "corrupted_packets": (
+            "packets that the link damaged (`corrupt`), its copies counted one by one: no drops of the link,"
+            " for their hosts drop them (`drops_corrupted` of flows)"
+        ),
+        "reordered_packets": "packets that the link let overtake others (`reorder`)",
         "ecn_marks": "packets marked",
         "queue_max_packets": "most packets that waited at once",
         "queue_mean_packets": "their mean over time",

@@ -12,6 +12,7 @@ CAUSES = _core.drop_causes()
 
 # The first ones can happen on any link; the others belong to a queue discipline.
 _EVERYWHERE = 3
+_IMPAIRMENTS = ("duplicated_packets", "corrupted_packets", "reordered_packets")
 
 
 def causes_of(links: pl.DataFrame) -> list[tuple[str, str]]:
@@ -22,6 +23,11 @@ def causes_of(links: pl.DataFrame) -> list[tuple[str, str]]:
         for number, (column, label) in enumerate(known)
         if number < _EVERYWHERE or bool((links[column] > 0).any())
     ]
+
+
+def impairments_of(links: pl.DataFrame) -> list[str]:
+    """The columns of what links did to single packets besides dropping them, where one of them did."""
+    return [name for name in _IMPAIRMENTS if name in links.columns and bool((links[name] > 0).any())]
 
 
 def all_drops(links: pl.DataFrame) -> pl.Series:

@@ -8,7 +8,7 @@ import polars as pl
 from polars import selectors
 
 from anabranch.media.pieces import DataTable, Piece, Text, counted
-from anabranch.report.views.link_tables import causes_of
+from anabranch.report.views.link_tables import causes_of, impairments_of
 from anabranch.results.censored import COMPLETION, MORE_THAN, Times
 from anabranch.results.result import LOGS, Result
 from anabranch.text.units import NOTHING, plain, with_unit
@@ -85,7 +85,11 @@ def link_table(result: Result) -> DataTable:
     """All links by their names, with what they dropped by cause."""
     # Of a mean queue, millionths of a packet say nothing.
     links = result.links.with_columns(selectors.by_name("queue_mean_packets", require_all=False).round(4))
-    shown = (*(name for name in LINKS if name not in ("from", "to")), *(name for name, _ in causes_of(links)))
+    shown = (
+        *(name for name in LINKS if name not in ("from", "to")),
+        *(name for name, _ in causes_of(links)),
+        *impairments_of(links),
+    )
     return _table("links", "Links", links, shown)
 
 

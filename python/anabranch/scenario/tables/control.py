@@ -127,6 +127,11 @@ class ControlLink(LinkSettings):
             loss: Any = ...,
             weight: Any = ...,
             jitter: Any = ...,
+            shaper: Any = ...,
+            policer: Any = ...,
+            reorder: Any = ...,
+            duplicate: Any = ...,
+            corrupt: Any = ...,
             switch: Any,
         ) -> None: ...
 

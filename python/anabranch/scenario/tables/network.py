@@ -57,6 +57,19 @@ class LinkSettings(Table):
     for OSPF or IS-IS; a whole number."""
     jitter: Span | AnyDistribution | None = None
     """Random, and added to the delay of each packet; packets stay in order."""
+    shaper: Shaper | None = None
+    """A token bucket for which what waits in the queue has to wait: ``{ rate = "20 Mbps", burst = "40 kB"
+    }``."""
+    policer: Policer | None = None
+    """A token bucket at the link's other end, which drops what comes too fast: ``{ rate = "20 Mbps", burst
+    = "40 kB" }``."""
+    reorder: Reorder | None = None
+    """Packets that overtake others: ``{ probability = 0.25, correlation = 0.5, gap = 5 }``."""
+    duplicate: float | PacketChance | None = None
+    """Packets that arrive twice: the probability for each, or a table with it and a correlation."""
+    corrupt: float | PacketChance | None = None
+    """Packets that are damaged: the probability for each, or a table with it and a correlation. They are
+    carried like all others, and dropped by the host that they are for, because their checksum is wrong."""
 
     if TYPE_CHECKING:
 
@@ -69,6 +82,11 @@ class LinkSettings(Table):
             loss: Any = ...,
             weight: Any = ...,
             jitter: Any = ...,
+            shaper: Any = ...,
+            policer: Any = ...,
+            reorder: Any = ...,
+            duplicate: Any = ...,
+            corrupt: Any = ...,
         ) -> None: ...
 
 
@@ -93,6 +111,11 @@ class LinkOverride(LinkSettings, LinkSelector):
             loss: Any = ...,
             weight: Any = ...,
             jitter: Any = ...,
+            shaper: Any = ...,
+            policer: Any = ...,
+            reorder: Any = ...,
+            duplicate: Any = ...,
+            corrupt: Any = ...,
             between: Any,
             new: Any = ...,
         ) -> None: ...
@@ -124,6 +147,79 @@ class BandwidthDelay(Table):
     if TYPE_CHECKING:
 
         def __init__(self, *, bdp: Any, rtt: Any) -> None: ...
+
+
+class Shaper(Table):
+    """A token bucket in front of a link: what waits in the link's queue leaves when the bucket has its
+    bytes, as with the kernel's ``tbf``. In any time t no more than ``burst + rate * t`` leaves.
+    """
+
+    rate: Rate
+    """Rate at which the bucket fills, and at which a backlog leaves."""
+    burst: ByteCount
+    """What the bucket holds; it is full at the beginning."""
+    peak_rate: Rate | None = None
+    """Rate at which what the bucket has saved leaves at most; left out: that of the link."""
+    mtu: ByteCount | None = None
+    """What leaves at once in spite of ``peak_rate``: the size of a second bucket, which fills at that
+    rate. Left out: 1500 B."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, rate: Any, burst: Any, peak_rate: Any = ..., mtu: Any = ...) -> None: ...
+
+
+class Policer(Table):
+    """A token bucket at the end of a link: what has crossed the link, and whose bytes the bucket has not,
+    is dropped, as with the kernel's ``police`` at the ingress of the next node. Nothing waits for it.
+    """
+
+    rate: Rate
+    """Rate at which the bucket fills."""
+    burst: ByteCount
+    """What the bucket holds; it is full at the beginning."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, rate: Any, burst: Any) -> None: ...
+
+
+class Reorder(Table):
+    """Packets that overtake others, as with netem's ``reorder``: those that are chosen are spared the
+    delay of the link.
+    """
+
+    probability: float
+    """Probability for each packet that may be chosen."""
+    correlation: float = 0.0
+    """How much each draw has of the one before, by netem's law: with a correlation fewer packets are
+    chosen than ``probability`` says where that is below 0.5."""
+    gap: int = 1
+    """The least distance from one chosen packet to the next: with 5, four packets at least go the usual
+    way in between."""
+    delay: Span | None = None
+    """How much of the link's delay a chosen packet is spared; left out: all of it, and its jitter, as with
+    netem."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, probability: Any, correlation: Any = ..., gap: Any = ..., delay: Any = ...
+        ) -> None: ...
+
+
+class PacketChance(Table):
+    """A probability for each packet, and how alike the draws are."""
+
+    probability: float
+    """Probability for each packet."""
+    correlation: float = 0.0
+    """How much each draw has of the one before, by netem's law: with a correlation fewer packets are
+    chosen than ``probability`` says where that is below 0.5."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, probability: Any, correlation: Any = ...) -> None: ...
 
 
 class NewNode(Table):
@@ -180,10 +276,14 @@ class RouterSettings(Table):
     """How long a router or switch takes from the arrival of a packet until that is in the queue of its
     next link: a time, or a distribution of which each packet draws its own. Packets stay in order, and
     those that are for the node itself do not wait. Left out: no time."""
+    hash_seed: int | Literal["random"] | None = None
+    """What it mixes into the hashes by which it balances load, for all destinations alike: a number, or
+    ``"random"``, a number of its own that is drawn. Routers of the same number choose alike. Left out: a
+    number of its own for each destination."""
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, processing_delay: Any = ...) -> None: ...
+        def __init__(self, *, processing_delay: Any = ..., hash_seed: Any = ...) -> None: ...
 
 
 class RouterOverride(RouterSettings):
@@ -194,7 +294,7 @@ class RouterOverride(RouterSettings):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, processing_delay: Any = ..., name: Any) -> None: ...
+        def __init__(self, *, processing_delay: Any = ..., hash_seed: Any = ..., name: Any) -> None: ...
 
 
 class AttributeSource(Table):
