@@ -282,6 +282,8 @@ def test_places_at_zero_that_stand_for_none() -> None:
     # One node at 0/0 is no better, 5000 km from all others; the Gulf of Guinea may have one near others.
     alone = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 48.1 lon 11.6 ]"))
     assert placed(alone) == ["2"]
+    several = topology(gml(one_edge(""), f"{ZERO} node [ id 3 lat 0 lon 3 ]"))
+    assert placed(several) == ["3"]
     near = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 0 lon 3 ]"))
     assert placed(near) == ["1", "2"]
     assert unread(near) == []
@@ -320,6 +322,16 @@ def test_places_that_far_nodes_share(stated: str, length: int | None) -> None:
         "Not read: the coordinates 50.1/8.7 that 2 nodes share, though a link between two of them is "
         f"{length} km long."
     ]
+
+
+def test_positions_are_places_where_the_lengths_are_great_circles_between_them() -> None:
+    nodes = 'node [ id 1 name "A" pos 6.08 pos 50.78 ] node [ id 2 name "B" pos 8.8 pos 53.08 ]'
+    true = topology(gml(one_edge("dist 316.8"), nodes))
+    assert placed(true) == ["A", "B"]
+    assert (true.links[0].length_km, true.links[0].length_source) == (316.8, "file")
+    drawing = topology(gml(one_edge("dist 12"), nodes))
+    assert placed(drawing) == []
+    assert [sentence.split()[2] for sentence in unread(drawing)] == ["dist", "pos[0]"]
 
 
 def test_two_one_way_entries_are_one_link() -> None:
