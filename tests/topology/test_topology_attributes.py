@@ -220,6 +220,27 @@ def test_mistakes_in_a_choice(attributes: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        ("lat", "lng"),
+        ("LATITUDE", "Long"),
+        ("geo_lat", "geo_lon"),
+        ("nodeLat", "nodeLon"),
+        ("lat_deg", "lon_deg"),
+    ],
+)
+def test_spellings_of_places(latitude: str, longitude: str) -> None:
+    nodes = (
+        f'node [ id 1 node_name "A" {latitude} 50 {longitude} 8 ] node [ id 2 {latitude} 51 {longitude} 9 ]'
+    )
+    graph = topology(gml(one_edge(""), nodes))
+    assert placed(graph) == ["A", "2"]
+    assert not any(sentence.startswith("Not used:") for sentence in graph.provenance)
+    other = topology(gml(one_edge(""), "node [ id 1 lat_error 50 long_name 8 ] node [ id 2 ]"))
+    assert "Not used: lat_error (1 node), long_name (1 node)." in other.provenance
+
+
 def test_kinds_of_nodes() -> None:
     graph = topology(gml(one_edge(""), 'node [ id 1 kind "host" ] node [ id 2 kind "PoP" ]'))
     assert [node.kind for node in graph.nodes] == ["host", "router"]
