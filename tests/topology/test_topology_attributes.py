@@ -220,6 +220,27 @@ def test_mistakes_in_a_choice(attributes: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        ("lat", "lng"),
+        ("LATITUDE", "Long"),
+        ("geo_lat", "geo_lon"),
+        ("nodeLat", "nodeLon"),
+        ("lat_deg", "lon_deg"),
+    ],
+)
+def test_spellings_of_places(latitude: str, longitude: str) -> None:
+    nodes = (
+        f'node [ id 1 node_name "A" {latitude} 50 {longitude} 8 ] node [ id 2 {latitude} 51 {longitude} 9 ]'
+    )
+    graph = topology(gml(one_edge(""), nodes))
+    assert placed(graph) == ["A", "2"]
+    assert not any(sentence.startswith("Not used:") for sentence in graph.provenance)
+    other = topology(gml(one_edge(""), "node [ id 1 lat_error 50 long_name 8 ] node [ id 2 ]"))
+    assert "Not used: lat_error (1 node), long_name (1 node)." in other.provenance
+
+
 def test_kinds_of_nodes() -> None:
     graph = topology(gml(one_edge(""), 'node [ id 1 kind "host" ] node [ id 2 kind "PoP" ]'))
     assert [node.kind for node in graph.nodes] == ["host", "router"]
@@ -282,6 +303,8 @@ def test_places_at_zero_that_stand_for_none() -> None:
     # One node at 0/0 is no better, 5000 km from all others; the Gulf of Guinea may have one near others.
     alone = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 48.1 lon 11.6 ]"))
     assert placed(alone) == ["2"]
+    several = topology(gml(one_edge(""), f"{ZERO} node [ id 3 lat 0 lon 3 ]"))
+    assert placed(several) == ["3"]
     near = topology(gml(one_edge(""), "node [ id 1 lat 0 lon 0 ] node [ id 2 lat 0 lon 3 ]"))
     assert placed(near) == ["1", "2"]
     assert unread(near) == []
@@ -320,6 +343,16 @@ def test_places_that_far_nodes_share(stated: str, length: int | None) -> None:
         "Not read: the coordinates 50.1/8.7 that 2 nodes share, though a link between two of them is "
         f"{length} km long."
     ]
+
+
+def test_positions_are_places_where_the_lengths_are_great_circles_between_them() -> None:
+    nodes = 'node [ id 1 name "A" pos 6.08 pos 50.78 ] node [ id 2 name "B" pos 8.8 pos 53.08 ]'
+    true = topology(gml(one_edge("dist 316.8"), nodes))
+    assert placed(true) == ["A", "B"]
+    assert (true.links[0].length_km, true.links[0].length_source) == (316.8, "file")
+    drawing = topology(gml(one_edge("dist 12"), nodes))
+    assert placed(drawing) == []
+    assert [sentence.split()[2] for sentence in unread(drawing)] == ["dist", "pos[0]"]
 
 
 def test_two_one_way_entries_are_one_link() -> None:

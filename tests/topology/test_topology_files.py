@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anabranch.topology import Topology, TopologyError, great_circle_km, load
+from anabranch.topology.attributes.choices import choices_from
 from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources import hub, hub_zoo
 from anabranch.topology.sources.files import MAX_FILE_BYTES, parse_topology, sniff
@@ -471,10 +472,22 @@ def test_sndlib_modules() -> None:
     assert "Not used: addModule.capacity (1 link), addModule.cost (1 link), routingCost (1 link)." in (
         installed.provenance
     )
+    mixed = sndlib("L1 ( A B ) 100 0 0 0 ( 40 25 ) L2 ( B C ) 0 0 0 0 ( 40 25 )")
+    assert [link.capacity_bps for link in mixed.links] == [100_000_000, None]
     unknown = sndlib("L1 ( A B ) 0 0 0 0 ( 40 25 )", unit="")
     assert unknown.links[0].capacity_bps is None
     assert any("addModule.capacity" in s and "without a unit" in s for s in unknown.provenance)
     assert any("capacities of the source are not read" in s for s in unknown.provenance)
+
+
+def test_the_unit_of_a_chosen_module_is_that_of_all_capacities() -> None:
+    """Where the file states no unit, and links have a capacity from the start or modules, as in dfn-gwin."""
+    text = (
+        b"NODES ( A ( 8 50 ) B ( 9 51 ) ) LINKS ( L1 ( A B ) 622 0 0 0 ( ) L2 ( A B ) 0 0 0 0 ( 9 1 155 2 ) )"
+    )
+    choices = choices_from({"capacity": {"name": "addModule[2].capacity", "unit": "Mbps"}})
+    links = parse_topology(text, "SNDlib native", "x", choices).links
+    assert [link.capacity_bps for link in links] == [622_000_000, 155_000_000]
 
 
 def test_sndlib_directed() -> None:

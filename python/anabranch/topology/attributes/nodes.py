@@ -1,8 +1,10 @@
 """The names and places of nodes, from their attributes."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from anabranch.topology.draft import DraftNode
@@ -18,6 +20,8 @@ _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
 _NAMES: Final = ("label", "name")
 _LABEL_IS_ID: Final = ("name", "label")
 """The order where labels are ids, as in GML files that networkx writes."""
+_NEUTRAL: Final = frozenset(("node", "geo", "gps", "deg", "degrees", "in"))
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_]+?(?=[A-Za-z]|\b|_)")
 _DRAWN: Final = (("x", "y"), (f"{POSITION}[0]", f"{POSITION}[1]"))
 """Attributes that may be longitude and latitude, or points of a drawing."""
 
@@ -122,9 +126,17 @@ def _is_within(text: str | None, limit: float) -> bool:
 
 
 def _keys(attributes: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """The attributes of these names, whatever their case, in the order of the names."""
-    plain = [(key.strip().lower(), key) for key in attributes]
-    return [key for name in names for lower, key in plain if lower == name]
+    """The attributes of these names, in the order of the names; case and words of `_NEUTRAL` do not count."""
+    plain = [(_plain(key), key) for key in attributes]
+    return [key for name in names for word, key in plain if word == name]
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> str:
+    """A name in lower case without neutral words: `lat` of `geo_lat`, `nodeLat` or `Lat (deg)`."""
+    own = name.strip().lower()
+    words = [word.lower() for word in _WORDS.findall(name) if word.lower() not in _NEUTRAL]
+    return words[0] if len(words) == 1 else own
 
 
 def _value(attributes: Mapping[str, str], names: Iterable[str]) -> str | None:
