@@ -125,8 +125,9 @@ const OWN: TableForm = TableForm {
     },
 };
 
-fn distributions<Q: crate::variate::Unit>() -> [(TableForm, Check); 7] {
+fn distributions<Q: crate::variate::Unit>() -> Vec<(TableForm, Check)> {
     tables![Constant<Q>, Uniform<Q>, Exponential<Q>, Gaussian<Q>, LogNormal<Q>, Pareto<Q>, Empirical<Q>]
+        .into()
 }
 
 /// What is wrong with a table alone, by its name, besides what is noted already; `None` if there is no such table.

@@ -14,7 +14,6 @@ from anabranch.scenario.table import Table
 
 Amount = Span | ByteCount | Number
 """What a distribution is of."""
-DISTRIBUTIONS = ("constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical")
 _DRAWN: tuple[type[Quantity], ...] = (Span, ByteCount, Number)
 _UNIT = re.compile(r"([^\W\d_]+)\s*$")
 _AMOUNTS = ("value", "low", "high", "mean", "standard_deviation", "scale", "values")
