@@ -188,6 +188,7 @@ assert PATH_METRICS["toy"].of(path) == 2 * path.hops, path
                     "                mean = (low + high) / 2\n",
                 )
             ],
+            "docs/generate/tables.py": [('        ("Constant",', ' "TwoPoint",')],
             "docs/scenario.md": [("Variates: ", "`two-point` (`low`, `high`), ")],
             "docs/generate/examples.py": [
                 (
@@ -257,7 +258,7 @@ assert log.filter(log["event"] == "toyed").height == log["flow"].n_unique(), log
         tests=(("anabranch-engine", "control"),),
         run="""
 import anabranch
-fields = {"controller.application": "toy", "run.duration": "1 s"}
+fields = {"controller.application": "toy", "run.duration": "1 s", "traffic[0].transport": "linux-cubic"}
 sdn = anabranch.Scenario.load("examples/sdn_incast.toml", fields)
 assert sdn.run().flows["delivered_bytes"].sum() > 0
 """,
