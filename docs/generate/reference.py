@@ -13,7 +13,6 @@ from shape import anchor, distribution, references, whole_table
 from anabranch import Scenario, Study
 from anabranch.scenario.declarations import declarations
 from anabranch.scenario.schema import json_schema
-from anabranch.scenario.variate import DISTRIBUTIONS
 
 Schema = dict[str, Any]
 
@@ -164,7 +163,7 @@ def distributions(book: Book, kinds: Kinds) -> str:
         "A field whose type says so may be drawn at random, from a distribution of times, of sizes or of",
         'whole numbers. What is a time here is then of that kind: `mean = "500 ms"`, `"100 kB"` or `10`.\n',
     ]
-    for name in DISTRIBUTIONS:
+    for name in examples.DISTRIBUTIONS:
         table = "".join(part.capitalize() for part in name.split("-")) + "_Span_"
         fields = book.definitions[table]["properties"]
         lines += [f"#### `{name}`\n", text(fields["distribution"]["description"]) + "\n"]

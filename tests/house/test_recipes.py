@@ -119,7 +119,7 @@ def follow(name: str, folder: Path) -> Effort:
 def test_a_toy_finds_its_places(name: str, tmp_path: Path) -> None:
     """What `make recipes` compiles for minutes must at least find the lines that it goes behind."""
     effort = follow(name, tmp_path)
-    assert effort.sources
+    assert effort.sources or effort.pages
     assert effort.lines > 0
 
 

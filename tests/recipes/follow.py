@@ -88,12 +88,15 @@ def followed(toy: Toy, folder: Path) -> Effort:
         ValueError: if a line behind which something is to be put is not there exactly once.
     """
     lines = 0
+    # Tests are not counted.
+    names = [name for name in (*toy.files, *toy.insertions) if not name.startswith("tests/")]
     for name, text in toy.files.items():
         path = folder / name
         if path.exists():
             raise ValueError(f"{name} is there already")
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        lines += text.count("\n")
+        lines += text.count("\n") if name in names else 0
     for name, insertions in toy.insertions.items():
         path = folder / name
         text = path.read_text(encoding="utf-8")
@@ -101,11 +104,15 @@ def followed(toy: Toy, folder: Path) -> Effort:
             if text.count(behind) != 1:
                 raise ValueError(f"{name} has {behind!r} {text.count(behind)} times, not once")
             text = text.replace(behind, behind + new)
-            lines += max(1, new.count("\n"))
+            lines += max(1, new.count("\n")) if name in names else 0
         path.write_text(text, encoding="utf-8")
-    names = (*toy.files, *toy.insertions)
     pages = tuple(name for name in names if name.startswith("docs/"))
     return Effort(tuple(name for name in names if name not in pages), pages, lines)
+
+
+def _chosen(tests: str) -> list[str]:
+    """Unit tests by a filter of their names, or a file of tests by its name."""
+    return [tests] if tests.startswith("--test=") else ["--lib", tests]
 
 
 def checked(folder: Path, target: Path) -> None:
@@ -117,7 +124,7 @@ def checked(folder: Path, target: Path) -> None:
     commands = [
         ["cargo", "check", "--quiet", "--workspace", "--all-targets", "--target-dir", str(target)],
         *(
-            ["cargo", "test", "--quiet", "--target-dir", str(target), "-p", package, "--lib", tests]
+            ["cargo", "test", "--quiet", "--target-dir", str(target), "-p", package, *_chosen(tests)]
             for package, tests in sorted({test for toy in TOYS.values() for test in toy.tests})
         ),
     ]
@@ -163,7 +170,7 @@ def run(folder: Path, target: Path) -> None:
 def table(efforts: Mapping[str, Effort]) -> str:
     """What recipes take, as ARCHITECTURE.md has it."""
     rows = (
-        f"| {name} | {effort.count('.rs')} | {effort.count('.py', '.toml')} | {len(effort.pages)} "
+        f"| {name} | {effort.count('.rs', '.pkt')} | {effort.count('.py', '.toml')} | {len(effort.pages)} "
         f"| {effort.lines} |\n"
         for name, effort in efforts.items()
     )

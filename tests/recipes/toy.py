@@ -17,6 +17,6 @@ class Toy:
     insertions: Insertions = field(default_factory=dict)
     """For each file lines, each behind which text that is there."""
     tests: tuple[tuple[str, str], ...] = ()
-    """Tests that then hold the toy, too: a package and a filter."""
+    """Tests that then hold the toy, too: a package, and a filter of unit tests or ``--test=`` and a file."""
     run: str = ""
     """A program that runs the toy in Python. It has ``scenario``, a function of the fields that it sets."""

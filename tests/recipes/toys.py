@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from core_toys import CORE
 from library_toys import LIBRARY
+from result_toys import RESULTS
 from toy import Toy
 from toy_files import (
     CONGESTION_CONTROL,
@@ -296,5 +298,7 @@ assert flows["to"].to_list() == ["right2", "right1"], flows
 """,
     ),
     **LIBRARY,
+    **CORE,
+    **RESULTS,
 }
 """The recipes that are followed, by what they add."""

@@ -133,7 +133,7 @@ const OWN: TableForm = TableForm {
     },
 };
 
-fn distributions<Q: crate::variate::Unit>() -> [(TableForm, Check); 8] {
+fn distributions<Q: crate::variate::Unit>() -> Vec<(TableForm, Check)> {
     tables![
         Constant<Q>,
         Uniform<Q>,
@@ -144,6 +144,7 @@ fn distributions<Q: crate::variate::Unit>() -> [(TableForm, Check); 8] {
         Empirical<Q>,
         Cumulative<Q>
     ]
+    .into()
 }
 
 /// What is wrong with a table alone, by its name, besides what is noted already; `None` if there is no such table.

@@ -10,7 +10,7 @@ use crate::words::{all_quoted, float, quoted};
 use anabranch_units::declaration::{above, at_least};
 
 /// Statistics beside the percentiles.
-const STATISTICS: [&str; 8] = ["mean", "median", "min", "max", "sum", "count", "jain", "first"];
+const STATISTICS: &[&str] = &["mean", "median", "min", "max", "sum", "count", "jain", "first"];
 /// Letters of a name that becomes one of a file, with its ending.
 const MOST_LETTERS: usize = 200;
 
@@ -94,7 +94,7 @@ fn is_statistic(text: &str) -> Result<(), String> {
     if STATISTICS.contains(&text) || percentile.is_some() {
         return Ok(());
     }
-    let listed = all_quoted(STATISTICS);
+    let listed = all_quoted(STATISTICS.iter().copied());
     Err(format!("{} is not known; there are {listed}, and percentiles such as \"p95\"", quoted(text)))
 }
 

@@ -15,9 +15,6 @@ from anabranch.scenario.table import Table
 
 Amount = Span | ByteCount | Number
 """What a distribution is of."""
-DISTRIBUTIONS = (
-    "constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical", "cumulative",
-)  # fmt: skip
 _DRAWN: tuple[type[Quantity], ...] = (Span, ByteCount, Number)
 _UNIT = re.compile(r"([^\W\d_]+)\s*$")
 _AMOUNTS = ("value", "low", "high", "mean", "standard_deviation", "scale", "values")

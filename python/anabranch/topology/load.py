@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from anabranch.text.suggest import nearest_remedy, suggest
 
@@ -17,7 +17,7 @@ from .sources.sndlib import load_sndlib
 from .sources.zoo import load_zoo, zoo_graphs
 
 SourceName = Literal["zoo", "topohub", "sndlib", "generator"]
-SOURCES: Final[tuple[SourceName, ...]] = ("zoo", "topohub", "sndlib", "generator")
+SOURCES: Final[tuple[SourceName, ...]] = get_args(SourceName)
 _ARCHIVES: Final = {"zoo": load_zoo, "topohub": hub_zoo.load_hub_zoo, "sndlib": load_sndlib}
 
 
