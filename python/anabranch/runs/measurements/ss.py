@@ -1,4 +1,4 @@
-"""What ``ss -ti`` prints, once or again and again with times in between, as ``date`` or ``ts`` write them.
+"""Logs of ``ss -ti``, once or again and again with times in between, as ``date`` or ``ts`` write them.
 
 The fields are those of the kernel's ``tcp_info``. Counters become differences from one time to the next:
 throughput is the advance of ``bytes_acked`` (of ``bytes_received`` where the other end sends the data).
