@@ -73,8 +73,9 @@ def test_the_version_needs_the_command_line_alone() -> None:
         "anabranch", "anabranch._core", "anabranch.errors", "anabranch.process", "anabranch.process.console",
         "anabranch.process.foreign", "anabranch.process.signals", "anabranch.terminal",
         "anabranch.terminal.cli", "anabranch.terminal.command_group", "anabranch.terminal.command_options",
-        "anabranch.terminal.export_command", "anabranch.terminal.start_up",
-        "anabranch.terminal.topology_command", "anabranch.text", "anabranch.text.suggest",
+        "anabranch.terminal.capture_command", "anabranch.terminal.export_command",
+        "anabranch.terminal.start_up", "anabranch.terminal.topology_command", "anabranch.text",
+        "anabranch.text.suggest",
         # Names that the help lists.
         "anabranch.export", "anabranch.export.formats", "anabranch.own", "anabranch.own.kinds",
         "anabranch.report", "anabranch.report.looks", "anabranch.media", "anabranch.media.palette",

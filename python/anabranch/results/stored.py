@@ -190,6 +190,12 @@ def _at(place: str, check: Check, value: Any) -> Any:
 _INNER = re.compile(r"[a-z_0-9.]+: ")
 _positive, _share, _any_number = _number(0), _number(0, 1.0000001), _number()
 
+
+def _comparison(value: Any) -> Any:
+    """The part of a summary about what stands beside a measurement."""
+    return _table(dict, {"title": _text, "notes": _some(_text)})(value)
+
+
 _SUMMARY: Mapping[str, Check] = {
     **dict.fromkeys(
         ("format_version", "seed", "replication", "packet_hops", "events", "packets", "tcp_packets", "bytes",
@@ -198,13 +204,14 @@ _SUMMARY: Mapping[str, Check] = {
     ),
     **dict.fromkeys(("version", "scenario_sha256", "topology_sha256"), _text),
     "title": _or_null(_text),
-    **dict.fromkeys(("network", "warnings", "captures"), _some(_text)),
+    **dict.fromkeys(("network", "warnings", "captures", "measured_by", "notes"), _some(_text)),
     **dict.fromkeys(("ended_s", "wall_s", "interval_s"), _positive),
     "interrupted": _switch,
     "jain_index": _or_null(_share),
     **dict.fromkeys(("delivered_mbps", "throughput_mbps"), _or_null(_positive)),
-    **dict.fromkeys(("began_unix_s", "window_start_s", "window_end_s"), _any_number),
-    **dict.fromkeys(("t1_s", "t2_s"), _or_null(_any_number)),
+    **dict.fromkeys(("window_start_s", "window_end_s"), _any_number),
+    **dict.fromkeys(("began_unix_s", "t1_s", "t2_s"), _or_null(_any_number)),
+    "against": _comparison,
 }  # fmt: skip
 """What a summary of a run or of captures may have; further keys are the run's own."""
 

@@ -74,9 +74,10 @@ def against(measured: CaptureResult, other: Result | Path | str) -> CaptureResul
     summary = {
         **measured.summary,
         "against": {
+            "title": beside.title,
             "notes": [f"Beside {beside.title}; both begin at 0.", *notes],
         },
-    }  # fmt: skip
+    }
     return CaptureResult(tables, summary)
 
 

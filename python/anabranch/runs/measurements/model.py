@@ -1,4 +1,4 @@
-"""What a reader makes of a measurement: flows, totals and series; what was not measured is absent."""
+"""Measurements as readers make them: flows, totals and series; what was not measured is absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file seems to be that is neither a capture nor a measurement of a known format."""
+"""Words for files that are neither captures nor measurements of a known format."""
 
 from __future__ import annotations
 

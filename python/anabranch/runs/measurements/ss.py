@@ -1,4 +1,4 @@
-"""What ``ss -ti`` prints, once or again and again with times in between, as ``date`` or ``ts`` write them.
+"""Logs of ``ss -ti``, once or again and again with times in between, as ``date`` or ``ts`` write them.
 
 The fields are those of the kernel's ``tcp_info``. Counters become differences from one time to the next:
 throughput is the advance of ``bytes_acked`` (of ``bytes_received`` where the other end sends the data).
@@ -29,7 +29,8 @@ _SOCKET = re.compile(
     r"^(?:(?:tcp|mptcp)\s+)?(?P<state>[A-Z][A-Z0-9-]+)\s+\d+\s+\d+\s+"
     r"(?P<local>\S+):(?P<local_port>\S+)\s+(?P<peer>\S+):(?P<peer_port>\d+)(?=\s|$)"
 )
-_TOKENS = re.compile(r"\btoken:([0-9a-f]+)\(id:\d+\)/([0-9a-f]+)\(id:\d+\)")
+_TOKENS = re.compile(r"\btoken:[0-9a-f]+\(id:\d+\)/([0-9a-f]+)\(id:\d+\)")
+"""The token of this end (RFC 8684 section 3.1) comes second; of the other end's the first subflow shows 0."""
 _LOOKED_AT: Final = 400
 """Lines by which the format is recognised."""
 
@@ -147,14 +148,17 @@ class _Reading:
 
     def _opened(self, socket: re.Match[str], info: str) -> _State:
         """A new flow; as of a capture without a handshake, the client has the larger port."""
-        local = socket["local"].strip("[]"), port_of(socket["local_port"])
-        peer = socket["peer"].strip("[]"), port_of(socket["peer_port"])
+        # An address that is bound to a device has its name behind it: 10.0.0.1%eth1.
+        local, peer = (
+            (socket[end].strip("[]").partition("%")[0], port_of(socket[f"{end}_port"]))
+            for end in ("local", "peer")
+        )
         is_client = (local[1] or 0) >= (peer[1] or 0)
         client, server = (local, peer) if is_client else (peer, local)
         tokens = _TOKENS.search(info)
         flow = self.found.new_flow(MeasuredFlow("tcp", client[0], client[1], server[0], server[1]))
         if tokens is not None:
-            flow.kind, flow.connection = "mptcp", ("mptcp", tokens[1], tokens[2])
+            flow.kind, flow.connection = "mptcp", ("mptcp", tokens[1])
         return _State(flow, "client" if is_client else "server", None, {})
 
     def _add(self, state: _State, time_s: float | None, now: Mapping[str, float]) -> None:
