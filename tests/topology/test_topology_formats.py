@@ -383,7 +383,7 @@ def test_fat_trees_of_htsim() -> None:
     # aggregation switches of a pod, joined twice to each pod: ports 4 up at edges, 2 up at aggregations.
     assert len(tree.nodes) == 16 + 4 * (2 + 2) + 2
     assert len(tree.links) == 16 + 4 * 2 * 2 * 2 + 4 * 2 * 2
-    assert said(tree, "Not read: switch_latency_ns")
+    assert said(tree, "Not read: switch_latency_ns (add it to the delay of links).")
     text = (DATA / "tree.htsim.topo").read_text().replace("Bundle 2", "Bundle 1").replace("Down 8", "Down 4")
     plain = text.replace("Radix_Up 4", "Radix_Up 2").replace(
         "Radix_Down 4\nRadix_Up", "Radix_Down 2\nRadix_Up"
@@ -425,6 +425,11 @@ def test_every_format_is_told_from_the_others() -> None:
         asked = {reader.name for reader in READERS.values() if reader.recognises(text)}
         inner = set[str]().union(*(held.get(name, set()) for name in asked))
         assert asked - inner == {sniff(path.read_bytes(), path.name)}
+
+
+def test_a_key_of_htsim_that_is_not_read_is_named() -> None:
+    text = (DATA / "fabric.htsim.topo").read_text() + "Queue_size_bytes 9000\n"
+    assert said(parsed(text, "htsim"), "Not read: queue_size_bytes.")
 
 
 def test_the_page_says_as_what_the_files_are_read() -> None:

@@ -198,6 +198,8 @@ def test_a_zoo_graph_that_topohub_lacks() -> None:
         ("abilene", 'no topology "abilene"; nearest: "zoo/Abilene"'),
         ("dumbel", 'no topology "dumbel"; nearest: "dumbbell"'),
         ("net.graphml", 'no topology "net.graphml"; for a file write: file:net.graphml'),
+        ("lab.clab.yml", 'no topology "lab.clab.yml"; for a file write: file:lab.clab.yml'),
+        ("Net.N2P", 'no topology "Net.N2P"; for a file write: file:Net.N2P'),
         ("zoo/", 'no graph "" in the Topology Zoo'),
     ],
 )

@@ -19,6 +19,11 @@ from .sources.zoo import load_zoo, zoo_graphs
 SourceName = Literal["zoo", "topohub", "sndlib", "generator"]
 SOURCES: Final[tuple[SourceName, ...]] = get_args(SourceName)
 _ARCHIVES: Final = {"zoo": load_zoo, "topohub": hub_zoo.load_hub_zoo, "sndlib": load_sndlib}
+_FILE_ENDINGS: Final = (
+    *(".graphml", ".gml", ".gexf", ".xml", ".json", ".dot", ".gv", ".csv", ".tsv", ".yml", ".yaml", ".txt"),
+    *(".n2p", ".graph", ".intra", ".cch", ".brite", ".topo", ".inet", ".orbis", ".mn", ".rspec"),
+)
+"""How names of files of networks end, for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def names(source: str | None = None) -> list[TopologyName]:
 
 
 def _unknown(spec: str) -> TopologyError:
-    if spec.lower().endswith((".graphml", ".gml", ".xml", ".txt")):
+    if spec.lower().endswith(_FILE_ENDINGS):
         return TopologyError("", f'no topology "{spec}"', f"for a file write: file:{spec}")
     near = suggest(spec, [name.spec for name in names()])
     bare = suggest(spec, [name.spec.partition("/")[2] for name in names() if "/" in name.spec])

@@ -18,12 +18,14 @@ from typing import Final
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
-from .attributes import NodeIds, draft_link
+from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
 from .lines import TextLine, lines_of
 from .quantities import number, plain
 from .text import decode_text
 
+_NODE_COLUMNS: Final = ("indegree", "outdegree", "ASid", "type")
+_EDGE_COLUMNS: Final = ("ASfrom", "ASto", "type")
 _HEADS: Final = {"Nodes:": "node", "Edges:": "edge"}
 _LETTERS: Final = {"U": False, "D": True}
 
@@ -45,7 +47,8 @@ def read_brite(data: bytes, where: str) -> Draft:
             if len(line.words) < 3:
                 raise TopologyError(line.place, f"the node has {len(line.words)} words", _REMEDY)
             known.declare(first, line.place)
-            nodes.append(DraftNode(first))
+            attributes = dict(zip(_NODE_COLUMNS, line.words[3:], strict=False))
+            nodes.append(draft_node(first, attributes, line.place))
         elif section == "edge":
             links.append(_link(line, known))
     for what, found in (("node", len(nodes)), ("edge", len(links))):
@@ -81,6 +84,7 @@ def _link(line: TextLine, known: NodeIds) -> DraftLink:
     attributes = {
         "length_km": plain(number(length, "a length", line.place)),
         "delay_ms": plain(number(delay, "a delay", line.place)),
+        **dict(zip(_EDGE_COLUMNS, line.words[6:9], strict=False)),
     }
     mbps = number(bandwidth, "a bandwidth", line.place)
     if mbps > 0:  # -1 stands for none

@@ -74,17 +74,22 @@ def _entries(links: YamlNode | None) -> list[YamlNode]:
 
 
 def _node(name: str, entry: YamlNode) -> DraftNode:
-    attributes: dict[str, str] = {}
+    attributes = _scalars(entry)
+    lab_kind = attributes.pop("kind", None)
     labels = entry.get("labels") if entry.entries is not None else None
     if labels is not None and labels.entries is not None:
         for key, value in labels.mapping("labels").items():
             if key.startswith(LABEL) and value.text is not None:
                 attributes[key.removeprefix(LABEL)] = value.text
     own = kind_of(attributes)
-    kind = entry.get("kind") if entry.entries is not None else None
-    is_switch = kind is not None and kind.text in _SWITCHES
-    found: NodeKind = "switch" if is_switch and own == "router" else own
+    found: NodeKind = "switch" if lab_kind in _SWITCHES and own == "router" else own
     return replace(draft_node(name, attributes, entry.place), kind=found)
+
+
+def _scalars(entry: YamlNode) -> dict[str, str]:
+    """The entries of a mapping that are texts, such as the `mtu` of a link; none of anything else."""
+    entries = {} if entry.entries is None else entry.mapping("the entry")
+    return {key: value.text for key, value in entries.items() if value.text is not None}
 
 
 def _ends(entry: YamlNode) -> list[str]:
@@ -130,7 +135,7 @@ def _links(a: str, b: str, entry: YamlNode) -> list[DraftLink]:
     variables = entry.get("vars")
     own = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
     if own is None or own.entries is None:
-        return [draft_link(a, b, {}, False, entry.place)]
+        return [draft_link(a, b, _scalars(entry), False, entry.place)]
     links = []
     for direction, (origin, to) in zip(DIRECTIONS, ((a, b), (b, a)), strict=True):
         values = own.get(direction)

@@ -38,6 +38,9 @@ def read_fnss(data: bytes, where: str) -> Draft:
         node_id = element.required("id")
         known.declare(node_id, element.place)
         attributes = _properties(element)
+        for inner in ("stack", "application"):
+            if (child := element.child(inner)) is not None:
+                attributes[inner] = child.attributes.get("name", "")
         kind = kind_of(attributes)
         nodes.append(replace(draft_node(node_id, attributes, element.place), kind=kind))
     links: list[DraftLink] = []

@@ -23,6 +23,12 @@ from .quantities import number, plain, whole
 from .text import decode_text, without_comments
 
 _HEAD: Final = ("nodes", "tiers", "podsize")
+_READ: Final = (
+    *_HEAD,
+    *("downlink_speed_gbps", "downlink_latency_ns", "switch_latency_ns"),
+    *("radix_down", "radix_up", "bundle", "oversubscribed"),
+)
+"""`oversubscribed` follows from the ports."""
 
 
 class _Tier(NamedTuple):
@@ -52,11 +58,13 @@ def read_htsim(data: bytes, where: str) -> Draft:
         )
     fabric = _Fabric(hosts, pod_size, tiers, where)
     links = [draft_link(a, b, attributes, False, place) for a, b, attributes, place in fabric.links()]
+    unread = dict.fromkeys(key for tier in (head, *tiers) for key in tier.values if key not in _READ)
     if any(
-        number(tier.values.get("switch_latency_ns", "0"), "switch_latency_ns", tier.place) > 0
-        for tier in tiers
+        number(tier.values.get("switch_latency_ns", "0"), "switch_latency_ns", tier.place) for tier in tiers
     ):
-        notes.append("Not read: switch_latency_ns; add it to the delay of links.")
+        unread["switch_latency_ns (add it to the delay of links)"] = None
+    if unread:
+        notes.append(f"Not read: {', '.join(unread)}.")
     notes.append(fabric.sentence())
     return Draft(fabric.nodes(), links, notes=notes)
 

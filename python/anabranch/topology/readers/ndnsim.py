@@ -7,12 +7,13 @@ CAPACITY WEIGHT one way, with capacities in kbps, as its comment says.
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
 
-from .attributes import draft_link
+from .attributes import draft_link, draft_node
 from .file_format import FileFormat
 from .lines import TextLine, lines_of
 from .quantities import number, plain, rate_bps, time_ms
@@ -28,6 +29,7 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
     text, notes = decode_text(data)
     in_kbps = _KBPS.search(text) is not None
     coordinates: dict[str, tuple[float, float] | None] = {}
+    comments: dict[str, tuple[dict[str, str], str]] = {}
     links: list[DraftLink] = []
     section = None
     for line in lines_of(text, where):
@@ -39,15 +41,17 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
                 raise TopologyError(place, f"the router has {len(words)} words", "write NAME COMMENT Y X")
             if words[0] in coordinates:
                 raise TopologyError(place, f'the router "{words[0]}" is declared twice', "leave out one")
-            coordinates[words[0]] = (
-                finite(words[3], "a coordinate", place),
-                finite(words[2], "a coordinate", place),
-            )
+            y, x = (finite(word, "a coordinate", place) for word in words[2:4])
+            coordinates[words[0]] = (x, y)
+            comments[words[0]] = ({"city" if in_kbps else "comment": words[1]}, place)
         else:
             links.append(_link(line, in_kbps, coordinates))
     if not in_kbps:
         notes.append("The coordinates are those of a drawing on a plane, not of the Earth, and are left out.")
-    nodes, _ = nodes_from(coordinates, None if in_kbps else True)
+    placed, _ = nodes_from(coordinates, None if in_kbps else True)
+    nodes = [
+        replace(draft_node(node.id, *comments[node.id]), coordinates=node.coordinates) for node in placed
+    ]
     return Draft(nodes, links, notes=notes)
 
 

@@ -10,19 +10,21 @@ rate, so that none is taken. `xCoord` and `yCoord` are longitude and latitude, u
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
 
-from .attributes import draft_link
+from .attributes import draft_link, draft_node
 from .file_format import FileFormat
 from .quantities import number, plain, rate_bps
 from .sndlib_common import add_demand, coordinate_notes, finite, nodes_from
 from .xml_tree import Element, parse_xml
 
 _ENDS: Final = ("originNodeId", "destinationNodeId")
+_STRUCTURE: Final = ("id", "name", "xCoord", "yCoord", *_ENDS)
 _PAIR: Final = ("ingressNodeId", "egressNodeId")
 
 
@@ -47,7 +49,13 @@ def read_net2plan(data: bytes, where: str) -> Draft:
     unit = layer.attributes.get("linkCapacityUnitsName", "")
     links = [_link(element, unit, coordinates) for element in layer.all("link")]
     demands = _demands(_demand_elements(root, layer), coordinates)
-    nodes, plane = nodes_from(coordinates, None, labels)
+    placed, plane = nodes_from(coordinates, None, labels)
+    nodes = [
+        replace(
+            draft_node(node.id, _rest(element), element.place), label=node.label, coordinates=node.coordinates
+        )
+        for node, element in zip(placed, structure.all("node"), strict=True)
+    ]
     notes += coordinate_notes(coordinates, plane) + _unit_notes(layer, old is not None, bool(demands))
     return Draft(nodes, links, demands or None, notes)
 
@@ -77,12 +85,7 @@ def _layer(root: Element) -> tuple[Element, list[str]]:
 def _link(element: Element, unit: str, known: dict[str, tuple[float, float] | None]) -> DraftLink:
     ends = [element.required(end) for end in _ENDS]
     _check_ends(element, ends, known)
-    attributes = {key: text for key, text in element.attributes.items() if key not in ("id", *_ENDS)}
-    attributes |= {
-        child.attributes["key"]: child.attributes.get("value", "")
-        for child in element.all("attribute")
-        if "key" in child.attributes
-    }
+    attributes = _rest(element)
     length = attributes.pop("lengthInKm", attributes.pop("linkLengthInKm", None))
     if length is not None:
         kilometres = number(length, "a length", element.place, low=0)
@@ -98,6 +101,16 @@ def _link(element: Element, unit: str, known: dict[str, tuple[float, float] | No
         if bps > 0:
             attributes["capacity_bps"] = plain(bps)
     return draft_link(ends[0], ends[1], attributes, True, element.place)
+
+
+def _rest(element: Element) -> dict[str, str]:
+    """The attributes of a node or a link and its <attribute> elements, without id, ends and place."""
+    attributes = {key: text for key, text in element.attributes.items() if key not in _STRUCTURE}
+    return attributes | {
+        child.attributes["key"]: child.attributes.get("value", "")
+        for child in element.all("attribute")
+        if "key" in child.attributes
+    }
 
 
 def _is_rate(unit: str) -> bool:

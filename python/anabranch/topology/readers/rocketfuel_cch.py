@@ -14,7 +14,7 @@ from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import TopologyLink
 
-from .attributes import NodeIds
+from .attributes import NodeIds, draft_node
 from .file_format import FileFormat
 from .text import decode_text, without_comments
 
@@ -42,7 +42,9 @@ def read_rocketfuel_cch(data: bytes, where: str) -> Draft:
         if match is None:
             raise TopologyError(place, "this is neither a router nor an address outside", _REMEDY)
         known.declare(match["id"], place)
-        nodes.append(DraftNode(match["id"], match["name"]))
+        location = (match.groupdict().get("place") or "").replace("+", " ")
+        attributes = {"name": match["name"]} | ({"location": location} if location else {})
+        nodes.append(draft_node(match["id"], attributes, place))
         for end in _END.findall(match.groupdict().get("links") or ""):
             listed.setdefault((match["id"], end), place)
     for (a, b), place in listed.items():
