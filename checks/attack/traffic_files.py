@@ -32,7 +32,10 @@ def by_format() -> dict[str, list[tuple[str, bytes]]]:
 
 def mutant(draw: random.Random, folder: Path, files: dict[str, list[tuple[str, bytes]]]) -> list[str]:
     """Writes a mutated file and a scenario with it, and returns the arguments of a command."""
-    name, own = draw.choice(files[draw.choice(sorted(files))])
+    from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
+
+    form = draw.choice(sorted(files))
+    name, own = draw.choice(files[form])
     _, other = draw.choice(files[draw.choice(sorted(files))])
     change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
     (folder / "x.tm").write_bytes(change(draw, own, other))
@@ -51,8 +54,9 @@ def mutant(draw: random.Random, folder: Path, files: dict[str, list[tuple[str, b
         ]
     matrix: dict[str, Any] = {"from": "file:x.tm"}
     for key, value in (("number", draw.randrange(1, 4)), ("unit", "1 kbps"), ("scale", 0.5)):
-        matrix |= {key: value} if draw.random() < 0.3 else {}
-    kind = draw.randrange(4)
+        matrix |= {key: value} if draw.random() < 0.2 else {}
+    kinds = {"flows": (0,), "sizes": (1,)}.get(TRAFFIC_READERS[form].holds, (2, 3))
+    kind = draw.choice(kinds if draw.random() < 0.9 else range(4))
     entry: dict[str, Any] = {"matrix": matrix, "application": _UDP}
     if kind == 0:
         entry = {"flow_list": "file:x.tm"}

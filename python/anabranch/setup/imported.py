@@ -24,6 +24,7 @@ from anabranch.setup.files import traffic_of
 from anabranch.setup.model import Setup
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
+from anabranch.topology.readers import READERS
 from anabranch.topology.sources.files import sniff
 from anabranch.topology.traffic import TrafficFile, is_rate_table
 from anabranch.topology.traffic.load import head_text, recognised
@@ -130,8 +131,11 @@ def _relative(file: Path, folder: Path) -> str:
 def _take(file: Path, name: str, found: _Found) -> None:
     """Takes what is in a file; a network with demands gives both."""
     head = _head(file)
-    format_name = None if head is None else _network_format(head, str(file))
-    is_traffic = head is None or is_rate_table(head_text(head)) or recognised(head) is not None
+    reader = None if head is None else recognised(head)
+    is_traffic = head is None or is_rate_table(head_text(head)) or reader is not None
+    # Whatever lists traffic alone is no network, though a reader of edges may take its columns for some.
+    may_be_network = not is_traffic or (reader is not None and reader.name in READERS)
+    format_name = _network_format(head, str(file)) if head is not None and may_be_network else None
     if format_name is None and not is_traffic:
         seems = what_it_seems(head or b"", str(file))
         raise ImportFilesError(f"{file}: {seems.what}; {seems.remedy}")

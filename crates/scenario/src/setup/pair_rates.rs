@@ -68,7 +68,10 @@ impl RateReader<'_> {
             RatesSource::File(file) => {
                 let name = file.strip_prefix(FILE).unwrap_or(file);
                 match self.files.traffic(name) {
-                    Err(message) => vec![Err(self.wrong_source(message))],
+                    Err(message) => {
+                        problems.note::<()>(Err(self.wrong_source(message)));
+                        return Vec::new();
+                    }
                     Ok(Some(traffic)) => return self.of_traffic(name, &traffic, given, problems),
                     Ok(None) => self.of_csv(name, given),
                 }
