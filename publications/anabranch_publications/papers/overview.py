@@ -313,7 +313,8 @@ _NO_COUNTS: list[int | None] = [None] * len(_COUNTS)
 PAPERS = (
     Column("paper", "paper", priority=9),
     Column("publication", "publication"),
-    *(Column(heading, heading, format="d", priority=9) for heading in _COUNTS),
+    # By place: two of the headings are the same.
+    *(Column(f"count_{place}", heading, format="d", priority=9) for place, heading in enumerate(_COUNTS)),
     Column("made_by", "made by", priority=9, folds=True),
 )
 """What is said of each paper, in every medium."""

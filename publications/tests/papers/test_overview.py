@@ -11,12 +11,14 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from anabranch import AnabranchError
+from anabranch.media.markdown import article_text
+from anabranch.media.pieces import Article, DataTable, Section
 from anabranch.terminal.cli import app
 from anabranch_publications import papers
 from anabranch_publications.papers import Context, FigureResult, Finding, Paper, Reproduction
-from anabranch_publications.papers.findings import Prediction, number, predicts
+from anabranch_publications.papers.findings import KINDS, VERDICTS, Prediction, number, predicts
 from anabranch_publications.papers.model import FigureSpec
-from anabranch_publications.papers.overview import Overview, reproduce_all
+from anabranch_publications.papers.overview import PAPERS, Overview, count_numbers, reproduce_all
 
 AGREES = number("a number", 10.0, 10.0, unit="Mbps", digits=1)
 
@@ -311,3 +313,13 @@ def test_a_value_of_a_summary_that_cannot_be_is_said(
     file.write_text(json.dumps(data), encoding="utf-8")
     (failed,) = Overview.read([chosen], tmp_path).failed()
     assert "summary.json cannot be read" in failed.failed
+
+
+def test_two_columns_of_counts_with_one_heading_are_two() -> None:
+    """How many of what holds by construction agrees, and how many of the bounds of ours."""
+    counts = {kind: dict.fromkeys(VERDICTS, 0) for kind in KINDS}
+    counts["fitted"]["agrees"], counts["bound"]["agrees"] = 9, 4
+    numbers = count_numbers(counts)
+    table = DataTable.of_rows("papers", "Counts", PAPERS, [["tcpbp", "", *numbers, ""]])
+    rows = article_text(Article("", [], [], [Section("papers", "", tables=[table])])).splitlines()
+    assert [cell.strip() for cell in rows[-1].split("|")[3:14]] == [str(number) for number in numbers]

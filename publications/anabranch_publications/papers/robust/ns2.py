@@ -91,5 +91,5 @@ def _mean(values: list[float]) -> tuple[float, float]:
 
 @cache
 def measured() -> Ns2Runs:
-    """What is stored of ns-2."""
+    """Returns the runs that are stored."""
     return Ns2Runs.load()

@@ -26,8 +26,8 @@ NOTE = (
     "Figures 14 and 15 and the conclusion have the pair whose 13 throughputs are nearest to the printed "
     "ones, by the root of the mean square of the logarithms of their ratios. The number of paths is thus "
     "fitted, to the 1.44 Mbps of ALL above all, and that row is counted so; the exchange method is one of "
-    "the two that section 3.2 describes. The single program with 20 or 30 paths meets two claims more within "
-    "their tolerances, and has 7.50 Mbps for the 8.51 of HYBRID-HOP at X = 40. No pair meets all, and none "
+    "the two that section 3.2 describes. The single program with 20 paths meets as many claims within "
+    "their tolerances, and has 7.45 Mbps for the 8.51 of HYBRID-HOP at X = 40. No pair meets all, and none "
     "gives the 4.65 Mbps of HYBRID-HOP at X = 0: what is left is in the rows that differ."
 )
 

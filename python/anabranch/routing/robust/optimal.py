@@ -144,8 +144,7 @@ def robust_optimal(
         connection: what sends, one for each pair.
         weight_mbps: cost of each pair with several paths; left out: `even_split_loss_mbps`.
         tolerance: largest gap between cost and bound, as a part of the cost.
-        time_limit_s: work (see `budget`) after which the best so far is returned, with status
-            `time-limit`; or the budget of a caller.
+        time_limit_s: work (see `budget`), or the budget of a caller; over, the status is `time-limit`.
         steps: of the local search that looks for a routing with one path for every pair.
         seed: of the local search.
         begin: a routing to begin with, over some of the candidates.
