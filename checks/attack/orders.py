@@ -88,9 +88,9 @@ class Rise:
 
 
 RTT = ("rtt_min_ms", "rtt_mean_ms", "rtt_max_ms")
-CAUSES = ("queue", "random", "down", "codel", "unreachable", "fq_codel", "pie", "red")
+CAUSES = ["queue", "random", "down", "codel", "unreachable", "fq_codel", "pie", "red", "policed", "corrupted"]
 DROPS = tuple(f"drops_{cause}" for cause in CAUSES)
-LINK_DROPS = tuple(name for name in DROPS if name != "drops_unreachable")
+LINK_DROPS = tuple(name for name in DROPS if name not in ("drops_unreachable", "drops_corrupted"))
 QUANTILES = ("min", "p50", "p90", "p95", "p99", "p999", "max")
 
 ORDERS = (
@@ -131,8 +131,8 @@ ORDERS = (
 )
 TOTALS = (
     Total(
-        "flows", ("packets_received", "drops_data", "packets_in_flight"), "==", ("segments_sent",),
-        "each packet arrives, is lost, or is under way",
+        "flows", ("packets_received", "duplicates_received", "drops_data", "packets_in_flight"), "==",
+        ("segments_sent", "duplicated_packets"), "each packet and copy arrives, is lost, or is under way",
     ),
     Total(
         "flows", DROPS, "==", ("drops_data", "drops_without_data", "drops_acks"), "each loss has one cause",
@@ -143,7 +143,10 @@ TOTALS = (
     Total(
         "flows", ("undone_recoveries",), "<=", ("fast_recoveries", "timeouts"), "what is undone has begun",
     ),
-    Total("datagram_flows", ("received", "lost", "packets_in_flight"), "==", ("sent",), "as of flows"),
+    Total(
+        "datagram_flows", ("received", "duplicates_received", "lost", "packets_in_flight"), "==",
+        ("sent", "duplicated_packets"), "as of flows",
+    ),
     Total("datagram_flows", ("drops_forward", "drops_backward"), "==", ("lost",), "on either way"),
     Total("datagram_flows", DROPS, "==", ("lost",), "each loss has one cause"),
 )  # fmt: skip
