@@ -14,11 +14,11 @@ from anabranch import _core
 from anabranch.plans.paths import PlanPaths
 from anabranch.results.censored import late_note
 from anabranch.routing.planned import Pair
-from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.algorithms.congestion_control import Bbr
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
 from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
 from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
+from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.files import FILE
 from anabranch.scenario.leaves import (
     AddressChange,

@@ -24,7 +24,7 @@ from anabranch.setup.files import traffic_of
 from anabranch.setup.model import Setup
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
-from anabranch.topology.readers import READERS
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources.files import sniff
 from anabranch.topology.traffic import TrafficFile, is_rate_table
 from anabranch.topology.traffic.load import head_text, recognised
