@@ -4,9 +4,10 @@ Start with `load`, which takes what a scenario's `topology` says; `names` lists 
 the generators with their parameters, `describe` shows a topology. Every error is a TopologyError, one
 readable line.
 
-Readers (`readers/`) turn bytes into a Draft; `assemble.py` makes names unique and fills gaps (`gaps.py`) with
-a note for each; generators (`generators/`) build a Topology directly. Nothing here knows scenarios or the
-engine.
+Readers (`readers/`) turn bytes into a Draft; `attributes/` reads the quantities of its nodes and links and
+names the rest; `directions.py` pairs one-way links; `assemble.py` makes names unique and fills gaps
+(`gaps.py`) with a note for each; generators (`generators/`) build a Topology directly. Nothing here knows
+scenarios or the engine.
 """
 
 from .describe import describe
