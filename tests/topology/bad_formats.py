@@ -135,6 +135,7 @@ BAD: dict[str, tuple[str, str, str, str]] = {
     "brite twice": ("BRITE", "Nodes: ( 2 )\n0 1 2\n0 1 2\n", "line 3", "already used on line 2"),
     "brite delay": ("BRITE", "Nodes: ( 1 )\n0 1 2\nEdges: ( 1 )\n0 0 0 1 x 1\n", "line 4", 'a delay is "x"'),
     "inet cut": ("Inet", "2 1\n0 1 2\n1 1 2\n", "line 1", "2 + 1 lines are due, and 2 follow"),
+    "inet more": ("Inet", "1 0\n0 1 2\n0 0 1\n", "line 1", "1 + 0 lines are due, and 2 follow"),
     "inet words": ("Inet", "1 0\n0 1\n", "line 2", "the line has 2 words"),
     "inet end": ("Inet", "1 1\n0 1 2\n0 9 1\n", "line 3", '"9", which is no node'),
     "orbis words": ("Orbis", "1 2\n2\n", "line 2", "the line has 1 words"),

@@ -55,6 +55,8 @@ def write(job: ExportJob) -> Export:
         *not_in_a_network_file(layout),
         "`links.csv`: where nodes are, and which of them are hosts",
     ]
+    if any("\0" in name for name in layout.names):
+        export.notes.append("names with a character U+0000, for which a file is taken for binary data")
     if alone:
         export.notes.append(f"`links.csv`: nodes without links, {len(alone)} of them")
     return export.with_readme(layout, "CSV export", _README, interfaces=False)
