@@ -16,7 +16,7 @@ from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.declarations import declarations, parameters_of
 from anabranch.scenario.tables import Demand, Event, Routing
-from anabranch.scenario.variate import DISTRIBUTIONS
+from anabranch.scenario.variate import Distribution
 from anabranch.topology.generators import GENERATORS
 from anabranch.topology.readers.registry import READERS
 from anabranch_publications.papers import PAPERS
@@ -87,7 +87,11 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "export format": (FORMATS, "export.md", 8),
     "generator": (GENERATORS, "topologies.md", 7),
     "throughput model": (MODELS, "models.md", 4),
-    "distribution": (DISTRIBUTIONS, "scenario.md", 7),
+    "distribution": (
+        [(table.form().tag or {})["word"] for table in Distribution.__subclasses__()],
+        "scenario.md",
+        7,
+    ),
     "kind of an application": (
         [*choices("RateApplication", "kind"), "messages", "ping", "udp"],
         "scenario.md",
