@@ -1,9 +1,10 @@
 //! Packets read some at a time, so that what they need of memory can be asked for together.
 
+use crate::copies::Copies;
 use crate::flow::FlowKey;
 use crate::format::{End, Next, Reader, Record};
 use crate::options::{self, Options, Timestamps};
-use crate::packet::{self, Dissected, Encapsulation, Segment};
+use crate::packet::{self, Dissected, Encapsulation, Segment, Subframes};
 use std::hint::black_box;
 use std::io::{self, Read};
 
@@ -12,7 +13,6 @@ use std::io::{self, Read};
 pub(crate) const PACKETS: usize = 64;
 
 const NO_OPTIONS: u32 = u32::MAX;
-const NOT_ENCAPSULATED: u32 = u32::MAX;
 
 /// A TCP segment of which nothing is in the file's buffer any more.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,6 @@ pub(crate) struct Held {
     pub timestamps: Option<Timestamps>,
     /// Where its MPTCP options are in the batch; [`NO_OPTIONS`] without.
     multipath: u32,
-    /// Where what is around it is in the batch; [`NOT_ENCAPSULATED`] without.
-    encapsulation: u32,
-    /// Its number among the file's segments that are held.
-    pub number: u64,
-    /// Of everything that copies of a packet have in common; 0 if none was asked for.
-    pub fingerprint: u64,
     /// The flow that it seems to be of: see [`crate::flow::FlowTable::look_ahead`].
     pub guess: u32,
 }
@@ -55,7 +49,6 @@ impl Held {
         segment: &Segment<'_>,
         timestamps: Option<Timestamps>,
         multipath: u32,
-        number: u64,
     ) -> Self {
         let (key, direction) = FlowKey::of(segment);
         Self {
@@ -73,9 +66,6 @@ impl Held {
             view: segment.view,
             timestamps,
             multipath,
-            encapsulation: NOT_ENCAPSULATED,
-            number,
-            fingerprint: 0,
             guess: u32::MAX,
         }
     }
@@ -83,21 +73,23 @@ impl Held {
     /// Spreads what copies have in common over 64 bits; `options`: those that are no timestamps.
     #[inline]
     fn fingerprint(&self, options: &[u8]) -> u64 {
+        const C: u64 = 0xA076_1D64_78BD_642F;
+        const D: u64 = 0xE703_7ED1_A0B4_28DB;
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        let control = u32::from(self.flags) << 16 | u32::from(self.window);
-        let direction = self.view << 1 | u64::from(self.direction);
-        let packet = u64::from(self.interface) << 16 | u64::from(self.identification);
-        let mut mixed = mix(self.hash ^ direction, pair(self.seq, self.ack));
-        mixed = mix(mixed ^ packet, pair(self.payload, control));
-        if let Some(Timestamps { value, echo }) = self.timestamps {
-            mixed = mix(mixed, pair(value, echo));
-        }
+        let numbers = pair(self.seq, self.ack);
+        // Each in bits of its own: no payload has 2^24 bytes.
+        let sizes = pair(self.payload << 8 | u32::from(self.flags), u32::from(self.window) << 16)
+            | u64::from(self.identification);
+        let place = self.view << 1 ^ u64::from(self.interface).rotate_right(24) ^ u64::from(self.direction);
+        let Timestamps { value, echo } = self.timestamps.unwrap_or(Timestamps { value: 0, echo: 0 });
+        // Side by side, since one after the other multiplications take as long as all of them.
+        let mut mixed =
+            mix(self.hash ^ numbers, sizes) ^ pair(value, echo).wrapping_mul(C) ^ place.wrapping_mul(D);
         for word in options.chunks(8) {
             let word = word.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
             mixed = mix(mixed, word);
         }
-        // 0 stands for none.
-        mixed.max(1)
+        mixed
     }
 }
 
@@ -114,12 +106,16 @@ fn mix(number: u64, other: u64) -> u64 {
 pub(crate) struct Batch {
     pub segments: Vec<Held>,
     multipath: Vec<Options>,
-    encapsulations: Vec<Encapsulation>,
-    most: usize,
-    /// Whether segments have fingerprints.
+    /// Of everything that copies of a packet have in common, by segment, if they were asked for.
+    fingerprints: Vec<u64>,
     has_fingerprints: bool,
-    /// Segments that were held so far.
-    held: u64,
+    /// What is around those segments that are in tunnels, by their places here.
+    encapsulations: Vec<(usize, Encapsulation)>,
+    /// What is around the packet that is read.
+    around: Encapsulation,
+    most: usize,
+    /// Segments of the file before the first one.
+    before: u64,
 }
 
 impl Batch {
@@ -128,10 +124,12 @@ impl Batch {
         Self {
             segments: Vec::with_capacity(most),
             multipath: Vec::new(),
-            encapsulations: Vec::new(),
-            most: most.max(1),
+            fingerprints: Vec::new(),
             has_fingerprints: false,
-            held: 0,
+            encapsulations: Vec::new(),
+            around: Encapsulation::default(),
+            most: most.max(1),
+            before: 0,
         }
     }
 
@@ -151,10 +149,12 @@ impl Batch {
         &mut self,
         reader: &mut Reader<R>,
         most: u64,
-        mut keep: impl FnMut(&Record<'_>, &Dissected<'_>) -> bool,
+        mut keep: impl FnMut(&Record<'_>, &Dissected<'_>, &Encapsulation) -> bool,
     ) -> io::Result<(u64, Option<End>)> {
+        self.before += self.segments.len() as u64;
         self.segments.clear();
         self.multipath.clear();
+        self.fingerprints.clear();
         self.encapsulations.clear();
         let most = most.min(self.most as u64);
         for read in 0..most {
@@ -162,20 +162,21 @@ impl Batch {
                 Next::Record(record) => record,
                 Next::End(end) => return Ok((read, Some(end))),
             };
-            let packet = packet::parse(record.link_type, record.data, record.original_len);
-            if keep(&record, &packet)
-                && let Dissected::Tcp(segment) = &packet
-            {
-                self.hold(&record, segment);
-            }
-            if let Dissected::Aggregate(aggregate) = packet {
-                for packet in packet::subframes(aggregate, record.data, record.original_len) {
-                    if keep(&record, &packet)
-                        && let Dissected::Tcp(segment) = &packet
-                    {
-                        self.hold(&record, segment);
-                    }
+            let mut packet =
+                packet::parse(record.link_type, record.data, record.original_len, &mut self.around);
+            let mut subframes = None;
+            loop {
+                if keep(&record, &packet, &self.around)
+                    && let Dissected::Tcp(segment) = &packet
+                {
+                    self.hold(&record, segment);
                 }
+                if let Dissected::Aggregate(aggregate) = packet {
+                    subframes = Some(Subframes::new(aggregate, record.data, record.original_len));
+                }
+                let Some(subframes) = &mut subframes else { break };
+                let Some(next) = subframes.next(&mut self.around) else { break };
+                packet = next;
             }
         }
         Ok((most, None))
@@ -188,15 +189,13 @@ impl Batch {
             Some(timestamps) => (timestamps, NO_OPTIONS),
             None => self.read_options(segment.options),
         };
-        let mut held = Held::new(record, segment, timestamps, multipath, self.held);
-        self.held += 1;
+        let held = Held::new(record, segment, timestamps, multipath);
         if self.has_fingerprints {
-            held.fingerprint =
-                held.fingerprint(if only_timestamps.is_some() { &[] } else { segment.options });
+            let options = if only_timestamps.is_some() { &[] } else { segment.options };
+            self.fingerprints.push(held.fingerprint(options));
         }
-        if let Some(encapsulation) = segment.encapsulation {
-            held.encapsulation = self.encapsulations.len() as u32;
-            self.encapsulations.push(encapsulation);
+        if segment.is_encapsulated {
+            self.encapsulations.push((self.segments.len(), self.around));
         }
         self.segments.push(held);
     }
@@ -217,10 +216,38 @@ impl Batch {
         self.multipath.get(segment.multipath as usize)
     }
 
-    /// What is around a segment, if anything.
+    /// The number of the segment at this place among the file's segments that are held.
     #[inline]
-    pub(crate) fn encapsulation(&self, segment: &Held) -> Option<&Encapsulation> {
-        self.encapsulations.get(segment.encapsulation as usize)
+    pub(crate) fn number(&self, place: usize) -> u64 {
+        self.before + place as u64
+    }
+
+    /// What copies of the segment at this place have in common with it.
+    #[inline]
+    pub(crate) fn fingerprint(&self, place: usize) -> u64 {
+        self.fingerprints[place]
+    }
+
+    /// What is around the segment at this place, if anything.
+    #[inline]
+    pub(crate) fn encapsulation(&self, place: usize) -> Option<&Encapsulation> {
+        if self.encapsulations.is_empty() {
+            return None;
+        }
+        let found = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        Some(&self.encapsulations[found].1)
+    }
+
+    /// Lets go of segments that are copies.
+    pub(crate) fn leave_out(&mut self, copies: &Copies) {
+        let held = self.segments.len();
+        let mut number = self.before;
+        self.segments.retain(|_| {
+            number += 1;
+            !copies.contains(number - 1)
+        });
+        // Those behind have the numbers that they have in the file.
+        self.before += (held - self.segments.len()) as u64;
     }
 }
 

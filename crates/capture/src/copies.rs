@@ -19,25 +19,23 @@ const MOST_APART_BY_TIME_NS: u64 = 100_000;
 const PART_OF_A_ROUND_TRIP: u64 = 4;
 
 /// Packets that are remembered, in sets that are a line of the cache each.
-const SETS: usize = 1024;
+const SETS: usize = 512;
 const WAYS: usize = 4;
 
-#[derive(Clone, Copy, Default)]
-struct Entry {
-    fingerprint: u64,
-    time_ns: u64,
-}
-
+/// The latest first.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-struct Set([Entry; WAYS]);
+struct Set {
+    fingerprints: [u64; WAYS],
+    times_ns: [u64; WAYS],
+}
 
 /// The last packets of a file.
-pub(crate) struct Recent(Box<[Set]>);
+pub(crate) struct Recent(Box<[Set; SETS]>);
 
 impl Default for Recent {
     fn default() -> Self {
-        Self(vec![Set::default(); SETS].into_boxed_slice())
+        Self(Box::new([Set::default(); SETS]))
     }
 }
 
@@ -45,21 +43,24 @@ impl Recent {
     /// When a packet with the same fingerprint was seen, if it was among the last; this one is remembered if none was.
     #[inline]
     pub(crate) fn before(&mut self, fingerprint: u64, time_ns: u64) -> Option<u64> {
-        let Set(entries) = &mut self.0[fingerprint as usize & (SETS - 1)];
-        if let Some(known) = entries.iter().find(|entry| entry.fingerprint == fingerprint) {
-            return Some(known.time_ns);
+        let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
+        if fingerprints.contains(&fingerprint) {
+            let way = fingerprints.iter().position(|known| *known == fingerprint)?;
+            return Some(times_ns[way]);
         }
-        entries.copy_within(..WAYS - 1, 1);
-        entries[0] = Entry { fingerprint, time_ns };
+        let [a, b, c, _] = *fingerprints;
+        *fingerprints = [fingerprint, a, b, c];
+        let [a, b, c, _] = *times_ns;
+        *times_ns = [time_ns, a, b, c];
         None
     }
 
     /// Has a packet take the place of an earlier one with the same fingerprint.
     #[cold]
     pub(crate) fn renew(&mut self, fingerprint: u64, time_ns: u64) {
-        let Set(entries) = &mut self.0[fingerprint as usize & (SETS - 1)];
-        if let Some(known) = entries.iter_mut().find(|entry| entry.fingerprint == fingerprint) {
-            known.time_ns = time_ns;
+        let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
+        if let Some(way) = fingerprints.iter().position(|known| *known == fingerprint) {
+            times_ns[way] = time_ns;
         }
     }
 }

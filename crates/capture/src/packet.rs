@@ -13,7 +13,7 @@ use bytes::u16_at;
 pub(crate) use kinds::{Encapsulation, Protocol};
 pub(crate) use link_types::link_type_name;
 use network::{Transport, ipv4, ipv6};
-pub(crate) use wireless::{Aggregate, subframes};
+pub(crate) use wireless::{Aggregate, Subframes};
 
 const PROTOCOL_TCP: u8 = 6;
 
@@ -51,8 +51,8 @@ pub(crate) struct Segment<'a> {
     pub view: u64,
     /// Of IPv4.
     pub identification: Option<u16>,
-    /// What is around it, if anything.
-    pub encapsulation: Option<Encapsulation>,
+    /// Whether there are headers of tunnels around it.
+    pub is_encapsulated: bool,
 }
 
 /// What a packet is.
@@ -60,20 +60,26 @@ pub(crate) struct Segment<'a> {
 pub(crate) enum Dissected<'a> {
     Tcp(Segment<'a>),
     /// No TCP that can be read.
-    Other(Protocol, Encapsulation),
+    Other(Protocol),
     /// Of a link type that is not known.
     UnknownLink,
     /// A later fragment of an IP packet, whose TCP header went before.
     Fragment,
     /// It ends, or contradicts itself, before what is needed of the TCP header.
     Cut,
-    /// Several packets in a frame: see [`subframes`].
+    /// Several packets in a frame: see [`Subframes`].
     Aggregate(Aggregate),
 }
 
-/// Reads a packet of a link type; `original_len` is its length on the wire.
+/// Reads a packet of a link type; `original_len` is its length on the wire. What is around a segment that is encapsulated,
+/// or around what is no TCP, is put into `around`.
 #[inline]
-pub(crate) fn parse(link_type: u16, data: &[u8], original_len: u32) -> Dissected<'_> {
+pub(crate) fn parse<'a>(
+    link_type: u16,
+    data: &'a [u8],
+    original_len: u32,
+    around: &mut Encapsulation,
+) -> Dissected<'a> {
     // Nearly all packets.
     if let Some(link) = link::link(link_type, data)
         && let Some(ip) = data.get(link.ip_at..)
@@ -83,7 +89,7 @@ pub(crate) fn parse(link_type: u16, data: &[u8], original_len: u32) -> Dissected
     {
         return tcp(ip, &transport, original_len.saturating_sub(link.ip_at as u32), link.view);
     }
-    layers::read(link_type, data, original_len)
+    layers::read(link_type, data, original_len, around)
 }
 
 /// The IP header at the beginning; None if there is none, or if it is cut.
@@ -123,6 +129,6 @@ fn tcp<'a>(ip: &'a [u8], transport: &Transport, ip_len: u32, view: u64) -> Disse
         options_cut: bytes.len() < header_len,
         view,
         identification: transport.identification,
-        encapsulation: None,
+        is_encapsulated: false,
     })
 }

@@ -23,13 +23,6 @@ pub(crate) struct Protocols {
 }
 
 impl Protocols {
-    #[inline]
-    pub(crate) fn note_tcp(&mut self, encapsulation: Option<&Encapsulation>) {
-        if let Some(encapsulation) = encapsulation {
-            self.note(Protocol::Tcp, encapsulation);
-        }
-    }
-
     #[cold]
     pub(crate) fn note(&mut self, protocol: Protocol, encapsulation: &Encapsulation) {
         let is_same = |(known, around, _): &(Protocol, Encapsulation, u64)| {

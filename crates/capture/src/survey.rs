@@ -9,7 +9,7 @@ use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::{End, Oddities, Record};
 use crate::input::Input;
 use crate::options::{DataNumber, Options};
-use crate::packet::{ACK, Dissected, Encapsulation, FIN, RST, SYN, Segment};
+use crate::packet::{ACK, Dissected, Encapsulation, FIN, Protocol, RST, SYN, Segment};
 use crate::progress::Meter;
 use crate::protocols::Protocols;
 
@@ -307,7 +307,8 @@ pub(crate) fn survey(
     let end = loop {
         let packets = seen.counts.packets;
         let until_report = PACKETS_PER_REPORT - packets % PACKETS_PER_REPORT;
-        let read = batch.fill(&mut reader, until_report, |record, packet| seen.packet(record, packet));
+        let read = batch
+            .fill(&mut reader, until_report, |record, packet, around| seen.packet(record, packet, around));
         let (read, end) = read.map_err(|error| FileProblem::io(input.name(), &error))?;
         seen.counts.packets += read;
         seen.segments(&mut batch);
@@ -383,17 +384,19 @@ impl<'a> Seen<'a> {
     }
 
     /// Counts a packet; true if it is a segment to be looked at.
-    #[inline]
-    fn packet(&mut self, record: &Record<'_>, packet: &Dissected<'_>) -> bool {
+    #[inline(always)]
+    fn packet(&mut self, record: &Record<'_>, packet: &Dissected<'_>, around: &Encapsulation) -> bool {
         self.clocks.note(record.interface, record.time_ns);
         match packet {
             Dissected::Tcp(segment) => {
                 self.counts.tcp += 1;
                 self.counts.options_cut += u64::from(segment.options_cut);
-                self.protocols.note_tcp(segment.encapsulation.as_ref());
+                if segment.is_encapsulated {
+                    self.protocols.note(Protocol::Tcp, around);
+                }
                 return wanted(self.ports, segment);
             }
-            Dissected::Other(protocol, encapsulation) => self.protocols.note(*protocol, encapsulation),
+            Dissected::Other(protocol) => self.protocols.note(*protocol, around),
             // What is in it comes behind it.
             Dissected::Aggregate(_) => {}
             Dissected::UnknownLink => {
@@ -417,13 +420,14 @@ impl<'a> Seen<'a> {
                 Some(self.sightings.seen.get(first as usize)?.packets)
             }));
         }
-        for segment in &batch.segments {
-            self.segment(segment, batch.multipath(segment), batch.encapsulation(segment));
+        for place in 0..batch.segments.len() {
+            self.segment(batch, place);
         }
     }
 
     #[inline]
-    fn segment(&mut self, segment: &Held, options: Option<&Options>, encapsulation: Option<&Encapsulation>) {
+    fn segment(&mut self, batch: &Batch, place: usize) {
+        let segment = &batch.segments[place];
         let fresh = |_| Places { first: [NONE; 2], multipath: None };
         let Some(flow) = self.table.locate(segment, fresh) else {
             self.counts.beyond += 1;
@@ -433,28 +437,28 @@ impl<'a> Seen<'a> {
         let direction = usize::from(segment.direction);
         let flow = self.table.flow_mut(flow);
         let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
-        if let Some(before_ns) = self.recent.before(segment.fingerprint, segment.time_ns) {
+        if let Some(before_ns) = self.recent.before(batch.fingerprint(place), segment.time_ns) {
             let apart_ns = segment.time_ns.abs_diff(before_ns);
             let round_trip_ns = self.sightings.handshake_ns(flow, point);
             if is_copy(segment, apart_ns, self.sightings.seen[seen].ids_vary, round_trip_ns) {
-                self.copies.add(segment.number);
+                self.copies.add(batch.number(place));
                 self.sightings.marks[seen].copies += 1;
                 return;
             }
-            self.recent.renew(segment.fingerprint, segment.time_ns);
+            self.recent.renew(batch.fingerprint(place), segment.time_ns);
         }
         let identity = &flow.identity;
         let completes =
             identity.client == Some(segment.direction) && identity.is_first_after_syn(segment.seq);
         let marks = &mut self.sightings.marks[seen];
         self.sightings.seen[seen].note(segment, completes, marks);
-        if let Some(encapsulation) = encapsulation
+        if let Some(encapsulation) = batch.encapsulation(place)
             && marks.encapsulation == NONE
         {
             marks.encapsulation = self.sightings.encapsulations.len() as u32;
             self.sightings.encapsulations.push(*encapsulation);
         }
-        if let Some(options) = options {
+        if let Some(options) = batch.multipath(segment) {
             multipath(
                 flow.state.multipath.get_or_insert_with(Box::default),
                 direction,

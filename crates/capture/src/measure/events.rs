@@ -127,7 +127,7 @@ impl<'a> FileReader<'a> {
             let ports = self.job.ports;
             let keep =
                 |packet: &Dissected<'_>| matches!(packet, Dissected::Tcp(segment) if wanted(ports, segment));
-            let read = self.batch.fill(&mut self.reader, until_report, |_, packet| keep(packet));
+            let read = self.batch.fill(&mut self.reader, until_report, |_, packet, _| keep(packet));
             let (read, end) = read.map_err(|error| FileProblem::io(self.path, &error))?;
             self.packets_left = if end.is_some() { 0 } else { self.packets_left - read };
             if self.packets_left.is_multiple_of(PACKETS_PER_REPORT) && !self.report() {
@@ -135,7 +135,7 @@ impl<'a> FileReader<'a> {
             }
             let copies = self.job.copies[self.file as usize];
             if copies.count() > 0 {
-                self.batch.segments.retain(|segment| !copies.contains(segment.number));
+                self.batch.leave_out(copies);
             }
             self.table.look_ahead(&mut self.batch.segments);
             for index in 0..self.batch.segments.len() {

@@ -85,14 +85,25 @@ pub(super) type Step = Result<Layer, Stop>;
 /// Reads a packet of any link type.
 #[cold]
 #[inline(never)]
-pub(super) fn read(link_type: u16, data: &[u8], original_len: u32) -> Dissected<'_> {
-    Walk::new(data, 0, original_len, 0).until_the_end(Layer::Link(link_type))
+pub(super) fn read<'a>(
+    link_type: u16,
+    data: &'a [u8],
+    original_len: u32,
+    around: &mut Encapsulation,
+) -> Dissected<'a> {
+    Walk::new(data, 0, original_len, 0).until_the_end(Layer::Link(link_type), around)
 }
 
 /// Reads what a subframe of an aggregate holds.
 #[cold]
-pub(super) fn read_subframe<'a>(frame: &'a [u8], at: usize, original_len: u32, view: u64) -> Dissected<'a> {
-    Walk::new(frame, at, original_len, view).until_the_end(Layer::Llc)
+pub(super) fn read_subframe<'a>(
+    frame: &'a [u8],
+    at: usize,
+    original_len: u32,
+    view: u64,
+    around: &mut Encapsulation,
+) -> Dissected<'a> {
+    Walk::new(frame, at, original_len, view).until_the_end(Layer::Llc, around)
 }
 
 impl<'a> Walk<'a> {
@@ -100,31 +111,34 @@ impl<'a> Walk<'a> {
         Self { data, at, original_len, view, encapsulation: Encapsulation::default(), transport: None }
     }
 
-    fn until_the_end(mut self, first: Layer) -> Dissected<'a> {
+    fn until_the_end(mut self, first: Layer, around: &mut Encapsulation) -> Dissected<'a> {
         let mut layer = first;
+        let mut end = Stop::Other(Protocol::TooDeep);
         for _ in 0..MOST_HEADERS {
-            layer = match self.step(layer) {
-                Ok(next) => next,
-                Err(stop) => return self.dissected(stop),
-            };
+            match self.step(layer) {
+                Ok(next) => layer = next,
+                Err(stop) => {
+                    end = stop;
+                    break;
+                }
+            }
         }
-        self.dissected(Stop::Other(Protocol::TooDeep))
+        *around = self.encapsulation;
+        self.dissected(end)
     }
 
     /// What the packet is.
     fn dissected(self, stop: Stop) -> Dissected<'a> {
         match (stop, &self.transport) {
-            (Stop::Other(protocol), _) => Dissected::Other(protocol, self.encapsulation),
+            (Stop::Other(protocol), _) => Dissected::Other(protocol),
             (Stop::UnknownLink, _) => Dissected::UnknownLink,
             (Stop::Fragment, _) => Dissected::Fragment,
             (Stop::Aggregate(at), _) => Dissected::Aggregate(Aggregate { at, view: self.view }),
             (Stop::Cut, _) | (Stop::Tcp(_), None) => Dissected::Cut,
             (Stop::Tcp(ip_len), Some(transport)) => {
                 let mut found = tcp(self.rest(), transport, ip_len, self.view);
-                if let Dissected::Tcp(segment) = &mut found
-                    && !self.encapsulation.is_empty()
-                {
-                    segment.encapsulation = Some(self.encapsulation);
+                if let Dissected::Tcp(segment) = &mut found {
+                    segment.is_encapsulated = !self.encapsulation.is_empty();
                 }
                 found
             }

@@ -1,7 +1,7 @@
 //! Frames of IEEE 802.11, with the headers that capturing drivers put before them.
 
 use super::Dissected;
-use super::kinds::Protocol;
+use super::kinds::{Encapsulation, Protocol};
 use super::layers::{Layer, Step, Stop, Walk, read_subframe};
 
 /// Most packets of an aggregate that are read: with Linux' longest frame, some 80 small ones.
@@ -84,19 +84,27 @@ pub(super) fn avs(walk: &mut Walk<'_>) -> Step {
 
 /// The packets of an A-MSDU (IEEE 802.11-2020 section 9.3.2.2.2): addresses, a length and LLC, each subframe brought to
 /// a multiple of four bytes.
-pub(crate) fn subframes<'a>(
-    aggregate: Aggregate,
+pub(crate) struct Subframes<'a> {
     data: &'a [u8],
     original_len: u32,
-) -> impl Iterator<Item = Dissected<'a>> {
-    let mut at = aggregate.at;
-    std::iter::from_fn(move || {
-        let header = data.get(at..at + 14)?;
+    aggregate: Aggregate,
+    at: usize,
+    left: usize,
+}
+
+impl<'a> Subframes<'a> {
+    pub(crate) fn new(aggregate: Aggregate, data: &'a [u8], original_len: u32) -> Self {
+        Self { data, original_len, aggregate, at: aggregate.at, left: MOST_SUBFRAMES }
+    }
+
+    /// The next packet, with what is around it, as [`super::parse`] gives it.
+    pub(crate) fn next(&mut self, around: &mut Encapsulation) -> Option<Dissected<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        let header = self.data.get(self.at..self.at + 14)?;
         let length = usize::from(u16::from_be_bytes([header[12], header[13]]));
-        let begin = at + 14;
-        let wire = original_len.min((begin + length) as u32);
-        at = (begin + length - aggregate.at).next_multiple_of(4) + aggregate.at;
-        Some(read_subframe(data, begin, wire, aggregate.view))
-    })
-    .take(MOST_SUBFRAMES)
+        let begin = self.at + 14;
+        let wire = self.original_len.min((begin + length) as u32);
+        self.at = (begin + length - self.aggregate.at).next_multiple_of(4) + self.aggregate.at;
+        Some(read_subframe(self.data, begin, wire, self.aggregate.view, around))
+    }
 }
