@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,39 @@ def test_names_with_any_character(folder: Path, anabranch: Anabranch) -> None:
     assert anabranch("import", "net.graphml", strange, "--out", "x.toml").returncode == 0
     assert anabranch("load", "x.toml").returncode == 0
     assert os.fspath(strange) in Scenario.load(folder / "x.toml").title
+
+
+def test_weights_of_each_link_are_what_routes_go_by(folder: Path, anabranch: Anabranch) -> None:
+    """Two ways of two links, of which that over c is longer by weight, and the same by hops."""
+    rows = "from,to,capacity_mbps,delay_ms,weight\na,b,10,1,1\nb,d,10,1,1\na,c,10,1,1\nc,d,10,1,2\n"
+    (folder / "net.csv").write_text(rows, encoding="utf-8")
+    (folder / "tm.csv").write_text("from,to,rate_mbps\na,d,4\n", encoding="utf-8")
+    done = anabranch("import", "net.csv", "tm.csv", "--out", "x.toml")
+    assert "note: Each link has a weight: the routes are all the shortest by weight (ECMP)." in done.stderr
+    loads = json.loads(anabranch("load", "x.toml", "--json").stdout)
+    assert {link["link"]: link["load"] for link in loads["links"]}["b->d"] == pytest.approx(0.4)
+    (folder / "net.csv").write_text(rows.replace("c,d,10,1,2", "c,d,10,1,2.5"), encoding="utf-8")
+    done = anabranch("import", "net.csv", "tm.csv", "--out", "y.toml")
+    assert (done.returncode, "ECMP" in done.stderr) == (0, False)
+
+
+def test_a_network_in_parts_has_traffic_in_the_largest(folder: Path, anabranch: Anabranch) -> None:
+    (folder / "net.csv").write_text("from,to\na,b\nc,d\nd,e\n", encoding="utf-8")
+    done = anabranch("import", "net.csv", "--out", "x.toml")
+    assert "note: The network is in 2 parts: traffic is between 3 nodes of the largest." in done.stderr
+    written = tomllib.loads((folder / "x.toml").read_text(encoding="utf-8"))
+    assert written["traffic"][0]["from"] == ["c", "d", "e"]
+    assert anabranch("run", "x.toml", "--no-page").returncode == 0
+
+
+def test_what_is_no_scenario_is_told_who_reads_it(folder: Path, anabranch: Anabranch) -> None:
+    (folder / "one.csv").write_text("from,to\na,a\n", encoding="utf-8")
+    measured = next(DATA.parents[1].glob("capture/measurements/*iperf3*"))
+    shutil.copy(measured, folder / "m.json")
+    for file, words in (
+        ("m.json", "m.json: is a measurement (iperf3 JSON), no network and no traffic; read it by: "),
+        ("one.csv", "file:one.csv: has one node, and traffic needs two"),
+    ):
+        done = anabranch("import", file, "--out", "x.toml")
+        assert (done.returncode, words in done.stderr, done.stdout) == (2, True, ""), done.stderr
+        assert not (folder / "x.toml").exists()

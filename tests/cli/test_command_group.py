@@ -100,7 +100,7 @@ def test_every_other_distribution_has_the_commands_that_are_said_of_it() -> None
 
 
 def test_too_little_memory_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    def exhausted(_: str) -> None:
+    def exhausted(_: str, **__: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("anabranch.topology.load", exhausted)

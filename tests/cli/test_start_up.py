@@ -74,6 +74,7 @@ def test_the_version_needs_the_command_line_alone() -> None:
         "anabranch.process.foreign", "anabranch.process.signals", "anabranch.terminal",
         "anabranch.terminal.cli", "anabranch.terminal.command_group", "anabranch.terminal.command_options",
         "anabranch.terminal.capture_command", "anabranch.terminal.export_command",
+        "anabranch.terminal.import_command",
         "anabranch.terminal.start_up", "anabranch.terminal.topology_command", "anabranch.text",
         "anabranch.text.suggest",
         # Names that the help lists.

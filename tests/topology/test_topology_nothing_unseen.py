@@ -1,6 +1,7 @@
 """Nothing of a file is dropped unseen: each attribute of its links and nodes is read, or named.
 
-The raw files are walked here by other parsers than the readers': ElementTree, and networkx for GML.
+The raw files are walked here by other parsers than the readers': ElementTree, PyYAML, json and csv, and
+networkx for GML.
 """
 
 import csv
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 
 import networkx as nx
 import pytest
+import yaml
 
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.sources import zoo
@@ -112,7 +114,55 @@ def csv_attributes(data: bytes) -> dict[str, Counter[str]]:
     return {"edge": columns}
 
 
+def net2plan_attributes(data: bytes) -> dict[str, Counter[str]]:
+    """How many nodes and links have each XML attribute, and each <attribute> by its key."""
+    root = ElementTree.fromstring(data)  # noqa: S314 - files of our own choice
+    structure = {"id", "name", "xCoord", "yCoord", "originNodeId", "destinationNodeId"}
+    # Lengths with speeds are delays.
+    read = structure | {"lengthInKm", "linkLengthInKm", "propagationSpeedInKmPerSecond", "capacity"}
+    counts: dict[str, Counter[str]] = {"node": Counter(), "edge": Counter()}
+    layers = [layer for layer in root.iter("layer") if layer.get("isDefaultLayer") == "true"] or [root]
+    for kind, elements in (("node", root.iter("node")), ("edge", layers[0].iter("link"))):
+        for element in elements:
+            keys = {part.attrib["key"] for part in element.iter("attribute")}
+            counts[kind].update((element.attrib.keys() | keys) - read)
+    return counts
+
+
+def fnss_attributes(data: bytes) -> dict[str, Counter[str]]:
+    """How many nodes and links have each property."""
+    root = ElementTree.fromstring(data)  # noqa: S314 - files of our own choice
+    counts: dict[str, Counter[str]] = {"node": Counter(), "edge": Counter()}
+    for kind, tag in (("node", "node"), ("edge", "link")):
+        for element in root.iter(tag):
+            names = {part.attrib["name"] for part in element.iter("property")}
+            counts[kind].update(names - {"type", "capacity", "delay", "weight", "length"})
+    return counts
+
+
+def containerlab_attributes(data: bytes) -> dict[str, Counter[str]]:
+    """How many nodes and links between nodes have each key."""
+    lab = yaml.safe_load(data)["topology"]
+    ours = {"labels": "anabranch-kind", "vars": "anabranch"}
+    structure = {"kind", "type", "endpoints"}
+
+    def others(entry: dict[str, object]) -> set[str]:
+        own = {key for key, value in entry.items() if isinstance(value, dict) and ours.get(key) in value}
+        return entry.keys() - structure - own
+
+    counts: dict[str, Counter[str]] = {"node": Counter(), "edge": Counter()}
+    for node in lab["nodes"].values():
+        counts["node"].update(others(node or {}))
+    for link in lab["links"]:
+        if "endpoints" in link and not any(str(end).startswith("host:") for end in link["endpoints"]):
+            counts["edge"].update(others(link))
+    return counts
+
+
 WALKERS = {
+    "Net2Plan": net2plan_attributes,
+    "FNSS": fnss_attributes,
+    "containerlab": containerlab_attributes,
     "GraphML": graphml_attributes,
     "GML": gml_attributes,
     "SNDlib XML": sndlib_xml_attributes,
@@ -123,13 +173,10 @@ WALKERS = {
 """Other parsers by the format that they are for; formats without attributes by name have none."""
 
 
-OTHERS = (".n2p", ".yaml")
-
-
 def walked(folder: Path) -> list[str]:
     """The files of a folder of which there is another parser."""
-    # Net2Plan's root element has the name of SNDlib's, and Shadow's YAML has GML inside.
-    files = (path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix not in OTHERS)
+    # Shadow's YAML has GML inside.
+    files = (path for path in sorted(folder.iterdir()) if path.is_file() and path.suffix != ".yaml")
     heads = [(path.name, path.read_bytes()) for path in files] if folder.is_dir() else []
     return [name for name, data in heads if recognised(data, name) in WALKERS]
 

@@ -5,13 +5,13 @@ use crate::event::{Event, Profile};
 use crate::network::Network;
 use crate::node::Node;
 use crate::problem::{Place, Problem, Problems};
-use crate::read::{Form, Read, Usual, entries, read_some, some_of};
+use crate::read::{Form, Read, Usual, entries};
 use crate::routing::Routing;
 use crate::run::{Capture, Run};
 use crate::traffic::Traffic;
 use crate::transport::Transport;
 
-/// Entries of traffic, of which there is one at least where there are some.
+/// Entries of traffic; a plan needs none.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct AllTraffic(pub Vec<Traffic>);
 
@@ -23,11 +23,11 @@ impl Usual for AllTraffic {
 
 impl Read for AllTraffic {
     fn form() -> Form {
-        some_of::<Traffic>()
+        Vec::<Traffic>::form()
     }
 
     fn read(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Self> {
-        read_some(node, at, problems).map(Self)
+        Vec::read(node, at, problems).map(Self)
     }
 }
 

@@ -39,6 +39,8 @@ _ASSUMED: Final = {
 _PACKET_BITS: Final = 1500 * 8
 _MOST_PACKETS: Final = 500_000
 """Packets that a first run should have at most, so that it ends soon."""
+_MOST_ENDS: Final = 100
+"""Nodes that a scenario names at most."""
 _ABILENE: Final = "sndlib/abilene"
 
 
@@ -104,7 +106,10 @@ def import_files(files: Sequence[Path], folder: Path, *, named: str | None = Non
         found.matrix = {"from": "topology"}
     if found.matrix is None and found.flows is None and found.sizes is None:
         found.sizes = ""
+    if len(found.network.nodes) < 2:
+        raise ImportFilesError(f"{found.network_name}: has one node, and traffic needs two")
     data, assumed = _completed(_data(found), folder)
+    assumed = [*_choices(found), *assumed]
     text = "".join(f"# {line}\n" for line in assumed) + _text(data)
     return ImportedScenario(text, tuple(found.files), tuple(assumed), found.matrix is not None)
 
@@ -235,19 +240,50 @@ def _data(found: _Found) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     run: dict[str, Any] = {"duration": "1 s"}
     size = {"size": found.sizes or "1 MB"}
+    if _has_weights(found.network):
+        data["routing"] = {"scheme": "ecmp", "metric": "weight"}
     if found.matrix is not None:
         number = {"number": 1} if found.series > 1 else {}
-        data["routing"] = {"demand": {"matrix": {**found.matrix, **number}}}
+        data["routing"] = {**data.get("routing", {}), "demand": {"matrix": {**found.matrix, **number}}}
         udp = {"application": {"kind": "udp", "packet": "1500 B"}}
         entry = {"matrix": {**found.matrix, **number}, **(size if found.sizes else udp)}
     elif found.flows is None:
-        entry = {"from": "*", "pairs": "permutation", **size}
+        entry = {"from": _ends(found.network), "pairs": "permutation", **size}
         run |= {"until": "done", "duration": "60 s"}
     entries = [entry] if entry else []
     if found.flows is not None:
         entries.append({"flow_list": found.flows})
         run = {"duration": f"{found.last_start_s + 60:.6g} s", "until": "done"}
     return {**data, "traffic": entries, "run": run}
+
+
+def _has_weights(network: Topology | None) -> bool:
+    """Whether each link has a weight by which routers can go: a whole number of 32 bits."""
+    weights = () if network is None else [link.weight or 0.0 for link in network.links]
+    return bool(weights) and all(1 <= weight < 2**32 and weight.is_integer() for weight in weights)
+
+
+def _ends(network: Topology | None) -> str | list[str]:
+    """The ends of traffic: all, or those in the largest part of a network that is in several."""
+    parts = () if network is None else network.components()
+    if network is None or len(parts) < 2:
+        return "*"
+    hosts = {node.name for node in network.nodes if node.kind == "host"}
+    return [name for name in parts[0] if name in hosts or not hosts][:_MOST_ENDS]
+
+
+def _choices(found: _Found) -> list[str]:
+    """What was chosen where the files leave a choice, in sentences."""
+    choices = []
+    if _has_weights(found.network):
+        choices.append("Each link has a weight: the routes are all the shortest by weight (ECMP).")
+    ends = _ends(found.network)
+    if found.matrix is None and found.flows is None and found.network is not None and ends != "*":
+        parts = len(found.network.components())
+        choices.append(
+            f"The network is in {parts} parts: traffic is between {len(ends)} nodes of the largest."
+        )
+    return choices
 
 
 def _completed(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -285,7 +321,7 @@ def _capacity(data: dict[str, Any], folder: Path) -> str | None:
 
     None where there is no matrix, or none with these links.
     """
-    if "routing" not in data:
+    if "demand" not in data.get("routing", {}):
         return None
     links = dict(_ASSUMED.values())
     try:
@@ -312,7 +348,7 @@ def _needs_unit(error: ScenarioError, data: dict[str, Any]) -> bool:
     """Whether a unit is all that the matrix lacks; then it has got one."""
     places = [problem.place for problem in error.problems if problem.place.endswith("matrix.unit")]
     tables = [entry["matrix"] for entry in data["traffic"] if "matrix" in entry]
-    tables += [data["routing"]["demand"]["matrix"]] if "routing" in data else []
+    tables += [routing["demand"]["matrix"]] if "demand" in (routing := data.get("routing", {})) else []
     if not places or any("unit" in table for table in tables):
         return False
     for table in tables:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.errors import ResultError
+from anabranch.errors import ImportFilesError, ResultError
 from anabranch.process.console import JsonOption, ReplaceOption, print_json, say, write
 
 
@@ -37,6 +37,8 @@ def import_(
     target = out if out is not None else Path(f"{_plain_stem(files[0])}.toml")
     if target.exists() and not replace:
         raise ResultError(f"{target}: exists; choose another name with --out, or give --replace")
+    for given in files:
+        _check_kind(given)
     found = import_files(files, target.parent, named=network)
     write_whole(target, found.text.encode())
     if as_json:
@@ -50,6 +52,24 @@ def import_(
         say(f"note: {line}")
     load = f"anabranch load {target}, or " if found.loads else ""
     say(f"next: {load}anabranch run {target}")
+
+
+def _check_kind(file: Path) -> None:
+    """Raise ImportFilesError for what another command reads: a measurement of a tool."""
+    from anabranch.runs.measurements.reading import MeasurementFile, UnreadableError  # noqa: PLC0415 - as above
+    from anabranch.runs.measurements.registry import reader_of  # noqa: PLC0415
+
+    if not file.is_file():
+        return
+    try:
+        reader = reader_of(MeasurementFile(file))
+    except UnreadableError:
+        return
+    if reader is not None:
+        raise ImportFilesError(
+            f"{file}: is a measurement ({reader.title}), no network and no traffic; read it by: "
+            f"anabranch capture {file}"
+        )
 
 
 def _plain_stem(file: Path) -> str:

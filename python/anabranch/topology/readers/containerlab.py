@@ -9,6 +9,7 @@ and `ovs-bridge` are switches.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
@@ -74,22 +75,26 @@ def _entries(links: YamlNode | None) -> list[YamlNode]:
 
 
 def _node(name: str, entry: YamlNode) -> DraftNode:
-    attributes = _scalars(entry)
+    attributes = _attributes(entry, ("labels",))
     lab_kind = attributes.pop("kind", None)
     labels = entry.get("labels") if entry.entries is not None else None
     if labels is not None and labels.entries is not None:
         for key, value in labels.mapping("labels").items():
-            if key.startswith(LABEL) and value.text is not None:
-                attributes[key.removeprefix(LABEL)] = value.text
+            is_own = key.startswith(LABEL)
+            attributes[key.removeprefix(LABEL) if is_own else f"labels.{key}"] = value.text or _NO_TEXT
     own = kind_of(attributes)
     found: NodeKind = "switch" if lab_kind in _SWITCHES and own == "router" else own
     return replace(draft_node(name, attributes, entry.place), kind=found)
 
 
-def _scalars(entry: YamlNode) -> dict[str, str]:
-    """The entries of a mapping that are texts, such as the `mtu` of a link; none of anything else."""
+def _attributes(entry: YamlNode, structure: Collection[str]) -> dict[str, str]:
+    """The entries of a mapping, such as the `mtu` of a link, without those that a reader takes apart."""
     entries = {} if entry.entries is None else entry.mapping("the entry")
-    return {key: value.text for key, value in entries.items() if value.text is not None}
+    return {key: value.text or _NO_TEXT for key, value in entries.items() if key not in structure}
+
+
+_NO_TEXT: Final = "..."
+"""Stands for a list or a mapping, which is no value of an attribute but is named as one that is not used."""
 
 
 def _ends(entry: YamlNode) -> list[str]:
@@ -135,12 +140,12 @@ def _links(a: str, b: str, entry: YamlNode) -> list[DraftLink]:
     variables = entry.get("vars")
     own = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
     if own is None or own.entries is None:
-        return [draft_link(a, b, _scalars(entry), False, entry.place)]
+        return [draft_link(a, b, _attributes(entry, ("type", "endpoints")), False, entry.place)]
     links = []
     for direction, (origin, to) in zip(DIRECTIONS, ((a, b), (b, a)), strict=True):
         values = own.get(direction)
         if values is not None:
-            attributes = dict(texts(values, direction))
+            attributes = _attributes(entry, ("type", "endpoints", "vars")) | dict(texts(values, direction))
             links.append(draft_link(origin, to, attributes, True, values.place))
     if not links:
         raise TopologyError(own.place, "the link has no direction", f"write {' or '.join(DIRECTIONS)}")

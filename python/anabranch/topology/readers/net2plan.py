@@ -16,6 +16,7 @@ from typing import Final
 
 from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import DemandUnit
 
 from .attributes import draft_link, draft_node
 from .file_format import FileFormat
@@ -57,7 +58,10 @@ def read_net2plan(data: bytes, where: str) -> Draft:
         for node, element in zip(placed, structure.all("node"), strict=True)
     ]
     notes += coordinate_notes(coordinates, plane) + _unit_notes(layer, old is not None, bool(demands))
-    return Draft(nodes, links, demands or None, notes)
+    # An Erlang is no rate.
+    meanings = {"linkCapacityInErlangs": None}
+    unit = layer.attributes.get("demandTrafficUnitsName", "")
+    return Draft(nodes, links, demands or None, notes, meanings, _demand_unit(unit))
 
 
 _START: Final = re.compile(
@@ -114,10 +118,15 @@ def _rest(element: Element) -> dict[str, str]:
 
 
 def _is_rate(unit: str) -> bool:
+    return _demand_unit(unit) is not None
+
+
+def _demand_unit(unit: str) -> DemandUnit | None:
+    """The unit of demands by its name in the file; None where it is no rate."""
     try:
-        return rate_bps(f"1{unit.replace(' ', '')}", "a unit", "") > 0
+        return DemandUnit(unit, float(rate_bps(f"1{unit.replace(' ', '')}", "a unit", "")))
     except TopologyError:
-        return False
+        return None
 
 
 def _demand_elements(root: Element, layer: Element) -> list[Element]:

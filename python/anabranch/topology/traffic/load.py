@@ -16,7 +16,6 @@ from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
 from anabranch.topology.traffic.model import NAMING_NOTE, NodeList, TrafficFile, TrafficMatrix
 from anabranch.topology.traffic.readers import TRAFFIC_READERS
-from anabranch.topology.traffic.seems import what_it_seems
 
 MOST_FILE_BYTES: Final = 256 * 2**20
 """Largest file read; the matrices of a week of Abilene have 20 MB."""
@@ -106,6 +105,9 @@ def _one(name: str, path: Path) -> TrafficFile | None:
             return None
         reader = recognised(head)
         if reader is None:
+            # It imports the readers of all networks.
+            from anabranch.topology.traffic.seems import what_it_seems  # noqa: PLC0415
+
             seems = what_it_seems(head, path.name)
             raise TrafficError(f"{name}{seems.line}", seems.what, seems.remedy)
         read = reader.read(FileSource(head + stream.read(), name, path))
