@@ -29,19 +29,19 @@ def checksum(data: bytes) -> int:
 
 def round_trip_ms(asking: socket.socket, host: str, number: int) -> float | None:
     """One echo; None if no answer comes in time."""
-    own = 1
-    summed = checksum(struct.pack("!BBHHH", _REQUEST, 0, 0, own, number) + _DATA)
-    request = struct.pack("!BBHHH", _REQUEST, 0, summed, own, number) + _DATA
+    identifier = 1
+    summed = checksum(struct.pack("!BBHHH", _REQUEST, 0, 0, identifier, number) + _DATA)
+    request = struct.pack("!BBHHH", _REQUEST, 0, summed, identifier, number) + _DATA
     sent_ns = time.time_ns()
     asking.sendto(request, (host, 0))
     while True:
         try:
-            packet, told, _, _ = asking.recvmsg(256, 64)
+            packet, ancillary, _, _ = asking.recvmsg(256, 64)
         except TimeoutError:
             return None
-        kind, _, _, _, found = struct.unpack_from("!BBHHH", packet, 4 * (packet[0] & 15))
-        if (kind, found) == (_ANSWER, number):
-            seconds, nanoseconds = struct.unpack("qq", told[0][2])
+        kind, _, _, _, answer = struct.unpack_from("!BBHHH", packet, 4 * (packet[0] & 15))
+        if (kind, answer) == (_ANSWER, number):
+            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
             return (seconds * 10**9 + nanoseconds - sent_ns) / 1e6
 
 

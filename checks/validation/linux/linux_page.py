@@ -113,20 +113,20 @@ def queueing(outcomes: Iterable[Outcome], control: str) -> float | None:
 
 def share_difference(outcomes: Iterable[Outcome]) -> float | None:
     """Of the first flow's share, where the kernel's is a mean over pairs of RTTs, too."""
-    found = [outcome for outcome in outcomes if outcome.point.name == "cubic-cubic-20M-40/120ms-q1"]
-    return abs(found[0].simulated - found[0].point.kernel) if found else None
+    shares = [outcome for outcome in outcomes if outcome.point.name == "cubic-cubic-20M-40/120ms-q1"]
+    return abs(shares[0].simulated - shares[0].point.kernel) if shares else None
 
 
 def bounds() -> list[Bound]:
     """Every bound."""
-    found = [
+    lines = [
         Bound("one flow, goodput, median", 0.001, lambda all_: middle(errors(all_, "single"))),
         Bound(
             "one flow, goodput, 95th percentile", 0.03, lambda all_: percentile(errors(all_, "single"), 0.95)
         ),
         Bound("one flow, goodput, worst", 0.07, lambda all_: percentile(errors(all_, "single"), 1.0)),
     ]
-    found += [
+    lines += [
         Bound(
             f"one flow, segments sent again, {control}, median",
             0.25,
@@ -134,7 +134,7 @@ def bounds() -> list[Bound]:
         )
         for control in CONTROLS
     ]
-    found += [
+    lines += [
         Bound(
             "end of slow start, window, worst", 0.02, lambda all_: percentile(errors(all_, "slow-start"), 1.0)
         ),
@@ -172,7 +172,7 @@ def bounds() -> list[Bound]:
             lambda all_: percentile(errors(all_, "mptcp"), 1.0),
         ),
     ]
-    return found
+    return lines
 
 
 def percent(share: float, places: int = 2) -> str:
@@ -228,13 +228,13 @@ def figure(outcomes: Sequence[Outcome], file: Path) -> None:
     """Cumulative shares of the error of one flow's goodput, by control."""
     drawn, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
     for control in CONTROLS:
-        found = sorted(
+        errors = sorted(
             100 * abs(outcome.error)
             for outcome in outcomes
             if outcome.point.group == "single" and outcome.point.control == control
         )
-        shares = [100 * (place + 1) / len(found) for place in range(len(found))]
-        axes.step(found, shares, where="post", color=COLOURS[control], label=f"linux-{control}")
+        shares = [100 * (place + 1) / len(errors) for place in range(len(errors))]
+        axes.step(errors, shares, where="post", color=COLOURS[control], label=f"linux-{control}")
     axes.set_xscale("symlog", linthresh=0.01)
     axes.set_xlim(left=0)
     axes.set_xticks([0, 0.01, 0.1, 1, 10], ["0", "0.01", "0.1", "1", "10"])
@@ -314,8 +314,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of linux.md and figures/ (docs)")
     out = parser.parse_args().out
-    found = [point for file in ("measured.csv", "told.csv", "slow_start.csv") for point in points(file)]
-    outcomes = simulate(point for point in found if point.group in GROUPS)
+    every_point = [point for file in ("measured.csv", "told.csv", "slow_start.csv") for point in points(file)]
+    outcomes = simulate(point for point in every_point if point.group in GROUPS)
     text, kept = page(outcomes)
     (out / "figures").mkdir(parents=True, exist_ok=True)
     figure(outcomes, out / "figures" / "linux.png")

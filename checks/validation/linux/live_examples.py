@@ -98,14 +98,14 @@ class Row:
 
 def chance(name: str, scenario: Scenario, flows: list[int]) -> list[list[tuple[float, float]]]:
     """Goodput and delivered bytes of these flows in each simulation with noise."""
-    found = []
+    columns = []
     for number, mean_us in enumerate(MEANS_US, 1):
         delay = {"distribution": "exponential", "mean": f"{mean_us} us"}
         more = MORE_CHANCE[name](number) if name in MORE_CHANCE else {}
         table = scenario.replace({"network.hosts.processing_delay": delay, **more}).run().flows
         wanted = table.filter(table["flow"].is_in(flows)).sort("flow")
-        found.append(list(wanted.select("goodput_mbps", "delivered_bytes").iter_rows()))
-    return found
+        columns.append(list(wanted.select("goodput_mbps", "delivered_bytes").iter_rows()))
+    return columns
 
 
 def measure(name: str, changes: dict[str, Any], number: int) -> Row:
@@ -129,7 +129,7 @@ def measure(name: str, changes: dict[str, Any], number: int) -> Row:
     spreads = [sorted(other[flow][0] for other in others) for flow in range(table.height)]
     totals = [sum(each for _, each in other) * 8e-6 / ended_s for other in others]
     apart = [
-        median(abs(own / rate - 1) for (own, _), rate in zip(other, first, strict=True) if rate)
+        median(abs(goodput / rate - 1) for (goodput, _), rate in zip(other, first, strict=True) if rate)
         for other in others
     ]
     return Row(
@@ -180,7 +180,7 @@ def section(rows: list[dict[str, str]]) -> str:
     valid = [float(row["median_difference"]) for row in rows if not row["not_valid"]]
     kernel = f"Linux {rows[0]['kernel'].split('-')[0]}, {os.cpu_count()} cores, {rows[0]['day']}"
     load = f"load of the machine {loads[0]:.1f} to {loads[-1]:.1f}"
-    told = f"{kernel}, {load}. Median of the {len(valid)} valid runs: {100 * median(valid):.1f} %."
+    summary = f"{kernel}, {load}. Median of the {len(valid)} valid runs: {100 * median(valid):.1f} %."
     lines = [
         "| scenario | real flows | difference of a flow, median | by chance | largest | flows inside "
         "| all flows, live (Mbps) | simulated | |",
@@ -188,7 +188,7 @@ def section(rows: list[dict[str, str]]) -> str:
     ]
     names = dict.fromkeys(row["scenario"] for row in rows)
     lines += [line(name, [row for row in rows if row["scenario"] == name]) for name in names]
-    return "\n".join([HEADING, "", WORDS, "", told, "", *lines, "", ""])
+    return "\n".join([HEADING, "", WORDS, "", summary, "", *lines, "", ""])
 
 
 def write_section() -> None:
@@ -210,7 +210,7 @@ def main() -> int:
     unknown = sorted(set(given.scenarios) - set(SCENARIOS))
     if unknown:
         parser.error(f"no such scenarios: {', '.join(unknown)}; there are {', '.join(SCENARIOS)}")
-    found = []
+    rows = []
     with given.out.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
         writer.writeheader()
@@ -220,10 +220,10 @@ def main() -> int:
                 print(row, flush=True)  # noqa: T201
                 writer.writerow(asdict(row))
                 file.flush()
-                found.append(row)
+                rows.append(row)
     if given.out == FILE:
         write_section()
-    valid = [row.median_difference for row in found if not row.not_valid]
+    valid = [row.median_difference for row in rows if not row.not_valid]
     return 0 if valid and median(valid) <= MOST else 1
 
 

@@ -94,9 +94,9 @@ def document(point: Point, run: int) -> dict[str, Any]:
         return measured.single(point, None)
     if not point.matched:
         return measured.single(point, point.loss)
-    known = measured.lossy_runs()[point.name]
+    lossy = measured.lossy_runs()[point.name]
     most = int(point.rate_mbps * 1e6 * measured.GOODPUT_S / 12_000) + 1000
-    packets = list(measured.lost_packets(known[run % len(known)].seed, point.loss, most))
+    packets = list(measured.lost_packets(lossy[run % len(lossy)].seed, point.loss, most))
     return measured.single(point, {"algorithm": "trace", "packets": packets})
 
 
@@ -153,13 +153,14 @@ def measure(chosen: Sequence[Point], runs: int) -> Iterator[Row]:
     """Every run of these points, one at a time; those that gave nothing are said."""
     for point in chosen:
         for run in range(runs):
-            found = row(point, run)
-            if found is None:
+            outcome = row(point, run)
+            if outcome is None:
                 print(f"{point.name}: the transfer did not end", flush=True)  # noqa: T201
                 continue
-            said = f"{point.name}: {found.live:.4g} live, {found.simulated:.4g} simulated {found.not_valid}"
-            print(said, flush=True)  # noqa: T201
-            yield found
+            goodput = f"{outcome.live:.4g} live, {outcome.simulated:.4g} simulated"
+            line = f"{point.name}: {goodput} {outcome.not_valid}"
+            print(line, flush=True)  # noqa: T201
+            yield outcome
 
 
 def main() -> int:
@@ -170,9 +171,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1, help="of each point, with other losses (1)")
     parser.add_argument("--out", type=Path, default=FILE, help="file of the runs (live.csv)")
     given = parser.parse_args()
-    known = points()
-    wanted = given.points or ([point.name for point in known] if given.all else list(PART))
-    unknown = sorted(set(wanted) - {point.name for point in known})
+    grid = points()
+    wanted = given.points or ([point.name for point in grid] if given.all else list(PART))
+    unknown = sorted(set(wanted) - {point.name for point in grid})
     if unknown:
         parser.error(f"no such points in measured.csv: {', '.join(unknown)}")
     if platform.system() != "Linux":
@@ -182,10 +183,10 @@ def main() -> int:
         with given.out.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
             writer.writeheader()
-            for found in measure([point for point in known if point.name in wanted], given.runs):
-                writer.writerow(asdict(found))
+            for outcome in measure([point for point in grid if point.name in wanted], given.runs):
+                writer.writerow(asdict(outcome))
                 file.flush()
-                some |= not found.not_valid
+                some |= not outcome.not_valid
     except LiveError as error:
         parser.error(str(error))
     if given.out == FILE:

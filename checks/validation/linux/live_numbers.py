@@ -88,8 +88,8 @@ def measure(case: Case, run: int) -> Iterator[Row]:
             live = result.summary["live"]
             if live["valid"] or tries == MOST_TRIES:
                 break
-        found = case.values(result, Path(folder) / "run")
-    for value, number in found.items():
+        values = case.values(result, Path(folder) / "run")
+    for value, number in values.items():
         yield Row(
             case=case.name,
             value=value,
@@ -117,10 +117,10 @@ def rows(name: Path = FILE) -> list[dict[str, str]]:
 
 def told(numbers: Sequence[float]) -> str:
     """Their mean, and where they differ the least and the most."""
-    known = [number for number in numbers if not math.isnan(number)]
-    if not known:
+    numbers_there = [number for number in numbers if not math.isnan(number)]
+    if not numbers_there:
         return ""
-    texts = [f"{number:.4g}" for number in (mean(known), min(known), max(known))]
+    texts = [f"{number:.4g}" for number in (mean(numbers_there), min(numbers_there), max(numbers_there))]
     return texts[0] if texts[1] == texts[2] else f"{texts[0]} ({texts[1]} to {texts[2]})"
 
 
@@ -136,14 +136,14 @@ def kept(case: Case, value: str, numbers: Sequence[float]) -> str:
     return "kept" if good else "**not kept**"
 
 
-def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
+def lines(rows: Sequence[dict[str, str]]) -> Iterator[str]:
     """A line for each value of each case."""
     yield "| what | | wanted | live | simulated | runs | late (us) | of a core | load | |"
     yield "|---" * 10 + "|"
     for case in cases():
-        own = [row for row in found if row["case"] == case.name]
-        for value in dict.fromkeys(row["value"] for row in own):
-            these = [row for row in own if row["value"] == value]
+        rows_of_case = [row for row in rows if row["case"] == case.name]
+        for value in dict.fromkeys(row["value"] for row in rows_of_case):
+            these = [row for row in rows_of_case if row["value"] == value]
             valid = [row for row in these if not row["not_valid"]]
             count = f"{len(these)}" + (f", {len(these) - len(valid)} not valid" if valid != these else "")
             loads = [float(row["load"]) for row in these]
@@ -160,8 +160,8 @@ def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
 
 def section() -> str:
     """The whole section."""
-    found = rows()
-    return "\n".join([HEADING, "", WORDS, "", measured_on(found), "", *lines(found), "", ""])
+    rows_of_file = rows()
+    return "\n".join([HEADING, "", WORDS, "", measured_on(rows_of_file), "", *lines(rows_of_file), "", ""])
 
 
 def write_section() -> None:
@@ -178,13 +178,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, help="of each case (1 to 5, as the case says)")
     parser.add_argument("--out", type=Path, default=FILE, help="file of the runs (live_numbers.csv)")
     given = parser.parse_args()
-    known = {case.name: case for case in cases()}
-    unknown = sorted(set(given.cases) - set(known))
+    by_name = {case.name: case for case in cases()}
+    unknown = sorted(set(given.cases) - set(by_name))
     if unknown:
-        parser.error(f"no such cases: {', '.join(unknown)}; there are {', '.join(known)}")
+        parser.error(f"no such cases: {', '.join(unknown)}; there are {', '.join(by_name)}")
     if platform.system() != "Linux":
         parser.error("live runs need Linux")
-    chosen = [case for name, case in known.items() if not given.cases or name in given.cases]
+    chosen = [case for name, case in by_name.items() if not given.cases or name in given.cases]
     try:
         with given.out.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")

@@ -37,37 +37,37 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def errors(found: Sequence[dict[str, str]], group: str) -> list[float]:
+def errors(rows: Sequence[dict[str, str]], group: str) -> list[float]:
     """Of the valid runs of a group."""
     return [
         float(row["simulated"]) / float(row["live"]) - 1
-        for row in found
+        for row in rows
         if row["group"] == group and not row["not_valid"] and float(row["live"])
     ]
 
 
-def groups(found: Sequence[dict[str, str]]) -> Iterator[str]:
+def groups(rows: Sequence[dict[str, str]]) -> Iterator[str]:
     """A line for each group: how many runs, and their errors without signs."""
     yield "| what | runs | not valid | error, median | worst |"
     yield "|---|---|---|---|---|"
     for group, name in GROUPS.items():
-        own = [row for row in found if row["group"] == group]
-        if not own:
+        rows_of_group = [row for row in rows if row["group"] == group]
+        if not rows_of_group:
             continue
-        sizes = [abs(error) for error in errors(found, group)]
-        late = sum(bool(row["not_valid"]) for row in own)
-        told = f"{100 * median(sizes):.2f} % | {100 * max(sizes):.2f} %" if sizes else " | "
-        yield f"| {name} | {len(own)} | {late} | {told} |"
+        sizes = [abs(error) for error in errors(rows, group)]
+        late = sum(bool(row["not_valid"]) for row in rows_of_group)
+        errors_text = f"{100 * median(sizes):.2f} % | {100 * max(sizes):.2f} %" if sizes else " | "
+        yield f"| {name} | {len(rows_of_group)} | {late} | {errors_text} |"
 
 
-def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
+def lines(rows: Sequence[dict[str, str]]) -> Iterator[str]:
     """A line for each run."""
     yield (
         "| point | live | simulated | error | sent again, live (%) | simulated | SRTT, live (ms) | simulated "
         "| late (us) | load |"
     )
     yield "|---" * 10 + "|"
-    for row in found:
+    for row in rows:
         error = percent(float(row["simulated"]) / float(row["live"]) - 1) if float(row["live"]) else ""
         trips = [
             f"{float(row[name]):.1f}" if row[name] else "" for name in ("live_srtt_ms", "simulated_srtt_ms")
@@ -80,19 +80,30 @@ def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def measured_on(found: Sequence[dict[str, str]]) -> str:
+def measured_on(rows: Sequence[dict[str, str]]) -> str:
     """The kernel and the machine of live runs, when they were made, and how busy it was."""
-    first, days = found[0], sorted({row["day"] for row in found})
+    first, days = rows[0], sorted({row["day"] for row in rows})
     machine = f"Linux {first['kernel'].split('-')[0]}, {first['machine']}, {first['cpus']} cores"
-    loads = sorted(float(row["load"]) for row in found)
+    loads = sorted(float(row["load"]) for row in rows)
     when = " to ".join(dict.fromkeys((days[0], days[-1])))
     return f"{machine}, {when}; load of the machine {loads[0]:.1f} to {loads[-1]:.1f}."
 
 
 def section() -> str:
     """The whole section."""
-    found = rows()
-    parts = [HEADING, "", WORDS, "", measured_on(found), "", *groups(found), "", *lines(found), ""]
+    rows_of_file = rows()
+    parts = [
+        HEADING,
+        "",
+        WORDS,
+        "",
+        measured_on(rows_of_file),
+        "",
+        *groups(rows_of_file),
+        "",
+        *lines(rows_of_file),
+        "",
+    ]
     return "\n".join(parts)
 
 

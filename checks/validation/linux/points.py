@@ -120,7 +120,7 @@ class LossyRun:
 
 def lossy_runs() -> dict[str, list[LossyRun]]:
     """The kernel's runs by point."""
-    found: dict[str, list[LossyRun]] = defaultdict(list)
+    runs: dict[str, list[LossyRun]] = defaultdict(list)
     with (HERE / "lossy_runs.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             run = LossyRun(
@@ -130,8 +130,8 @@ def lossy_runs() -> dict[str, list[LossyRun]]:
                 retransmissions=int(row["retransmissions"]),
                 segments=int(row["segments"]),
             )
-            found[run.name].append(run)
-    return dict(found)
+            runs[run.name].append(run)
+    return dict(runs)
 
 
 def lost_packets(seed: int, loss: float, count: int) -> Iterator[int]:

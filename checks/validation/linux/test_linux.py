@@ -49,9 +49,9 @@ def told(group: str):
 
 @pytest.mark.parametrize("name", POINTS)
 def test_goodput_is_the_kernels(name: str) -> None:
-    found = simulated(name)
-    bound = WITH_LOSS if found.point.loss else WITHOUT_LOSS
-    assert abs(found.error) < bound, f"{found.simulated} for {found.point.kernel} Mbps"
+    outcome = simulated(name)
+    bound = WITH_LOSS if outcome.point.loss else WITHOUT_LOSS
+    assert abs(outcome.error) < bound, f"{outcome.simulated} for {outcome.point.kernel} Mbps"
 
 
 @pytest.mark.parametrize("point", points("slow_start.csv"), ids=lambda point: point.name)
@@ -64,10 +64,10 @@ def test_slow_start_ends_where_the_kernels_does(point: measured.Point) -> None:
 
 def test_bursts_of_bbr_queue_as_in_the_kernel() -> None:
     """3.4 ms; segments that leave one by one queue 1 ms."""
-    found = simulated("bbr-100M-10ms-q1-p0")
-    kernel_ms = found.point.srtt_ms - found.point.rtt_ms
+    outcome = simulated("bbr-100M-10ms-q1-p0")
+    kernel_ms = outcome.point.srtt_ms - outcome.point.rtt_ms
     midway_ms = (1.0 + kernel_ms) / 2
-    assert midway_ms < found.srtt_ms - found.point.rtt_ms < 2 * kernel_ms - midway_ms
+    assert midway_ms < outcome.srtt_ms - outcome.point.rtt_ms < 2 * kernel_ms - midway_ms
 
 
 def test_sprayed_acks_that_were_overtaken_are_refused() -> None:
@@ -128,10 +128,10 @@ def test_the_rule_of_losses_is_the_measurements() -> None:
 
 
 def test_every_point_is_a_scenario_once() -> None:
-    found = points()
-    assert len(found) == 76
-    assert len({(point.group, point.name) for point in found}) == 76
-    assert set(measured.lossy_runs()) == {point.name for point in found if point.matched}
+    every_point = points()
+    assert len(every_point) == 76
+    assert len({(point.group, point.name) for point in every_point}) == 76
+    assert set(measured.lossy_runs()) == {point.name for point in every_point if point.matched}
 
 
 def test_hosts_get_their_settings_and_nothing_else_changes() -> None:
@@ -146,9 +146,9 @@ def test_the_table_of_hosts_has_every_bound_and_counts_those_kept() -> None:
     table = [line for line in "\n".join(host_noise()).split("\n") if line.startswith("|")]
     names = [line.split(" | ")[0].removeprefix("| ") for line in table]
     assert names[2:-1] == [bound.name for bound in bounds()]
-    found = [[cell.strip(" %") for cell in line.strip("|").split("|")] for line in table[2:-1]]
+    cells = [[cell.strip(" %") for cell in line.strip("|").split("|")] for line in table[2:-1]]
     kept = [
-        sum(float(row[column]) <= float(row[-1]) for row in found) for column in range(1, len(found[0]) - 1)
+        sum(float(row[column]) <= float(row[-1]) for row in cells) for column in range(1, len(cells[0]) - 1)
     ]
     assert table[-1].split("|")[2:-2] == [f" {count} " for count in kept]
     assert max(kept) == kept[0], "what docs/linux.md decides"

@@ -31,9 +31,9 @@ def test_the_simulation_keeps_the_bounds_of_a_case(name: str) -> None:
     if name in SCATTER:
         pytest.skip("by chance: one run of five that scatter")
     case = OWN[name]
-    found = case.values(Scenario.from_data(case.document).run(), Path())
-    assert set(case.bounds) <= set(found)
-    assert {kept(case, value, [number]) for value, number in found.items()} <= {"kept", ""}
+    values = case.values(Scenario.from_data(case.document).run(), Path())
+    assert set(case.bounds) <= set(values)
+    assert {kept(case, value, [number]) for value, number in values.items()} <= {"kept", ""}
 
 
 def test_a_mean_outside_of_its_bounds_is_not_kept() -> None:
@@ -52,8 +52,8 @@ def test_numbers_are_told_with_their_range() -> None:
 def test_runs_that_are_not_valid_count_and_make_no_mean() -> None:
     row = {"case": "cubic-10M", "value": "Mbps from 3 s on", "simulated": "9", "lateness_p99_us": "1"}
     row |= {"cpu_share": "0.1", "load": "0"}
-    found = [{**row, "live": "9.65", "not_valid": ""}, {**row, "live": "1", "not_valid": "late"}]
-    (line,) = list(lines(found))[2:]
+    rows = [{**row, "live": "9.65", "not_valid": ""}, {**row, "live": "1", "not_valid": "late"}]
+    (line,) = list(lines(rows))[2:]
     assert "| 9.65 | 9 | 2, 1 not valid |" in line
     assert line.endswith("| kept |")
 

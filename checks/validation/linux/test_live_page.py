@@ -32,12 +32,12 @@ def test_every_point_of_the_part_is_a_scenario(name: str) -> None:
 
 
 def test_runs_that_are_not_valid_make_no_error() -> None:
-    found = [
+    rows = [
         {"group": "single", "live": "10", "simulated": "11", "not_valid": ""},
         {"group": "single", "live": "10", "simulated": "20", "not_valid": "late"},
     ]
-    assert errors(found, "single") == [pytest.approx(0.1)]
-    assert list(groups(found))[2:] == ["| one flow, goodput (Mbps) | 2 | 1 | 10.00 % | 10.00 % |"]
+    assert errors(rows, "single") == [pytest.approx(0.1)]
+    assert list(groups(rows))[2:] == ["| one flow, goodput (Mbps) | 2 | 1 | 10.00 % | 10.00 % |"]
 
 
 def test_the_page_has_the_section_of_the_measured_runs() -> None:

@@ -33,14 +33,14 @@ def added_systems(files: Sequence[Path], *, trust: bool = False) -> tuple[System
         ComparisonError: if a name is taken, or the flows of a scenario have several transports.
         ScenarioError: if a scenario cannot be read.
     """
-    found: dict[str, System] = {}
+    systems: dict[str, System] = {}
     for file in files:
         system = _system(file, trust=trust)
-        if system.name in SYSTEMS or system.name in found:
+        if system.name in SYSTEMS or system.name in systems:
             message = f"there is a system {quoted(system.name)} already; rename the file {file}"
             raise ComparisonError([Problem("--add", message)])
-        found[system.name] = system
-    return tuple(found.values())
+        systems[system.name] = system
+    return tuple(systems.values())
 
 
 def _system(file: Path, *, trust: bool) -> System:

@@ -68,10 +68,10 @@ def network_figure(comparison: Comparison, subject: Subject) -> Figure:
 
 
 def _dots(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -> None:
-    own = _looks(comparison.systems)
+    looks = _looks(comparison.systems)
     if panel.log:
         axes.set_xscale("log")
-    for y, (system, look) in enumerate(zip(comparison.systems, own, strict=True)):
+    for y, (system, look) in enumerate(zip(comparison.systems, looks, strict=True)):
         row = comparison.row(subject, system)
         for name, full in ((panel.full, True), (panel.small, False)):
             if name is None:
@@ -160,12 +160,12 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
         down = -(-count // across)
         figure = Figure(figsize=(1.9 + 2.9 * across, 0.5 + 2.3 * down), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False)
-        own = _looks(comparison.systems)
+        looks = _looks(comparison.systems)
         for number, subject in enumerate(comparison.subjects):
             axes = grid[number // across][number % across]
             if log:
                 axes.set_xscale("log")
-            for system, look in zip(comparison.systems, own, strict=True):
+            for system, look in zip(comparison.systems, looks, strict=True):
                 row = comparison.row(subject, system)
                 if row[x] is None or row["goodput_mbps"] is None:
                     continue
@@ -181,11 +181,11 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
                 )
             axes.set_title(plain(subject.name), loc="left", fontsize=9)
             places = [comparison.row(subject, system)[x] for system in comparison.systems]
-            known = [place for place in places if place]
-            if log and known:
-                _plain_decades(axes, 0.95 * min(known), 1.05 * max(known))
-            found = [comparison.row(subject, system)["goodput_mbps"] for system in comparison.systems]
-            axes.set_ylim(0, 1.4 * max((value for value in found if value), default=1.0))
+            positive = [place for place in places if place]
+            if log and positive:
+                _plain_decades(axes, 0.95 * min(positive), 1.05 * max(positive))
+            values = [comparison.row(subject, system)["goodput_mbps"] for system in comparison.systems]
+            axes.set_ylim(0, 1.4 * max((value for value in values if value), default=1.0))
         for number in range(count, across * down):
             grid[number // across][number % across].set_axis_off()
         figure.supxlabel(label, fontsize=9)
@@ -201,7 +201,7 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
                 linestyle="none",
                 markerfacecolor="white" if look.hollow else look.color,
             )
-            for look in own
+            for look in looks
         ]
         figure.legend(
             handles, [plain(system.label) for system in comparison.systems], loc="outside right upper"

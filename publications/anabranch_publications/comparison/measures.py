@@ -253,12 +253,12 @@ def _goodput(tables: Tables, window: tuple[float, float], transfers: tuple[str, 
         return {}
     sums = series.group_by("flow").agg(pl.col("goodput_mbps").sum())
     # A flow that has no row has ended or not begun; it gets nothing there.
-    found = flows.join(sums, on="flow", how="left", maintain_order="left").select(
+    rates = flows.join(sums, on="flow", how="left", maintain_order="left").select(
         pl.col("goodput_mbps").fill_null(0.0) / samples, sized=_is_of(transfers)
     )
-    values: Values = {"goodput_mbps": sum(found["goodput_mbps"].to_list())}
+    values: Values = {"goodput_mbps": sum(rates["goodput_mbps"].to_list())}
     # A transfer that ended before the window would be a flow that gets nothing.
-    each: list[float] = found.filter(~pl.col("sized"))["goodput_mbps"].to_list()
+    each: list[float] = rates.filter(~pl.col("sized"))["goodput_mbps"].to_list()
     if each:
         values |= {
             "flow_goodput_mbps": sum(each) / len(each),
@@ -337,13 +337,13 @@ def _failure(tables: Tables, failure: Failure) -> Values:
     if series.is_empty():
         return {}
     total = series.group_by("time_s").agg(pl.col("goodput_mbps").sum()).sort("time_s")
-    found = cost(total["time_s"].to_numpy(), total["goodput_mbps"].to_numpy(), failure)
-    if found is None:
+    losses = cost(total["time_s"].to_numpy(), total["goodput_mbps"].to_numpy(), failure)
+    if losses is None:
         return {}
     return {
-        "failure_lost_percent": found.lost_percent,
-        "failure_lasting_percent": found.lasting_percent,
-        "failure_back_s": found.back_s,
+        "failure_lost_percent": losses.lost_percent,
+        "failure_lasting_percent": losses.lasting_percent,
+        "failure_back_s": losses.back_s,
     }
 
 

@@ -53,5 +53,5 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
 
 def figures(comparison: Comparison) -> Mapping[str, Figure]:
     """All figures by name: one for each network, named after it, then ``state`` and ``load``."""
-    own = {subject.slug: network_figure(comparison, subject) for subject in comparison.subjects}
-    return {**own, "state": state_figure(comparison), "load": load_figure(comparison)}
+    networks = {subject.slug: network_figure(comparison, subject) for subject in comparison.subjects}
+    return {**networks, "state": state_figure(comparison), "load": load_figure(comparison)}

@@ -48,10 +48,10 @@ def ratio(
     None where one of them has no value, or the other one has zero.
     """
     other = over or comparison.systems[0]
-    own, first = (_values(comparison, subject, of, name) for of in (system, other))
-    if None in own or None in first or any(value == 0 for value in first):
+    values, first = (_values(comparison, subject, of, name) for of in (system, other))
+    if None in values or None in first or any(value == 0 for value in first):
         return None
-    ratios = [mine / base for mine, base in zip(own, first, strict=True) if mine is not None and base]
+    ratios = [mine / base for mine, base in zip(values, first, strict=True) if mine is not None and base]
     return Ratio(sum(ratios) / len(ratios), half_width(ratios, comparison.result.confidence))
 
 
@@ -59,5 +59,5 @@ def _values(comparison: Comparison, subject: Subject, system: System, name: str)
     rows = comparison.result.runs.filter(
         (pl.col("network") == subject.name) & (pl.col("system") == system.name)
     ).sort("replication")
-    found: list[float | None] = rows[name].to_list()
-    return found
+    values: list[float | None] = rows[name].to_list()
+    return values

@@ -46,14 +46,14 @@ def _delays_ps(setup: Setup, source: int) -> dict[int, int]:
     after: dict[int, list[tuple[int, int]]] = {}
     for link in setup.links:
         after.setdefault(link.origin, []).append((link.delay, link.to))
-    found: dict[int, int] = {}
+    delays: dict[int, int] = {}
     waiting = [(0, source)]
     while waiting:
         delay, node = heapq.heappop(waiting)
-        if node in found:
+        if node in delays:
             continue
-        found[node] = delay
+        delays[node] = delay
         for step, end in after.get(node, ()):
-            if end not in found:
+            if end not in delays:
                 heapq.heappush(waiting, (delay + step, end))
-    return found
+    return delays

@@ -46,10 +46,10 @@ class Comparison:
 
     def row(self, subject: Subject, system: System) -> dict[str, Any]:
         """The cell of a network and a system, by column."""
-        found = self.result.cells.filter(
+        rows = self.result.cells.filter(
             (pl.col("network") == subject.name) & (pl.col("system") == system.name)
         )
-        return found.row(0, named=True)
+        return rows.row(0, named=True)
 
     def data(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -184,15 +184,15 @@ class _OnSubject:
         if reason is not None:
             self._note(system, names, reason)
             return values
-        found = shared[key]
-        values |= {"worst_load": found.load, "worst_failure_load": found.failure_load}
-        values["stranded_percent"] = found.stranded_percent
+        loads = shared[key]
+        values |= {"worst_load": loads.load, "worst_failure_load": loads.failure_load}
+        values["stranded_percent"] = loads.stranded_percent
         if not failures:
             self._note(system, names[1:3], f"more than {most} edges, each of which would need a plan")
-        elif found.failure_load is None:
+        elif loads.failure_load is None:
             self._note(system, names[1:2], "no two routers have a route after a failure")
         if system.entries != "flow":
-            values |= {"entries_mean": found.entries_mean, "entries_max": found.entries_max}
+            values |= {"entries_mean": loads.entries_mean, "entries_max": loads.entries_max}
         return values
 
     def take(
@@ -210,9 +210,9 @@ class _OnSubject:
         if not able:
             return
         study = self._study(part, able, replications)
-        own = folder / f"{self._subject.slug}-{part.name}-{design(study).fingerprint()[:10]}"
+        store = folder / f"{self._subject.slug}-{part.name}-{design(study).fingerprint()[:10]}"
         with progress(study.title) if progress is not None else nullcontext() as report:
-            result = study.run(jobs=jobs, out=own, progress=report, replace=replace)
+            result = study.run(jobs=jobs, out=store, progress=report, replace=replace)
         for run, cell, replication, reason in result.runs.select(
             "run", "cell", "replication", "reason"
         ).iter_rows():
@@ -220,7 +220,7 @@ class _OnSubject:
             if reason is not None:
                 self._note(system, expected(part), reason)
                 continue
-            values = measured(part, _tables(own, run), self._subject.links)
+            values = measured(part, _tables(store, run), self._subject.links)
             self._values.setdefault((system.name, replication), {}).update(values)
 
     def _can(self, system: System, part: Part) -> bool:
@@ -255,7 +255,7 @@ class _OnSubject:
 
     def rows(self, replications: int) -> list[dict[str, Any]]:
         """A row for each system and replication; a measure that one of them lacks is left out of all."""
-        found = []
+        rows = []
         for system in self._systems:
             runs = [self._values.get((system.name, number), {}) for number in range(replications)]
             runs = [{**run, **self._static[system.name]} for run in runs]
@@ -265,7 +265,7 @@ class _OnSubject:
                     self._note(system, [name], self._why(name, lacking, replications))
                     for run in runs:
                         run[name] = None
-            found += [
+            rows += [
                 {
                     "network": self._subject.name,
                     "system": system.name,
@@ -274,7 +274,7 @@ class _OnSubject:
                 }
                 for number, run in enumerate(runs)
             ]
-        return found
+        return rows
 
     def _why(self, name: str, lacking: int, replications: int) -> str:
         """Why runs that took place have no value of a measure."""

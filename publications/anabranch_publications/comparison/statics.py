@@ -86,8 +86,8 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
         planned = plan_of_all_pairs(routers, subject.origin)
         paths = _paths(routers, planned)
         counts = (destination_entries if system.entries == "destination" else path_entries)(paths)
-        found = [counts.get(router, 0) for router in routers.routers]
-        mean, most = sum(found) / len(found), max(found)
+        counts_of_routers = [counts.get(router, 0) for router in routers.routers]
+        mean, most = sum(counts_of_routers) / len(counts_of_routers), max(counts_of_routers)
     return Static(loads.max_load, None if worst is None else worst.load, stranded, mean, most)
 
 
@@ -96,11 +96,11 @@ def destination_entries(paths: Iterable[Sequence[int]]) -> dict[int, int]:
 
     A path puts its last node among the destinations of every node before it.
     """
-    known: dict[int, set[int]] = {}
+    ends_of_node: dict[int, set[int]] = {}
     for nodes in paths:
         for node in nodes[:-1]:
-            known.setdefault(node, set()).add(nodes[-1])
-    return {node: len(ends) for node, ends in known.items()}
+            ends_of_node.setdefault(node, set()).add(nodes[-1])
+    return {node: len(ends) for node, ends in ends_of_node.items()}
 
 
 def path_entries(paths: Iterable[Sequence[int]]) -> dict[int, int]:

@@ -127,15 +127,15 @@ def subjects(arguments: list[str], *, quick: bool) -> tuple[Subject, ...]:
         ScenarioError: a scenario file that cannot be run.
         TopologyError: a network that is not there.
     """
-    found = tuple(_subject(argument, quick) for argument in arguments or NETWORKS)
-    slugs = [subject.slug for subject in found]
+    subjects = tuple(_subject(argument, quick) for argument in arguments or NETWORKS)
+    slugs = [subject.slug for subject in subjects]
     for number, slug in enumerate(slugs):
         if slug in slugs[:number]:
-            names = f"{found[slugs.index(slug)].name!r} and {found[number].name!r}"
+            names = f"{subjects[slugs.index(slug)].name!r} and {subjects[number].name!r}"
             raise ComparisonError(
                 [Problem("arguments", f"{names} would have one name in the results; rename one")]
             )
-    return found
+    return subjects
 
 
 def _subject(argument: str, quick: bool) -> Subject:
@@ -202,11 +202,11 @@ def from_scenario(path: Path) -> Subject:
     unrouted = ({key: entry[key] for key in entry if key != "routing"} for entry in data["traffic"])
     traffic = [{**entry, "transport": SENDER} for entry in unrouted]
     kept: dict[str, Any] = {key: data[key] for key in ("title", "network") if key in data}
-    own = {"traffic": traffic, "event": data.get("event", [])}
+    scenario_data = {"traffic": traffic, "event": data.get("event", [])}
     run = {key: data["run"][key] for key in ("seed", "replication") if key in data["run"]}
     subject = Subject(
         path.stem, scenario.title or path.stem, kept, scenario.base, scenario.origin, None,
-        (_part("flows", own, duration_s, run=run),), "", reaction=routing.get("reaction"),
+        (_part("flows", scenario_data, duration_s, run=run),), "", reaction=routing.get("reaction"),
     )  # fmt: skip
     bare = _checked(subject)
     subject = _bounded(subject, bare, routing.get("demand"))
@@ -239,7 +239,7 @@ def from_scenario(path: Path) -> Subject:
     parts = [whole]
     if edge is not None:
         failure = Failure(edge.name, half_s / 2, half_s, 1.5 * half_s, duration_s)
-        parts.append(_failing("failure", own, edge, failure, duration_s, run))
+        parts.append(_failing("failure", scenario_data, edge, failure, duration_s, run))
     return replace(subject, parts=tuple(parts), failed=_failed(edge, half_s))
 
 
@@ -327,11 +327,11 @@ def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | No
     These are the user's, or half of the median capacity of these links, in and out of each router.
     """
     setup = resolve(scenario)
-    found = [link for link in setup.links if not (setup.is_host(link.origin) or setup.is_host(link.to))]
-    subject = replace(subject, links=frozenset(link.name for link in found), size=_size(setup, found))
-    if given is None and not found:
+    links = [link for link in setup.links if not (setup.is_host(link.origin) or setup.is_host(link.to))]
+    subject = replace(subject, links=frozenset(link.name for link in links), size=_size(setup, links))
+    if given is None and not links:
         return replace(subject, unbounded="there are no two routers with a link, and so no worst case")
-    capacities = sorted(link.capacity for link in found)
+    capacities = sorted(link.capacity for link in links)
     if given is None:
         rate = f"{capacities[len(capacities) // 2] // 2} bps"
     demand = given or {"ingress": rate, "egress": rate}
@@ -351,8 +351,8 @@ def _size(setup: Setup, between: Sequence[LinkSetup]) -> str:
     routers = sum(not setup.is_host(node) for node in range(len(setup.nodes)))
     edges = len({frozenset((link.origin, link.to)) for link in between})
     delays = sorted(link.delay / _PS_PER_MS for link in between)
-    told = f"{_counted(routers, 'router')}, {_counted(edges, 'edge')}"
-    return f"{told} of {plain(delays[0], 2)} to {plain(delays[-1], 2)} ms" if delays else told
+    counts = f"{_counted(routers, 'router')}, {_counted(edges, 'edge')}"
+    return f"{counts} of {plain(delays[0], 2)} to {plain(delays[-1], 2)} ms" if delays else counts
 
 
 def _counted(count: int, thing: str) -> str:

@@ -180,14 +180,16 @@ def chosen_systems(names: Sequence[str] | None, added: Sequence[System] = ()) ->
     """
     if names is None:
         return (*_ALL, *added)
-    known = ", ".join(SYSTEMS)
+    every_name = ", ".join(SYSTEMS)
     unknown = [
-        Problem("--systems", f"no system {quoted(name)}; {nearest_remedy(name, SYSTEMS)}; there are {known}")
+        Problem(
+            "--systems", f"no system {quoted(name)}; {nearest_remedy(name, SYSTEMS)}; there are {every_name}"
+        )
         for name in names
         if name not in SYSTEMS and name not in {system.name for system in added}
     ]
     if unknown:
         raise ComparisonError(unknown)
     if not (names or added):
-        raise ComparisonError([Problem("--systems", f"names none; there are {known}")])
+        raise ComparisonError([Problem("--systems", f"names none; there are {every_name}")])
     return (*(system for system in _ALL if system.name in names), *added)

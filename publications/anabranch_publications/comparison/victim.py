@@ -47,9 +47,9 @@ def busiest_edge(setups: Sequence[Setup]) -> Edge | None:
 
 def _crossings(setup: Setup) -> Counter[frozenset[int]]:
     """Flows over each edge, by its two nodes."""
-    found = plan(setup, None).plan.data()
+    routes = plan(setup, None).plan.data()
     links: dict[tuple[int, int], list[int]] = {
-        (route["from"], route["to"]): route["paths"][0]["links"] for route in found["routes"]
+        (route["from"], route["to"]): route["paths"][0]["links"] for route in routes["routes"]
     }
     crossing: Counter[frozenset[int]] = Counter()
     for flow in setup.flows:

@@ -82,11 +82,11 @@ def cell(comparison: Comparison, subject: Subject, system: System, name: str, no
 
 def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: str) -> Worded:
     """A measure over that of the first system, with half the width of its interval; a dash for none."""
-    found = ratio(comparison, subject, system, name)
-    if found is None:
+    mean_ratio = ratio(comparison, subject, system, name)
+    if mean_ratio is None:
         return Worded(NOTHING, None)
-    spread = f" {PLUS_MINUS} {found.half:.2f}" if found.half else ""
-    return Worded(f"{found.mean:.2f}{spread}", found.mean)
+    spread = f" {PLUS_MINUS} {mean_ratio.half:.2f}" if mean_ratio.half else ""
+    return Worded(f"{mean_ratio.mean:.2f}{spread}", mean_ratio.mean)
 
 
 def measure_table(
@@ -166,18 +166,20 @@ def _best(comparison: Comparison) -> list[Card]:
     """For each network, which system has the highest goodput, and how many may have as much."""
     cards = []
     for subject in comparison.subjects:
-        found = [(comparison.row(subject, system)["goodput_mbps"], system) for system in comparison.systems]
-        known = [(value, system) for value, system in found if value is not None]
-        if known:
-            value, system = max(known, key=lambda entry: entry[0])
+        goodputs = [
+            (comparison.row(subject, system)["goodput_mbps"], system) for system in comparison.systems
+        ]
+        measured = [(value, system) for value, system in goodputs if value is not None]
+        if measured:
+            value, system = max(measured, key=lambda entry: entry[0])
             beside = [
                 ratio(comparison, subject, system, "goodput_mbps", other)
-                for _, other in known
+                for _, other in measured
                 if other is not system
             ]
-            equal = sum(found is None or not found.tells for found in beside)
-            told = f"{system.label}; {equal} of {len(beside)} others not told from it"
-            cards.append(Card(f"{subject.name}: most goodput", f"{value:.0f} Mbps", told))
+            equal = sum(goodputs is None or not goodputs.tells for goodputs in beside)
+            text = f"{system.label}; {equal} of {len(beside)} others not told from it"
+            cards.append(Card(f"{subject.name}: most goodput", f"{value:.0f} Mbps", text))
     return cards
 
 

@@ -79,10 +79,10 @@ def standard_network(spec: str) -> dict[str, Any]:
     Raises:
         TopologyError: if there is no such topology, with the nearest.
     """
-    found = topology.load(spec)
-    hosts = [node.name for node in found.nodes if node.kind == "host"]
-    at = [] if hosts else [node.name for node in found.nodes]
-    ends = dict.fromkeys((link.a, link.b) for link in found.links if not {link.a, link.b} & set(hosts))
+    network = topology.load(spec)
+    hosts = [node.name for node in network.nodes if node.kind == "host"]
+    at = [] if hosts else [node.name for node in network.nodes]
+    ends = dict.fromkeys((link.a, link.b) for link in network.links if not {link.a, link.b} & set(hosts))
     return {
         "topology": spec,
         "links": {

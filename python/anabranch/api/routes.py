@@ -7,11 +7,11 @@ from anabranch.plans.routes import Routes, routes
 __all__ = ["Routes", "routes"]
 
 
-def _html(found: Routes) -> str:
+def _html(routes: Routes) -> str:
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - only notebooks ask
     from anabranch.report.views.routes import route_pieces  # noqa: PLC0415 - as above
 
-    return pieces_html(route_pieces(found))
+    return pieces_html(route_pieces(routes))
 
 
 # Routes know nothing of what draws them.

@@ -77,8 +77,8 @@ class Simulation(stepping.Simulation):
         Raises:
             ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
-        found = super().finish(out, page=page, replace=replace)
-        return Result(found.tables, found.summary)
+        outcome = super().finish(out, page=page, replace=replace)
+        return Result(outcome.tables, outcome.summary)
 
 
 def run(
@@ -122,8 +122,8 @@ def run(
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
         from anabranch.process.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 
-        with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
-            found = run_it(progress=told.run, plan_progress=told.plan)
+        with run_progress(scenario.title, scenario.run_settings.duration.seconds) as bars:
+            outcome = run_it(progress=bars.run, plan_progress=bars.plan)
     else:
-        found = run_it(progress=progress, plan_progress=plan_progress)
-    return Result(found.tables, found.summary)
+        outcome = run_it(progress=progress, plan_progress=plan_progress)
+    return Result(outcome.tables, outcome.summary)

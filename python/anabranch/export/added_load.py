@@ -89,9 +89,9 @@ def _worst_loads(setup: Setup, before: Plans, after: Plans) -> list[AddedLoad]:
                         rows.append(number)
                         columns.append(arc_of[link])
                         values.append(share)
-            own = sparse.csr_array((np.array(values), (rows, columns)), shape=matrix.shape)
+            of_case = sparse.csr_array((np.array(values), (rows, columns)), shape=matrix.shape)
             # As for `anabranch load`: a link has most if all traffic of a pair goes by one of the plans.
-            matrix = matrix.maximum(own)
+            matrix = matrix.maximum(of_case)
         try:
             loads.append(load_of_shares(routers.network, routers.bounds, source, target, matrix).load)
         except RobustRoutingError as error:

@@ -103,8 +103,8 @@ def _quoted(text: str) -> str:
 def _links(layout: DeviceLayout) -> str:
     lines = ["#!/bin/sh", "# Rate, delay and mean loss of each direction of each link.", "set -eu"]
     for number, link in enumerate(layout.links):
-        entry, found = layout.sender[number], parameters(link)
-        loss = f" --loss {found.loss_percent:.6g}" if found.loss_percent > 0 else ""
+        entry, quantities = layout.sender[number], parameters(link)
+        loss = f" --loss {quantities.loss_percent:.6g}" if quantities.loss_percent > 0 else ""
         lines.append(
             f"containerlab tools netem set -n clab-{_LAB}-{layout.label(entry.node)} -i {entry.name} "
             f"--delay {link.delay // 1_000_000}us --rate {max(1, round(link.capacity / 1000))}{loss}"

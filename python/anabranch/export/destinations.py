@@ -29,7 +29,7 @@ class RoutesByDestination:
     @classmethod
     def of(cls, job: ExportJob) -> RoutesByDestination:
         """The routes of a plan; all pairs of a destination have explicit paths where one needs some."""
-        found = cls()
+        routes = cls()
         layout, plan = job.layout, job.plan
         ends = link_ends(layout.links)
         pairs: dict[int, list[Pair]] = defaultdict(list)
@@ -37,17 +37,17 @@ class RoutesByDestination:
             pairs[pair[1]].append(pair)
         for to, forwarding in by_destination(layout, plan).items():
             if forwarding.conflicts:
-                found.conflicts += forwarding.conflicts
+                routes.conflicts += forwarding.conflicts
                 for pair in pairs[to]:
-                    found.explicit[pair] = job.ways(pair)
-                    found.shares[pair] = job.rounded(found.explicit[pair])
+                    routes.explicit[pair] = job.ways(pair)
+                    routes.shares[pair] = job.rounded(routes.explicit[pair])
                 continue
             weights = {node: job.weights(shares) for node, shares in forwarding.next_hops.items()}
-            found.next_hops |= {(node, to): counts for node, counts in weights.items()}
+            routes.next_hops |= {(node, to): counts for node, counts in weights.items()}
             next_hops = {node: list(counts.items()) for node, counts in weights.items()}
             for pair in pairs[to]:
-                found.shares[pair] = dict(_core.shares_by_weight(ends, next_hops, *pair))
-        return found
+                routes.shares[pair] = dict(_core.shares_by_weight(ends, next_hops, *pair))
+        return routes
 
     def reasons(self, job: ExportJob) -> list[str]:
         """The pairs that need explicit paths, and why, the first few."""

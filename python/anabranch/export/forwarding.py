@@ -43,12 +43,12 @@ def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, Destinati
     Packets to a destination can go by it alone where, at every node, those of all sources split alike, and no
     source's paths lead round in a circle when they are joined.
     """
-    found: dict[int, DestinationRoutes] = defaultdict(DestinationRoutes)
+    by_end: dict[int, DestinationRoutes] = defaultdict(DestinationRoutes)
     first: dict[tuple[int, int], Pair] = {}
     shares = plan.shares()
     # Pairs without a choice of their own come last: a table is whatever the others say.
     for pair in plan.pairs:
-        forwarding = found[pair[1]]
+        forwarding = by_end[pair[1]]
         splits = _splits(layout, shares[pair])
         if _goes_round(layout, splits, pair):
             forwarding.conflicts.append(Conflict(pair, pair[0], pair))
@@ -59,7 +59,7 @@ def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, Destinati
             if known is not split and not _same(known, split):
                 forwarding.conflicts.append(Conflict(pair, node, other))
                 break
-    return dict(found)
+    return dict(by_end)
 
 
 def _splits(layout: DeviceLayout, shares: Shares) -> dict[int, Shares]:

@@ -53,7 +53,7 @@ class ExportJob:
 
     def jobs(self) -> list[ExportJob]:
         """The job of each plan: that of most flows, and those of flows with routes of their own."""
-        return [self, *(replace(self, plan=own.plan) for own in self.own)]
+        return [self, *(replace(self, plan=added.plan) for added in self.own)]
 
     def weights(self, shares: Mapping[int, float]) -> dict[int, int]:
         """Shares as whole weights; what gets none is left out."""
@@ -67,13 +67,13 @@ class ExportJob:
         Raises:
             ExportError: if there are too many of them.
         """
-        found = self.plan.of_pair(pair, MOST_WAYS)
-        if found is None:
+        ways = self.plan.of_pair(pair, MOST_WAYS)
+        if ways is None:
             raise ExportError(
                 f"{self.layout.pair(*pair)} has more than {MOST_WAYS:,} ways hop by hop, too many to list; "
                 "take --to iproute2, whose routes go by next hops"
             )
-        return found
+        return ways
 
     def ways(self, pair: Pair) -> Weighted:
         """The paths of a pair with whole weights; what gets none is left out."""

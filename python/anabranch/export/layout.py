@@ -82,7 +82,7 @@ class DeviceLayout:
                 f"the network has {len(setup.nodes):,} nodes and {len(edges):,} edges; addresses are there "
                 f"for {MOST_NODES:,} and {MOST_EDGES:,}"
             )
-        found: list[list[Interface]] = [[] for _ in setup.nodes]
+        interfaces: list[list[Interface]] = [[] for _ in setup.nodes]
         sender, receiver = dict[int, Interface](), dict[int, Interface]()
         for number, (forth, back) in enumerate(edges):
             link = setup.links[forth]
@@ -92,9 +92,11 @@ class DeviceLayout:
                 (0, link.origin, link.to, forth, back),
                 (1, link.to, link.origin, back, forth),
             ):
-                own = (addresses[side], addresses[1 - side], addresses_6[side])
-                interface = Interface(node, peer, len(found[node]) + 1, number, *own, out, into)
-                found[node].append(interface)
+                addresses_here = (addresses[side], addresses[1 - side], addresses_6[side])
+                interface = Interface(
+                    node, peer, len(interfaces[node]) + 1, number, *addresses_here, out, into
+                )
+                interfaces[node].append(interface)
                 if out is not None:
                     sender[out] = interface
                 if into is not None:
@@ -106,7 +108,7 @@ class DeviceLayout:
             tuple(None if place is None else (place.latitude, place.longitude) for place in places),
             frozenset(node for node in range(len(setup.nodes)) if setup.is_host(node)),
             tuple(setup.links),
-            tuple(map(tuple, found)),
+            tuple(map(tuple, interfaces)),
             sender,
             receiver,
         )

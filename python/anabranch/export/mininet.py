@@ -143,12 +143,12 @@ def _settings(layout: DeviceLayout, link: int | None) -> dict[str, Any]:
     """Parameters of an interface that sends over a link."""
     if link is None:
         return {}
-    found = parameters(layout.links[link])
-    settings: dict[str, Any] = {"delay": f"{found.delay_ms:.6f}ms"}
-    if found.mbps <= _MOST_MBPS:
-        settings["bw"] = found.mbps
-    if found.loss_percent > 0:
-        settings["loss"] = found.loss_percent
-    if found.queue_packets is not None:
-        settings["max_queue_size"] = found.queue_packets
+    quantities = parameters(layout.links[link])
+    settings: dict[str, Any] = {"delay": f"{quantities.delay_ms:.6f}ms"}
+    if quantities.mbps <= _MOST_MBPS:
+        settings["bw"] = quantities.mbps
+    if quantities.loss_percent > 0:
+        settings["loss"] = quantities.loss_percent
+    if quantities.queue_packets is not None:
+        settings["max_queue_size"] = quantities.queue_packets
     return settings

@@ -155,12 +155,12 @@ def _own_flows(job: ExportJob) -> str:
     """Which packets have routes of their own, one way each, as CSV."""
     columns = ("traffic", "protocol", "source", "source_port", "destination", "destination_port")
     rows = []
-    for own in job.own:
-        for matches in own.traffic.matches.values():
+    for added in job.own:
+        for matches in added.traffic.matches.values():
             for match in matches:
                 ports = {key[4:]: value for key, value in match.items() if key[:4] in ("tcp_", "udp_")}
                 rows.append((
-                    " ".join(own.entries), match["ip_proto"],
+                    " ".join(added.entries), match["ip_proto"],
                     match["ipv4_src"], ports.get("src", ""), match["ipv4_dst"], ports.get("dst", ""),
                 ))  # fmt: skip
     return csv_text(columns, rows)

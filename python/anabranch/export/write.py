@@ -82,9 +82,9 @@ def export(
         layout = DeviceLayout.of(scenario.title, setup)
         if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plans_by_flow(scenario, setup)
-            own = own_plans(layout, setup, made, others)
+            others_planned = own_plans(layout, setup, made, others)
         else:
-            first, own = plan_of_scenario(scenario, setup), ()
+            first, others_planned = plan_of_scenario(scenario, setup), ()
         job = ExportJob(
             setup,
             layout,
@@ -92,17 +92,17 @@ def export(
             scenario.routing.metric,
             buckets,
             resilient,
-            own,
+            others_planned,
             setup.routing.load_balancing.algorithm,
             has_events=bool(setup.events),
         )
-        found = FORMATS[to].write(job)
+        exported = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
-        if found.shares is not None:
+        if exported.shares is not None:
             before = [one.plan.shares() for one in job.jobs()]
-            what, loads = added_loads(setup, before, found.shares)
-        for name, text in found.files.items():
+            what, loads = added_loads(setup, before, exported.shares)
+        for name, text in exported.files.items():
             place.write(name, text.encode(), executable=name.endswith(".sh"))
         with writing(folder):
             place.put()
-    return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))
+    return Exported(to, tuple(sorted(exported.files)), tuple(exported.notes), what, tuple(loads))

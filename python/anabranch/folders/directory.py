@@ -340,8 +340,8 @@ def open_directory(path: Path, *, make: bool = False) -> Directory:
         if make:
             os.makedirs(absolute, exist_ok=True)
         return Directory(None, Path(absolute))
-    own = absolute.startswith(f"/proc/{os.getpid()}/fd/")
-    if own or _PATH_ONLY is None:
+    is_descriptor = absolute.startswith(f"/proc/{os.getpid()}/fd/")
+    if is_descriptor or _PATH_ONLY is None:
         if make:
             os.makedirs(absolute, exist_ok=True)
         return Directory(os.open(absolute, _FOLDER), path)

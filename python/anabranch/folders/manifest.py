@@ -56,11 +56,11 @@ class Manifest:
         if not (isinstance(kind, str) and isinstance(files, dict) and isinstance(origin, dict)):
             return None
         contents = {name: Content.from_data(entry) for name, entry in files.items()}
-        known = {name: content for name, content in contents.items() if content is not None}
+        digests = {name: content for name, content in contents.items() if content is not None}
         names = [*files, *(growing if isinstance(growing, list) else [None])]
-        if len(known) < len(files) or not all(map(_is_below, names)):
+        if len(digests) < len(files) or not all(map(_is_below, names)):
             return None
-        return cls(kind, origin, known, tuple(growing))
+        return cls(kind, origin, digests, tuple(growing))
 
     def data(self) -> dict[str, Any]:
         """As a JSON document."""

@@ -191,28 +191,28 @@ def _alone(around: Directory, place: str, recover: Callable[[Staging], None]) ->
     raise BusyError
 
 
-def _tidied(own: Staging, recover: Callable[[Staging], None]) -> bool:
+def _tidied(staging: Staging, recover: Callable[[Staging], None]) -> bool:
     """Removes what killed processes have left for the same place; whether another one is at work there."""
     busy = False
-    for name in own.around.names():
-        if not name.startswith(PREFIX) or name == own._name:
+    for name in staging.around.names():
+        if not name.startswith(PREFIX) or name == staging._name:
             continue
-        found = recognised(own.around, name)
-        if found is None:
+        other = recognised(staging.around, name)
+        if other is None:
             continue
-        alive = found.ticket.place != own.ticket.place
+        alive = other.ticket.place != staging.ticket.place
         if not alive:
             try:
                 # Without locks nobody knows whether its process is at work: it stays, and is in nobody's way.
-                alive = not found.inside.lock()
+                alive = not other.inside.lock()
             except BlockingIOError:
                 alive = busy = True
         if alive:
-            found.inside.close()
+            other.inside.close()
             continue
         with deferred():
-            recover(found)
-            found.remove()
+            recover(other)
+            other.remove()
     return busy
 
 
@@ -242,9 +242,9 @@ def recognised(around: Directory, name: str) -> Staging | None:
         if os.path.samestat(inside.status(), status):
             ticket = inside.entry(_TICKET)
             data = json.loads(inside.read(_TICKET, _MOST_BYTES))
-            known = Ticket.from_data(data, token, status.st_ino)
-            if ticket is not None and ticket.st_nlink == 1 and _is_private(status) and known is not None:
-                return Staging(around, name, inside, known)
+            owner = Ticket.from_data(data, token, status.st_ino)
+            if ticket is not None and ticket.st_nlink == 1 and _is_private(status) and owner is not None:
+                return Staging(around, name, inside, owner)
     inside.close()
     return None
 

@@ -92,17 +92,17 @@ class CongestionEnv(gymnasium.Env[Vector, Vector]):
             ScenarioError: if there is none.
         """
         simulation = Simulation(self._scenario)
-        found = []
+        names = []
         for name in simulation.flows["name"]:
             try:
                 simulation.held(name)
             except ValueError:
                 continue
-            found.append(name)
-        if not found:
+            names.append(name)
+        if not names:
             message = 'no flow can be controlled; give a transport congestion_control = "held"'
             raise ScenarioError([Problem("transport", message)], self._scenario.origin)
-        return found
+        return names
 
     @property
     def flows(self) -> tuple[str, ...]:

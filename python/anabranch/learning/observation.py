@@ -48,13 +48,13 @@ def observe(interval: Interval) -> list[float]:
     """
     window = max(interval.cwnd_bytes, interval.mss_bytes)
     least = interval.min_rtt_s
-    heard = interval.delivered_bytes + interval.lost_bytes
+    reported_bytes = interval.delivered_bytes + interval.lost_bytes
     queueing = interval.srtt_s / least - 1 if least > 0 else 0.0
     delivered = interval.delivered_bytes / window * least / interval.interval_s
     values = (
         queueing,
         delivered,
-        interval.lost_bytes / heard if heard else 0.0,
+        interval.lost_bytes / reported_bytes if reported_bytes else 0.0,
         interval.in_flight_bytes / window,
         math.log2(window / interval.mss_bytes) / 10,
     )

@@ -80,6 +80,6 @@ def dropped_packets(names: Collection[str]) -> int:
     from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
 
     with IPRoute() as netlink:
-        found = {link.get_attr("IFLA_IFNAME"): link for link in netlink.get_links()}
-        own = [found[name].get_attr("IFLA_STATS64") for name in names if name in found]
-    return sum(int(counts["tx_dropped"]) for counts in own)
+        devices = {link.get_attr("IFLA_IFNAME"): link for link in netlink.get_links()}
+        counters = [devices[name].get_attr("IFLA_STATS64") for name in names if name in devices]
+    return sum(int(counts["tx_dropped"]) for counts in counters)

@@ -90,7 +90,7 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
     Raises:
         ScenarioError: if it couples subflows, or has another scheduler than the kernel's.
     """
-    found = []
+    problems = []
     for transport in setup.transports:
         config = transport.config
         if not isinstance(config, MptcpProtocol):
@@ -101,12 +101,12 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
         if control in _COUPLED:
             why = f"{control} couples the subflows, and Linux has no coupled control; for a live run take "
             why += "mptcp-cubic or linux-mptcp, or congestion_control linux-cubic, linux-reno or bbr"
-            found.append(Problem(f"{place}.congestion_control", why))
+            problems.append(Problem(f"{place}.congestion_control", why))
         if scheduler not in _SCHEDULERS:
             why = f"Linux has only its default scheduler, and not {scheduler}; for a live run take linux"
-            found.append(Problem(f"{place}.scheduler", why))
-    if found:
-        raise ScenarioError(found, scenario.origin)
+            problems.append(Problem(f"{place}.scheduler", why))
+    if problems:
+        raise ScenarioError(problems, scenario.origin)
 
 
 def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
@@ -116,10 +116,10 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
     for transport, kernel in zip(setup.transports, kernels, strict=True):
         if kernel is None or kernel.is_mptcp or kernel.control is None:
             continue
-        told = always if kernel.receives else always | _OF_RECEIVERS
+        carried = always if kernel.receives else always | _OF_RECEIVERS
         usual = json.loads(_core.transport_preset(f"linux-{kernel.control}"))
-        own = transport.config.core().items()
-        differs = [name for name, value in own if name not in told and usual.get(name) != value]
+        choices = transport.config.core().items()
+        differs = [name for name, value in choices if name not in carried and usual.get(name) != value]
         if differs:
             notes.append(
                 f"transport.{transport.name}: {', '.join(differs)}: a live run takes the kernel's own, not "
@@ -135,7 +135,7 @@ def flow_plans(
 ) -> list[FlowPlan]:
     """The plan of each real flow; ``ends`` are those of its subflows, by flow."""
     plans = []
-    for flow, (planned, own) in enumerate(zip(setup.flows, ends, strict=True)):
+    for flow, (planned, addresses) in enumerate(zip(setup.flows, ends, strict=True)):
         kernel = kernels[planned.transport]
         if kernel is None:
             continue
@@ -149,7 +149,7 @@ def flow_plans(
                 control=kernel.control,
                 is_mptcp=kernel.is_mptcp,
                 receives=kernel.receives,
-                ends=own,
+                ends=addresses,
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
                 size_bytes=source.bytes if isinstance(source, SizedSource) else None,

@@ -59,7 +59,7 @@ class TcpInfo:
     @classmethod
     def of(cls, data: bytes) -> TcpInfo:
         """From the bytes that getsockopt gives; what an older kernel does not have is zero."""
-        known = len(data) >= _LAYOUT.size
+        is_whole = len(data) >= _LAYOUT.size
         values = dict(
             zip(_FIELDS, _LAYOUT.unpack(data[: _LAYOUT.size].ljust(_LAYOUT.size, b"\0")), strict=True)
         )
@@ -75,7 +75,7 @@ class TcpInfo:
             in_flight_bytes=max(in_flight, 0) * mss,
             data_segments_sent=values["data_segs_out"],
             retransmissions=values["total_retrans"],
-            timeouts=values["total_rto"] if known else None,
+            timeouts=values["total_rto"] if is_whole else None,
             bytes_acked=values["bytes_acked"],
             bytes_received=values["bytes_received"],
         )
@@ -123,11 +123,11 @@ def subflows(connection: socket.socket) -> list[SubflowInfo]:
     """
     infos = _each(connection, _MPTCP_TCPINFO, 512)
     addresses = _each(connection, _MPTCP_SUBFLOW_ADDRS, 256)
-    found = []
+    subflows = []
     for info, ends in zip(infos, addresses, strict=False):
         # Two sockaddr_storage of 128 bytes.
-        found.append(SubflowInfo(_end(ends[:128]), _end(ends[128:]), TcpInfo.of(info)))
-    return found
+        subflows.append(SubflowInfo(_end(ends[:128]), _end(ends[128:]), TcpInfo.of(info)))
+    return subflows
 
 
 def _end(data: bytes) -> tuple[str, int]:

@@ -81,9 +81,9 @@ def tied(namespace: int, command: Sequence[str], *, alone: bool) -> list[str]:
         command: what to run.
         alone: whether it sees only its own processes and mounts.
     """
-    own = os.getpid()
-    ties = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", _TIED, "sh", str(own)]
-    network = ["nsenter", f"--net=/proc/{own}/fd/{namespace}", "--"]
+    pid = os.getpid()
+    ties = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", _TIED, "sh", str(pid)]
+    network = ["nsenter", f"--net=/proc/{pid}/fd/{namespace}", "--"]
     own_processes = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]
     return [*ties, *network, *(own_processes if alone else []), *command]
 

@@ -103,7 +103,7 @@ class LiveHosts:
         """The programs of the user."""
 
     def run(
-        self, scenario: Scenario, heard: Deferred, progress: Callable[[float, int], None] | None
+        self, scenario: Scenario, signals: Deferred, progress: Callable[[float, int], None] | None
     ) -> Measured:
         """Makes the hosts, lets everything run, and removes them.
 
@@ -119,7 +119,7 @@ class LiveHosts:
             with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
                 plans = flow_plans(setup, self._kernels, ends)
                 with closing(KernelFlows(plans, hosts, interval_s)) as flows:
-                    records = self._go(flows, hosts, heard, progress)
+                    records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())
                     drops += self._routers.dropped_packets()
         except OSError as error:
@@ -154,7 +154,7 @@ class LiveHosts:
         self,
         flows: KernelFlows,
         hosts: Mapping[int, Host],
-        heard: Deferred,
+        signals: Deferred,
         progress: Callable[[float, int], None] | None,
     ) -> list[FlowRecord]:
         begin_ns = time.monotonic_ns() + _BEGIN_NS
@@ -166,7 +166,7 @@ class LiveHosts:
         def go_on() -> bool:
             if progress is not None:
                 progress(*self._routers.packets.progress())
-            alive = heard.number is None and thread.is_alive() and self._routers.are_sound()
+            alive = signals.number is None and thread.is_alive() and self._routers.are_sound()
             return alive and (running is None or running.go_on())
 
         self._routers.begin(begin_ns)
@@ -206,7 +206,7 @@ class LiveHosts:
     def _host_plans(self, ends: Sequence[Ends]) -> list[HostPlan]:
         """A host for each node with a real flow, or that programs can reach."""
         wanted: dict[int, _Wanted] = {}
-        for flow, own in zip(self._setup.flows, ends, strict=True):
+        for flow, addresses in zip(self._setup.flows, ends, strict=True):
             kernel = self._kernels[flow.transport]
             if kernel is None:
                 continue
@@ -214,7 +214,7 @@ class LiveHosts:
                 if not (kernel.control if sends else kernel.receives):
                     continue
                 host = wanted.setdefault(node, _Wanted())
-                host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
+                host.addresses.update(dict.fromkeys(pair[end][0] for pair in addresses))
                 host.flows.append((kernel, sends))
         for number, flow in self._carriers.items():
             ((source, destination),) = self._routers.flows.endpoints(number)
@@ -263,11 +263,11 @@ class LiveHosts:
         out = sum(link.capacity for link in self._setup.links if link.origin in origins)
         into = sum(link.capacity for link in self._setup.links if link.to in ends)
         rate = min(out, into)
-        known = _FAST_BPS if self._joins else _FAST_ONE_BY_ONE_BPS
-        if rate <= known:
+        limit = _FAST_BPS if self._joins else _FAST_ONE_BY_ONE_BPS
+        if rate <= limit:
             return []
         return [
-            f"real hosts may send up to {rate / 1e9:g} Gbps through one thread, and {known / 1e9:g} Gbps is "
+            f"real hosts may send up to {rate / 1e9:g} Gbps through one thread, and {limit / 1e9:g} Gbps is "
             "what a core is known to carry; look at the self-check, or lower the capacities"
         ]
 

@@ -105,7 +105,7 @@ class Live:
         scenario: Scenario,
         setup: Setup,
         planned: Planned,
-        heard: Deferred,
+        signals: Deferred,
         progress: Callable[[float, int], None] | None,
     ) -> Result:
         """Runs it to its end, or until a signal has been heard.
@@ -113,35 +113,35 @@ class Live:
         Raises:
             LiveError: if the system ends it.
         """
-        own = self._own or setup
+        own_setup = self._own or setup
         begin = time.perf_counter()
         load = os.getloadavg()
         try:
-            routers = self._between.routers(scenario, own, setup, planned)
+            routers = self._between.routers(scenario, own_setup, setup, planned)
             self._network = LiveHosts(
-                own, setup, routers, self._asked, receives=self._receives, only_sends=self._only_sends
+                own_setup, setup, routers, self._asked, receives=self._receives, only_sends=self._only_sends
             )
             with guarded(setup.agreement):
-                found = self._network.run(scenario, heard, progress)
+                records = self._network.run(scenario, signals, progress)
         except _core.OwnCodeError as error:
             raise failed(error) from None
-        ended_s = float(str(found.outcome["summary"]["ended_s"]))
+        ended_s = float(str(records.outcome["summary"]["ended_s"]))
 
         def known(result: Result) -> dict[str, pl.DataFrame]:
-            tables = with_kernel(result, found.records, found.samples, ended_s)
-            tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own.flows))
+            tables = with_kernel(result, records.records, records.samples, ended_s)
+            tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own_setup.flows))
             return routers.tables(tables)
 
         wall_s = time.perf_counter() - begin
-        result = runner.measured(scenario, own, planned, found.outcome, wall_s, known)
+        result = runner.measured(scenario, own_setup, planned, records.outcome, wall_s, known)
         tables = dict(result.tables)
         if self._asked.anything:
-            names = [node.name for node in own.nodes]
-            tables["conversations"] = conversations(found.outcome["conversations"], names)
-        live = self._told(found, load, realised_loss(tables["links"]))
-        if self._against and heard.number is None:
-            alone = own.replace(captures=[])
-            simulated = runner.Simulated().measured(scenario, alone, planned, heard, None)
+            names = [node.name for node in own_setup.nodes]
+            tables["conversations"] = conversations(records.outcome["conversations"], names)
+        live = self._told(records, load, realised_loss(tables["links"]))
+        if self._against and signals.number is None:
+            alone = own_setup.replace(captures=[])
+            simulated = runner.Simulated().measured(scenario, alone, planned, signals, None)
             tables["against"] = compared(tables["flows"], simulated)
             tables |= simulated_series(simulated)
             live["against"] = verdict(tables["against"], live["not_valid"])
@@ -149,23 +149,25 @@ class Live:
             **result.summary,
             **totals(tables, ended_s),
             # A run that was to go on until its shell has ended is complete then.
-            "interrupted": result.interrupted and heard.number is not None,
+            "interrupted": result.interrupted and signals.number is not None,
             "live": {
                 **live,
-                "flows_real": len(found.records),
-                "flows_simulated": len(own.flows) - len(found.records),
+                "flows_real": len(records.records),
+                "flows_simulated": len(own_setup.flows) - len(records.records),
                 "programs": self._network.running.ended if self._network.running else [],
             },
-            "warnings": [*self._notes(live, found), *result.summary["warnings"]],
+            "warnings": [*self._notes(live, records), *result.summary["warnings"]],
         }
         return Result(tables, summary)
 
-    def _told(self, found: Measured, load: tuple[float, float, float], loss: float | None) -> dict[str, Any]:
+    def _told(
+        self, records: Measured, load: tuple[float, float, float], loss: float | None
+    ) -> dict[str, Any]:
         """What the summary says of the machine, and of how well the clock was kept."""
         check = {
-            **found.outcome["check"],
-            **flows_lateness(found.flows_late_s),
-            "device_drops": found.device_drops,
+            **records.outcome["check"],
+            **flows_lateness(records.flows_late_s),
+            "device_drops": records.device_drops,
             "realised_loss": loss,
         }
         why = invalid(check, latest_us=self._latest_us)
@@ -175,16 +177,16 @@ class Live:
             "cpus": os.cpu_count(),
             "load_before": list(load),
             "load_after": list(os.getloadavg()),
-            "real_time": found.real_time,
+            "real_time": records.real_time,
             "valid": why is None,
             "not_valid": why,
-            "fallen_back": [record.plan.flow for record in found.records if record.fallen_back],
+            "fallen_back": [record.plan.flow for record in records.records if record.fallen_back],
             "check": check,
         }
 
-    def _notes(self, live: dict[str, Any], found: Measured) -> list[str]:
+    def _notes(self, live: dict[str, Any], records: Measured) -> list[str]:
         why, check = live["not_valid"], live["check"]
-        notes = [*([f"not valid: {why}"] if why else []), *found.warnings]
+        notes = [*([f"not valid: {why}"] if why else []), *records.warnings]
         if self._goes_on:
             notes.append(
                 'run.until: a live run goes on for its whole duration, though "done" would end it when all '

@@ -65,10 +65,10 @@ def totals(tables: Mapping[str, pl.DataFrame], ended_s: float) -> dict[str, Any]
 _PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp"}
 
 
-def conversations(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
+def conversations(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
     """The traffic of programs with each other: a row for each five-tuple and its reverse."""
     rows = []
-    for one in found:
+    for one in records:
         (source, source_port), (destination, destination_port) = one["source"], one["destination"]
         rows.append(
             {
@@ -113,7 +113,7 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
     active_s = record.active_s(ended_s)
     smallest = [info.rtt_min_ms for info in infos if info.rtt_min_ms is not None]
     timeouts = [info.timeouts for info in infos if info.timeouts is not None]
-    known = {
+    values = {
         "handshake_s": record.established_s,
         COMPLETION: record.completed_s,
         MORE_THAN: record.unfinished_for_s(ended_s),
@@ -127,8 +127,10 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
         **dict.fromkeys(_UNKNOWN),
     }
     sends, receives = record.plan.control is not None, record.plan.receives
-    own = {name: value for name, value in known.items() if (receives if name in _SEEN_BY_RECEIVER else sends)}
-    return {"flow": record.plan.flow, **own}
+    columns = {
+        name: value for name, value in values.items() if (receives if name in _SEEN_BY_RECEIVER else sends)
+    }
+    return {"flow": record.plan.flow, **columns}
 
 
 def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

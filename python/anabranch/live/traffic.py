@@ -133,9 +133,9 @@ class _Flow:
         if plan.messages is not None:
             self.left = 0
 
-    def numbered(self, found: Sequence[SubflowInfo], *, at_sender: bool) -> Iterator[tuple[int, TcpInfo]]:
+    def numbered(self, subflows: Sequence[SubflowInfo], *, at_sender: bool) -> Iterator[tuple[int, TcpInfo]]:
         """The state of each subflow under its number."""
-        for subflow in found:
+        for subflow in subflows:
             number = self.subflow_of.get(subflow.local if at_sender else subflow.remote)
             if number is not None:
                 yield number, subflow.info

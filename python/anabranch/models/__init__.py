@@ -87,8 +87,8 @@ def transport_model(transport_name: str) -> Model:
         ModelError: if no model does.
     """
     if transport_name not in TRANSPORT_MODELS:
-        known = ", ".join(TRANSPORT_MODELS)
-        raise ModelError("transport", f"no throughput model for {transport_name!r}: there is one for {known}")
+        names = ", ".join(TRANSPORT_MODELS)
+        raise ModelError("transport", f"no throughput model for {transport_name!r}: there is one for {names}")
     return MODELS[TRANSPORT_MODELS[transport_name]]
 
 
@@ -113,8 +113,8 @@ def configured_model(config: AnyProtocol) -> Model:
     if isinstance(control, Newreno | LinuxReno) and isinstance(detection, _WAITS_LONGER):
         return PFTK
     if isinstance(control, Cubic | LinuxCubic):
-        own = partial(cubic, c=control.c, beta=control.beta)
-        return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
+        predict = partial(cubic, c=control.c, beta=control.beta)
+        return Model(CUBIC.name, CUBIC.source, CUBIC.valid, predict)
     return _CONTROL_MODELS[control.algorithm]
 
 

@@ -68,10 +68,10 @@ def _outside(
     path: PathConditions, name: str, valid: ValidRange, mbps: float, *, bounded: bool
 ) -> tuple[str, ...]:
     """One warning for each way in which the path is outside a model's range."""
-    found = []
+    warnings = []
     # Where the bound is below what the formula says, little loss does not put the answer in doubt.
     if path.loss > valid.most_loss or (path.loss < valid.least_loss and not bounded):
-        found.append(f"{name}: loss {path.loss:g} is outside its range ({valid})")
+        warnings.append(f"{name}: loss {path.loss:g} is outside its range ({valid})")
     if (window := path.window_at(mbps)) < valid.least_window:
-        found.append(f"{name}: a mean window of {window:.2g} segments is outside its range ({valid})")
-    return tuple(found)
+        warnings.append(f"{name}: a mean window of {window:.2g} segments is outside its range ({valid})")
+    return tuple(warnings)

@@ -170,8 +170,8 @@ class Kind:
                 hint = nearest_remedy(hook, self.methods, f"there are {', '.join(self.methods)}")
                 raise LoadError(f"{name}.{hook} is no hook; {hint}")
         for method, names in self.methods.items():
-            found = getattr(cls, method)
-            if found is not None and not _takes(found, 1 + len(names)):
+            function = getattr(cls, method)
+            if function is not None and not _takes(function, 1 + len(names)):
                 raise LoadError(f"{name}.{method} must take {_listed(names)}")
 
     def _has(self, cls: type, method: str) -> bool:
@@ -265,8 +265,10 @@ def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
     fields = _fields(cls)
     for name in given:
         if name not in fields:
-            known = f"there are {', '.join(fields)}" if fields else "parameters are the fields of a dataclass"
-            hint = nearest_remedy(name, fields, known)
+            choices = (
+                f"there are {', '.join(fields)}" if fields else "parameters are the fields of a dataclass"
+            )
+            hint = nearest_remedy(name, fields, choices)
             raise LoadError(f"{cls.__name__} has no parameter {quoted(name)}; {hint}")
     missing = [name for name, field in fields.items() if _is_required(field) and name not in given]
     if missing:

@@ -130,7 +130,7 @@ def code_files(references: Iterable[CodeReference], base: Path | None) -> list[C
         base: the scenario's folder; None for the current one.
     """
     folders = module_folders(base)
-    found: dict[Path, CodeFile] = {}
+    files: dict[Path, CodeFile] = {}
     waiting: list[tuple[Path, list[Path]]] = []
     for reference in references:
         file = code_file(reference.module, base)
@@ -139,17 +139,17 @@ def code_files(references: Iterable[CodeReference], base: Path | None) -> list[C
             waiting.append((path, [path.parent, *folders]))
         elif reference.module != NOTEBOOK:
             waiting += ((path, folders) for path in _package_files(reference.module, folders))
-    while waiting and len(found) < _MOST_FILES:
+    while waiting and len(files) < _MOST_FILES:
         path, searched = waiting.pop()
-        if path in found:
+        if path in files:
             continue
         try:
-            content, found[path] = read_code(path)
+            content, files[path] = read_code(path)
         except CodeFileError:
             continue
         for name in _imported(content):
             waiting += ((file, searched) for file in local_module(name, searched))
-    return sorted(found.values(), key=lambda file: str(file.path))
+    return sorted(files.values(), key=lambda file: str(file.path))
 
 
 def _package_files(name: str, folders: Sequence[Path]) -> Iterator[Path]:

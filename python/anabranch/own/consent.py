@@ -45,17 +45,17 @@ def agreement_of(provenance: Provenance, references: Sequence[CodeReference], ba
     if provenance.agreement is not None and all(agreed.allows(file.digest) for file in files):
         return agreed
     try:
-        known, doubt = read_answers() | agreed.digests, ""
+        digests, doubt = read_answers() | agreed.digests, ""
     except AnswersError as error:
-        known, doubt = agreed.digests, str(error)
+        digests, doubt = agreed.digests, str(error)
     why = _why_ask(provenance, files)
     if why is None:
         if not doubt:
             # Whoever cannot keep a list is asked about his own results.
             with suppress(AnswersError):
-                keep_answers(files, known)
+                keep_answers(files, digests)
         return Agreement(everything=True)
-    asked = [file for file in files if file.digest not in known]
+    asked = [file for file in files if file.digest not in digests]
     if asked:
         raise ConsentError(_listed(provenance, references, asked, why, doubt), asked)
     return Agreement(digests=frozenset(file.digest for file in files))

@@ -83,13 +83,13 @@ def read_answers() -> frozenset[str]:
     return frozenset(word[0] for word in words if word and len(word[0]) == 64 and _HEX.issuperset(word[0]))
 
 
-def keep_answers(files: Iterable[CodeFile], known: frozenset[str]) -> None:
+def keep_answers(files: Iterable[CodeFile], digests: frozenset[str]) -> None:
     """Adds files to the list that are not among those known.
 
     Raises:
         AnswersError: if it cannot be written, or would not be believed.
     """
-    lines = {file.digest: _line(file) for file in files if file.digest not in known}
+    lines = {file.digest: _line(file) for file in files if file.digest not in digests}
     if not lines:
         return
     file = answers_file()

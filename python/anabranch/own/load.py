@@ -69,12 +69,12 @@ def load(reference: str, base: Path | None, agreement: Agreement) -> type:
     """
     module_name, class_name = _parts(reference)
     module = _module(module_name, base, agreement)
-    found = getattr(module, class_name, None)
-    if not inspect.isclass(found):
+    loaded = getattr(module, class_name, None)
+    if not inspect.isclass(loaded):
         classes = [name for name, value in vars(module).items() if _is_own(value, module)]
         hint = nearest_remedy(class_name, classes, f"it has {', '.join(classes) or 'no classes'}")
         raise LoadError(f"{quoted(module_name)} has no class {quoted(class_name)}; {hint}")
-    return found
+    return loaded
 
 
 def _parts(reference: str) -> tuple[str, str]:

@@ -70,10 +70,10 @@ def check_forwarding(scenario: Scenario) -> ForwardingCheck:
     metric, search = _asked(scenario)
     setup = resolve(scenario)
     try:
-        found = setup.core().check_hop_by_hop(metric, search)
+        entries = setup.core().check_hop_by_hop(metric, search)
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
-    return ForwardingCheck(metric, search, tuple(_astray(setup, entry) for entry in found))
+    return ForwardingCheck(metric, search, tuple(_astray(setup, entry) for entry in entries))
 
 
 def _asked(scenario: Scenario) -> tuple[str, str]:
@@ -84,10 +84,10 @@ def _asked(scenario: Scenario) -> tuple[str, str]:
     """
     require_known_paths(scenario)
     if scenario.controller is not None:
-        found = scenario.controller
-        if found.application_name == "tcpbp" and not isinstance(found.application, Own):
-            return "tcpbp", parameters("application", found.application)["search"]
-        return found.path_metric(), "exact"
+        controller = scenario.controller
+        if controller.application_name == "tcpbp" and not isinstance(controller.application, Own):
+            return "tcpbp", parameters("application", controller.application)["search"]
+        return controller.path_metric(), "exact"
     routing = scenario.routing
     if routing.scheme_name == GIVEN:
         message = "the paths are given and follow no metric; leave --check-forwarding out"

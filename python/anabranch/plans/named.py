@@ -107,7 +107,7 @@ class NamedPlan:
         setup = self._setup
         paths = self._plan.paths(origin, to)
         connects = bool(setup.flows.between(origin, to))
-        told = (
+        of_directions = (
             predictions(
                 setup,
                 (origin, to),
@@ -123,7 +123,7 @@ class NamedPlan:
             carries=self._carries(origin, to),
             paths=tuple(self._path(*path) for path in paths or ()),
             hop_by_hop=() if paths else tuple(self._hops(origin, to)),
-            predictions=told,
+            predictions=of_directions,
         )
 
     def csv(self) -> str:
@@ -137,8 +137,8 @@ class NamedPlan:
         rows: list[Sequence[object]] = []
         for origin, to in self._paths.pairs:
             carries = self._carries(origin, to)
-            for found, weight in self._plan.paths(origin, to) or ():
-                path = self._path(found, weight)
+            for links, weight in self._plan.paths(origin, to) or ():
+                path = self._path(links, weight)
                 measures = [getattr(path, measure) for measure in MEASURES]
                 value = [path.metric_value] * len(metric)
                 ends = names.node(origin), names.node(to)
@@ -154,15 +154,15 @@ class NamedPlan:
         has_data = bool(self._setup.flows.between(origin, to)) or (origin, to) in self._datagrams
         return "data" if has_data else "acknowledgments"
 
-    def _path(self, found: list[int], weight: float) -> PathRow:
-        links = [self._setup.links[link] for link in found]
+    def _path(self, link_numbers: list[int], weight: float) -> PathRow:
+        links = [self._setup.links[link] for link in link_numbers]
         nodes = (links[0].origin, *(link.to for link in links))
         capacities = tuple(link.capacity / 1e6 for link in links)
         weights = [link.weight for link in links]
         row = PathRow(
             nodes=tuple(self._setup.nodes[node].name for node in nodes),
             links=tuple(link.name for link in links),
-            path=self._names.text(found),
+            path=self._names.text(link_numbers),
             weight=weight,
             hops=len(links),
             delay_ms=sum(link.delay for link in links) / _PS_PER_MS,

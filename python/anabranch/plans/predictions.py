@@ -101,7 +101,9 @@ def _prediction(
             return without(refusal, model.name)
         paths = [spread.predict(model, transport.config, flows, returning)]
     else:
-        paths = [kept_path(setup, model, transport.config, way, there, flows, returning) for way in there]
+        paths = [
+            kept_path(setup, model, transport.config, weighted, there, flows, returning) for weighted in there
+        ]
     mbps = sum(path.share * path.mbps for path in paths)
     return ThroughputPrediction(transport.name, number, model.name, mbps, None, tuple(paths))
 
@@ -121,7 +123,7 @@ class _Mixture:
         self._capacity_mbps = sizes.efficiency * min(
             setup.links[link].sustained_rate / 1e6 / part for link, part in shares_along(there).items()
         )
-        times = [time_s(setup, way, sizes.data_packet) for way in there]
+        times = [time_s(setup, path, sizes.data_packet) for path in there]
         self._differ_s = max(times) - min(times)
 
     def refusal(self, config: AnyProtocol) -> str | None:
@@ -149,12 +151,12 @@ class _Mixture:
         conditions = conditions_of(
             config,
             rtt_s=_mean_time_s(setup, ways, self._sizes.data_packet) + returning_s,
-            loss=min(1.0, sum(way.weight * loss_of(setup, way) for way in ways)),
+            loss=min(1.0, sum(path.weight * loss_of(setup, path) for path in ways)),
             capacity_mbps=self._capacity_mbps,
             flows=flows,
         )
         warnings = dependent_losses(
-            [setup.links[link] for link in sorted({link for way in ways for link in way.links})]
+            [setup.links[link] for link in sorted({link for path in ways for link in path.links})]
         )
         if self._overtaking() > 0:
             differ = f"delays of the paths differ by {self._differ_s * 1e3:.3g} ms"
@@ -163,4 +165,4 @@ class _Mixture:
 
 
 def _mean_time_s(setup: Setup, ways: Sequence[WeightedPath], packet_bytes: int) -> float:
-    return sum(way.weight * time_s(setup, way, packet_bytes) for way in ways)
+    return sum(path.weight * time_s(setup, path, packet_bytes) for path in ways)

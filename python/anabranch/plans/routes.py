@@ -131,8 +131,8 @@ def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] 
     first, *others = plans(setup, origin, progress)
     if not others:
         return first
-    told = tuple(warning for planned in (first, *others) for warning in planned.warnings)
-    return Planned(first.plan.with_others([other.plan for other in others]), told, first.facts)
+    warnings = tuple(warning for planned in (first, *others) for warning in planned.warnings)
+    return Planned(first.plan.with_others([other.plan for other in others]), warnings, first.facts)
 
 
 def plans(
@@ -143,14 +143,16 @@ def plans(
     Args and raises as :func:`plan`.
     """
     made = [_plan(setup, 0, setup.planner, (origin, progress))]
-    for number, own in enumerate(setup.own_routes, start=1):
+    for number, routes in enumerate(setup.own_routes, start=1):
         try:
-            planned = _plan(setup, number, own.planner, (origin, progress))
+            planned = _plan(setup, number, routes.planner, (origin, progress))
         except ScenarioError as error:
-            moved = [replace(problem, place=_moved(problem.place, own.place)) for problem in error.problems]
+            moved = [
+                replace(problem, place=_moved(problem.place, routes.place)) for problem in error.problems
+            ]
             raise ScenarioError(moved, origin) from None
-        told = tuple(_moved(warning, own.place) for warning in planned.warnings)
-        made.append(replace(planned, warnings=told))
+        warnings = tuple(_moved(warning, routes.place) for warning in planned.warnings)
+        made.append(replace(planned, warnings=warnings))
     return made
 
 
@@ -163,25 +165,25 @@ def _plan(
     setup: Setup,
     routing: int,
     planner: PlannerSetup | None,
-    told: tuple[str | None, Callable[[int, int], None] | None],
+    origin_and_progress: tuple[str | None, Callable[[int, int], None] | None],
 ) -> Planned:
-    origin, progress = told
+    origin, progress = origin_and_progress
     if planner is None:
         try:
-            found = setup.core().plan(progress, routing)
+            plan = setup.core().plan(progress, routing)
         except _core.SetupError as error:
             raise refused(error, origin, setup) from None
         scheme = [setup.routing.scheme, *setup.routing.others][routing]
         limits = limits_of(scheme)
-        if limits and (without := setup.core().without_route(found, routing)):
+        if limits and (without := setup.core().without_route(plan, routing)):
             raise ScenarioError(without_path(setup, limits, without), origin)
-        return Planned(found, _says_nothing(setup, routing))
-    own = setup.of_routing(routing)
-    if setup.own_routes and not pairs_of(own):
+        return Planned(plan, _says_nothing(setup, routing))
+    setup_of_routing = setup.of_routing(routing)
+    if setup.own_routes and not pairs_of(setup_of_routing):
         return Planned(plan_of({}))
     try:
         name = PYTHON if isinstance(planner.scheme, OwnScheme) else planner.scheme.algorithm
-        return planner_of(name)(own, planner)
+        return planner_of(name)(setup_of_routing, planner)
     except ScenarioError as error:
         # A planner does not know the file's name.
         raise ScenarioError(error.problems, origin) from None
@@ -237,13 +239,13 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
     if scenario.controller is not None:
         scheme, metric = scenario.controller.application_name, scenario.controller.path_metric()
     first, *others = plans(setup, scenario.origin, progress)
-    own = tuple(
+    of_traffic = tuple(
         replace(
             _named(setup.of_routing(number), planned, routes.scheme, routes.metric), traffic=routes.traffic
         )
         for number, (planned, routes) in enumerate(zip(others, setup.own_routes, strict=True), start=1)
     )
-    return replace(_named(setup.of_routing(0), first, scheme, metric), others=own)
+    return replace(_named(setup.of_routing(0), first, scheme, metric), others=of_traffic)
 
 
 def _sending(setup: Setup, origin: str | None) -> Setup:

@@ -121,15 +121,15 @@ class Numbers:
 
     def label(self, to: int, hops: Sequence[SwitchHop]) -> str:
         """The label of a path to a destination by these switches behind its first: one that agrees."""
-        way = {hop.switch: hop.leaves for hop in hops}
+        port_of = {hop.switch: hop.leaves for hop in hops}
         for label, ports in self._trees[to]:
-            if all(ports.get(switch, port) == port for switch, port in way.items()):
-                ports.update(way)
+            if all(ports.get(switch, port) == port for switch, port in port_of.items()):
+                ports.update(port_of)
                 return label
         self._labels += 1
         # Local, and of one station (IEEE 802).
         label = "02:a0:00:" + self._labels.to_bytes(3).hex(":")
-        self._trees[to].append((label, way))
+        self._trees[to].append((label, port_of))
         return label
 
     def group(self, *key: object) -> int:
@@ -171,11 +171,11 @@ def own_traffic(flows: Iterable[OwnFlow], plans: int) -> list[OwnTraffic]:
     for flow in flows:
         for pair, ends in ((flow.pair, (flow.source, flow.destination)),
                            (flow.pair[::-1], (flow.destination, flow.source))):  # fmt: skip
-            found = matches[flow.routing - 1].setdefault((pair[0], pair[1]), [])
+            matches_of_pair = matches[flow.routing - 1].setdefault((pair[0], pair[1]), [])
             match = five_tuple(flow.protocol, *ends)
-            if match not in found:
-                found.append(match)
-    return [OwnTraffic(place, own) for place, own in enumerate(matches, start=1)]
+            if match not in matches_of_pair:
+                matches_of_pair.append(match)
+    return [OwnTraffic(place, matches_of_place) for place, matches_of_place in enumerate(matches, start=1)]
 
 
 def five_tuple(protocol: int, source: End, destination: End) -> dict[str, Any]:
@@ -212,7 +212,7 @@ def rules_of(
     """
     rules = Rules()
     transit: dict[tuple[int, str], Entry] = {}
-    for routes, own in plans:
+    for routes, traffic in plans:
         for pair, paths in sorted(routes.items()):
             last: tuple[Action, ...] = (("eth_dst", stations[pair[1]]),) if stations else ()
             choices: dict[tuple[int, int], list[Bucket]] = defaultdict(list)
@@ -230,11 +230,11 @@ def rules_of(
             for (switch, enters), buckets in choices.items():
                 actions = buckets[0][1]
                 if len(buckets) > 1:
-                    number = numbers.group(switch, enters, pair, own and own.routing)
+                    number = numbers.group(switch, enters, pair, traffic and traffic.routing)
                     rules.groups.append(SelectGroup(switch, number, tuple(buckets)))
                     actions = (("group", number),)
-                priority = INGRESS if own is None else OF_FLOW
-                for match in _matches(pair, addresses, own):
+                priority = INGRESS if traffic is None else OF_FLOW
+                for match in _matches(pair, addresses, traffic):
                     rules.entries.append(Entry(switch, priority, {"in_port": enters, **match}, actions))
     rules.entries += transit.values()
     return rules
@@ -242,17 +242,17 @@ def rules_of(
 
 def _transit(label: str, hops: Sequence[SwitchHop], last: tuple[Action, ...]) -> dict[tuple[int, str], Entry]:
     """The entries behind the first switch of a path."""
-    found = {}
+    entries = {}
     for hop in hops:
         actions = (*(last if hop is hops[-1] else ()), ("output", hop.leaves))
-        found[hop.switch, label] = Entry(hop.switch, TRANSIT, {"eth_dst": label}, actions)
-    return found
+        entries[hop.switch, label] = Entry(hop.switch, TRANSIT, {"eth_dst": label}, actions)
+    return entries
 
 
 def _matches(
-    pair: Pair, addresses: Mapping[int, Sequence[str]], own: OwnTraffic | None
+    pair: Pair, addresses: Mapping[int, Sequence[str]], traffic: OwnTraffic | None
 ) -> Sequence[Mapping[str, Any]]:
     """What the packets of a pair match where they enter."""
-    if own is not None:
-        return own.matches.get(pair, ())
+    if traffic is not None:
+        return traffic.matches.get(pair, ())
     return [{"eth_type": IPV4, "ipv4_dst": address} for address in addresses.get(pair[1], ())]

@@ -150,8 +150,8 @@ class WorstLoads:
         return tuple(sorted(entries, key=lambda entry: -entry.mbps * entry.share))
 
     def _arc(self, link: str) -> int:
-        for arc, known in enumerate(self.links):
-            if known.link == link:
+        for arc, arc_link in enumerate(self.links):
+            if arc_link.link == link:
                 return arc
         raise KeyError(f"no link {link!r} between routers")
 
@@ -297,7 +297,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
     names = [setup.links[link] for link in routers.links]
     cases = None
     if failures:
-        if others and (setup.planner or any(own.planner for own in setup.own_routes)):
+        if others and (setup.planner or any(routes.planner for routes in setup.own_routes)):
             message = (
                 "traffic has routes of its own, and some are made by a planner; what is left of both after a "
                 "failure is not known here; leave --failures out"
@@ -435,24 +435,24 @@ def _by_paths(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> Traffic
     paths: dict[tuple[int, int], list[list[int]]] = {}
     fractions = list[float]()
     for a, b in pairs.tolist():
-        found = routes[routers.routers[a], routers.routers[b]]
-        if not found:
+        paths_of_pair = routes[routers.routers[a], routers.routers[b]]
+        if not paths_of_pair:
             message = (
                 f"{routers.network.pair_name(a, b)} is forwarded hop by hop, and what a failure does to such "
                 "a plan is not known here; leave --failures out, or give paths"
             )
             raise ScenarioError([Problem("routing.paths", message)])
-        paths[a, b] = [[arc_of[link] for link in path["links"]] for path in found]
-        fractions += [path["weight"] for path in found]
+        paths[a, b] = [[arc_of[link] for link in path["links"]] for path in paths_of_pair]
+        fractions += [path["weight"] for path in paths_of_pair]
     candidates = Candidates.from_paths(routers.network, paths)
     return candidates.routing(routers.network.arc_count, fractions)
 
 
 def _after_pruning(routers: RouterNetwork, routing: TrafficSplit) -> tuple[FailureLoad, ...]:
     """The worst case of each failure where the paths that are left share the traffic in proportion."""
-    found = worst_case_under_failures(routers.network, routers.bounds, routing)
+    worst = worst_case_under_failures(routers.network, routers.bounds, routing)
     cases = []
-    for case in found.cases:
+    for case in worst.cases:
         stranded = [(int(routing.source[pair]), int(routing.target[pair])) for pair in case.stranded]
         cases.append(_case(routers, case.arcs.tolist(), case.worst_case, stranded))
     return tuple(cases)
@@ -497,8 +497,10 @@ def _stranded(routers: RouterNetwork, pairs: Pairs) -> NDArray[np.bool_]:
     stranded[Reach(setup.links).cut_off(*both.T)] = True
     quiet = setup.without_traffic()
     for limits in filter(None, map(limits_of, [setup.routing.scheme, *setup.routing.others])):
-        found = quiet.core().candidate_paths(1, "delay", [(a, b) for a, b in both.tolist()], **limits.core())
-        stranded |= [not paths for _, _, paths in found]
+        candidates = quiet.core().candidate_paths(
+            1, "delay", [(a, b) for a, b in both.tolist()], **limits.core()
+        )
+        stranded |= [not paths for _, _, paths in candidates]
     return stranded[: len(pairs)] | stranded[len(pairs) :]
 
 

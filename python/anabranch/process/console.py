@@ -40,11 +40,11 @@ JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes; al
 
 def console() -> Console:
     """Standard output for people: the full width in a pipe, where nothing would be gained by folding."""
-    found = Console()
-    if not found.is_terminal:
-        found = Console(width=200)
-    found.push_render_hook(_Filter())
-    return found
+    output = Console()
+    if not output.is_terminal:
+        output = Console(width=200)
+    output.push_render_hook(_Filter())
+    return output
 
 
 class _Filter(RenderHook):

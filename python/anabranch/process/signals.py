@@ -151,23 +151,23 @@ def deferred(inside: Callable[[], bool] = lambda: False) -> Iterator[Deferred]:
     Raises:
         KeyboardInterrupt: at the end, if one has come and is not answered; before, where ``inside``.
     """
-    heard = Deferred(inside)
+    signals = Deferred(inside)
     # Only the main thread can handle signals. None is a handler that Python does not know.
-    own = threading.current_thread() is threading.main_thread()
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING if own}
+    is_main = threading.current_thread() is threading.main_thread()
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING if is_main}
     taken = {number: done for number, done in before.items() if done not in (None, signal.SIG_IGN)}
     for number in taken:
-        signal.signal(number, heard.note)
+        signal.signal(number, signals.note)
     try:
-        yield heard
+        yield signals
     finally:
-        heard.ends()
-        ends = heard.number is not None and heard.answered
+        signals.ends()
+        ends = signals.number is not None and signals.answered
         for number, done in taken.items():
             # A program that has kept its result and ends says so: a further signal takes its words no more.
             signal.signal(number, signal.SIG_IGN if ends and done is _interrupt else done)
-    if heard.number is not None and (not heard.answered or taken[heard.number] is signal.SIG_DFL):
+    if signals.number is not None and (not signals.answered or taken[signals.number] is signal.SIG_DFL):
         try:
-            _raise_signal(heard.number)
+            _raise_signal(signals.number)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(heard.kept) from None
+            raise KeyboardInterrupt(signals.kept) from None

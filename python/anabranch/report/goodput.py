@@ -20,6 +20,6 @@ def goodput_notes(result: Result) -> list[str]:
         return []
     peaks = result.flow_series.group_by("flow").agg(pl.col("goodput_mbps").max())
     capacity = result.links.group_by("from").agg(pl.col("capacity_mbps").max())
-    found = peaks.join(result.flows.select("flow", "from"), on="flow").join(capacity, on="from")
-    above = found["goodput_mbps"] > found["capacity_mbps"] * _TOLERANCE
+    beside = peaks.join(result.flows.select("flow", "from"), on="flow").join(capacity, on="from")
+    above = beside["goodput_mbps"] > beside["capacity_mbps"] * _TOLERANCE
     return [_NOTE] if above.any() else []

@@ -50,7 +50,7 @@ def place_labels(
     room: Box = (*axes.get_xlim(), *axes.get_ylim())
     crowd = [(np.hypot(*(points - point).T) < 40).sum() for point in points]
     taken: list[Box] = []
-    found: dict[int, tuple[float, float, Align]] = {}
+    places: dict[int, tuple[float, float, Align]] = {}
     for index in sorted(range(len(names)), key=lambda i: (-crowd[i], i)):
         best: tuple[float, Box, tuple[float, float, Align]] | None = None
         for far in (1.0, 1.7, 2.6):
@@ -63,8 +63,8 @@ def place_labels(
                     best = (cost, box, (float(at[0]), float(at[1]), align))
         assert best is not None  # noqa: S101 - there are sides
         taken.append(best[1])
-        found[index] = best[2]
-    return [found[index] for index in range(len(names))]
+        places[index] = best[2]
+    return [places[index] for index in range(len(names))]
 
 
 @cache

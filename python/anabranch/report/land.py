@@ -42,10 +42,10 @@ def _path(text: str, scale: Points, origin: Points) -> Path | None:
     vertices, codes = [], []
     for piece in text.split("M")[1:]:
         numbers = np.array(re.findall(r"-?\d+", piece), dtype=float).reshape(-1, 2)
-        own = numbers.cumsum(axis=0) * scale + origin
-        vertices.append(own)
-        codes += [Path.MOVETO] + [Path.LINETO] * (len(own) - 1)
+        points = numbers.cumsum(axis=0) * scale + origin
+        vertices.append(points)
+        codes += [Path.MOVETO] + [Path.LINETO] * (len(points) - 1)
         if piece.endswith("z"):
-            vertices.append(own[:1])
+            vertices.append(points[:1])
             codes.append(Path.CLOSEPOLY)
     return Path(np.concatenate(vertices), codes) if vertices else None

@@ -78,9 +78,9 @@ def layout(
         ends: the two nodes of each link.
         names: of the nodes, by which those of a tier without any other order are sorted.
     """
-    known = [place for place in places if place is not None]
-    if known and len(known) == len(places) and len(set(known)) > 1:
-        return _map(known)
+    located = [place for place in places if place is not None]
+    if located and len(located) == len(places) and len(set(located)) > 1:
+        return _map(located)
     neighbours = [sorted(near) for near in _neighbours(len(places), ends)]
     tiers = _tiers(neighbours)
     if tiers is not None:
@@ -116,11 +116,11 @@ def _apart(points: Points) -> Points:
 
 
 def _neighbours(nodes: int, ends: Sequence[tuple[int, int]]) -> list[set[int]]:
-    found: list[set[int]] = [set() for _ in range(nodes)]
+    neighbours: list[set[int]] = [set() for _ in range(nodes)]
     for a, b in ends:
-        found[a].add(b)
-        found[b].add(a)
-    return found
+        neighbours[a].add(b)
+        neighbours[b].add(a)
+    return neighbours
 
 
 def _tiers(neighbours: Sequence[Sequence[int]]) -> list[int] | None:
@@ -163,15 +163,15 @@ def _in_tiers(tiers: Sequence[int], neighbours: Sequence[Sequence[int]], names: 
     height = max(tiers)
     order = {node: number for number, node in enumerate(sorted(range(len(names)), key=_natural(names)))}
     for tier in range(height, -1, -1):
-        own = [node for node in range(len(tiers)) if tiers[node] == tier]
+        tier_nodes = [node for node in range(len(tiers)) if tiers[node] == tier]
         middle = {}
-        for node in own:
+        for node in tier_nodes:
             above = [points[near][0] for near in neighbours[node] if tiers[near] == tier + 1]
             # Rounded, so that nodes below the same ones are in the order of their names.
             middle[node] = (round(float(np.mean(above)), 9) if above else 0.0, order[node])
-        own.sort(key=middle.__getitem__)
-        for number, node in enumerate(own):
-            points[node] = ((number + 0.5) / len(own) * 2.4, (height - tier) / height)
+        tier_nodes.sort(key=middle.__getitem__)
+        for number, node in enumerate(tier_nodes):
+            points[node] = ((number + 0.5) / len(tier_nodes) * 2.4, (height - tier) / height)
     return points
 
 

@@ -94,7 +94,7 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     failure = loads.worst_failure
     if loads.failures and failure is not None:
         bad, cut = _overloading(loads), _cutting(loads)
-        told = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
+        sentence = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
         cuts = " None of them cuts a pair off."
         if cut:
             cuts = (
@@ -102,7 +102,7 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
                 "until the repair, and their traffic is in no load."
             )
         lead.append(
-            f"{told if bad else 'No failure of a single link overloads another one'}: the worst is "
+            f"{sentence if bad else 'No failure of a single link overloads another one'}: the worst is "
             f"{failure.links[0]} (both directions), with {percent(failure.load)} on "
             f"{failure.worst_link}.{cuts}"
         )

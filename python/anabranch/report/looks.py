@@ -81,14 +81,14 @@ def transport_looks(names: Sequence[str]) -> list[Look]:
     They take a colour that no other has as long as there is one, filled: hollow is for relatives of another.
     """
     taken = {_BY_TRANSPORT[name] for name in names if name in _BY_TRANSPORT}
-    found = []
+    every_look = []
     for name in names:
         number = _BY_TRANSPORT.get(name)
         if number is None:
             number = _free(zlib.crc32(name.encode()), taken)
             taken.add(number)
-        found.append(_LOOKS[number])
-    return found
+        every_look.append(_LOOKS[number])
+    return every_look
 
 
 def _free(start: int, taken: set[int]) -> int:
@@ -96,9 +96,9 @@ def _free(start: int, taken: set[int]) -> int:
     colors = {number % len(_FULL) for number in taken}
     filled = [(start + step) % len(_FULL) for step in range(len(_FULL))]
     every = [(start + step) % len(_LOOKS) for step in range(len(_LOOKS))]
-    own = (slot for slot in filled if slot not in colors)
+    free = (slot for slot in filled if slot not in colors)
     left = (slot for slot in (*filled, *every) if slot not in taken)
-    return next(own, next(left, every[0]))
+    return next(free, next(left, every[0]))
 
 
 def is_transport(name: str) -> bool:

@@ -131,9 +131,9 @@ def _draw_links(axes: Axes, shown: Map, sheet: Sheet, widths: Sequence[float]) -
     for link in sorted(shown.down):
         _outline(axes, shapes[link], "white", 2.2, edgecolor=_DOWN, linewidth=0.7, linestyle=(0, (3, 2)))
     if shown.chosen is not None:
-        own = colours(links.norm(values[shown.chosen]))
+        chosen_colours = colours(links.norm(values[shown.chosen]))
         _outline(axes, shapes[shown.chosen], "none", 2.4, edgecolor=_CHOSEN, linewidth=3.6)
-        _outline(axes, shapes[shown.chosen], own, 2.5, edgecolor="none")
+        _outline(axes, shapes[shown.chosen], chosen_colours, 2.5, edgecolor="none")
     return links
 
 
@@ -169,9 +169,9 @@ def draw_scale(
 
 def half_arrow(start: Points, end: Points, width: float, offset: float) -> Polygon:
     """From just off one node to just off the other, on the right side of the line between them."""
-    way = end - start
-    length = max(float(np.hypot(*way)), 1e-6)
-    along = way / length
+    vector = end - start
+    length = max(float(np.hypot(*vector)), 1e-6)
+    along = vector / length
     right = np.array([along[1], -along[0]])
     first, last = min(4.0, 0.2 * length), length - min(4.0, 0.2 * length)
     head = min(2.2 * width + 1.5, 0.4 * (last - first))

@@ -116,7 +116,7 @@ def chosen_link(loads: WorstLoads, link: str | None) -> str:
         ScenarioError: there is none of this name.
     """
     chosen = loads.worst.link if link is None else link
-    names = [known.link for known in loads.links]
+    names = [entry.link for entry in loads.links]
     if chosen not in names:
         near = suggest(chosen, names)
         hint = f'; nearest: "{near}"' if near else ""

@@ -38,7 +38,7 @@ def result_routes(result: Result, pairs: Collection[NamedPair]) -> ResultRoutes:
     """
     wanted = pl.DataFrame([*pairs], schema={"from": pl.String, "to": pl.String}, orient="row")
     names = _Names(result)
-    found: dict[NamedPair, list[Mapping[int, float]]] = {}
+    shares_of: dict[NamedPair, list[Mapping[int, float]]] = {}
     listed: dict[NamedPair, list[tuple[float, list[int]]]] = {}
     for number in _places(result):
         paths = _paths(result, wanted, number)
@@ -50,10 +50,10 @@ def result_routes(result: Result, pairs: Collection[NamedPair]) -> ResultRoutes:
         ]
         planned = names.plan(paths, by_hop, tables)
         for pair in (*paths, *by_hop):
-            found.setdefault(pair, []).append(dict(planned.shares(*map(names.number, pair))))
-        for pair, own in paths.items():
-            listed.setdefault(pair, []).extend(own)
-    return ResultRoutes({pair: _mean(shares) for pair, shares in found.items()}, listed)
+            shares_of.setdefault(pair, []).append(dict(planned.shares(*map(names.number, pair))))
+        for pair, listed_paths in paths.items():
+            listed.setdefault(pair, []).extend(listed_paths)
+    return ResultRoutes({pair: _mean(shares) for pair, shares in shares_of.items()}, listed)
 
 
 class _Names:
@@ -120,22 +120,22 @@ def _paths(
     result: Result, wanted: pl.DataFrame, place: int
 ) -> dict[NamedPair, list[tuple[float, list[int]]]]:
     table = _of_place(result, "routes", place)
-    found: dict[NamedPair, list[tuple[float, list[int]]]] = {}
+    paths_of: dict[NamedPair, list[tuple[float, list[int]]]] = {}
     if table is not None:
         rows = table.join(wanted, on=["from", "to"], how="semi", maintain_order="left")
         for source, to, weight, links in rows.select("from", "to", "weight", "links").iter_rows():
-            found.setdefault((source, to), []).append((weight, links))
-    return found
+            paths_of.setdefault((source, to), []).append((weight, links))
+    return paths_of
 
 
 def _next_hops(result: Result, wanted: pl.DataFrame, place: int) -> dict[str, dict[str, list[int]]]:
     table = _of_place(result, "next_hops", place)
-    found: dict[str, dict[str, list[int]]] = {}
+    hops: dict[str, dict[str, list[int]]] = {}
     if table is not None:
         rows = table.filter(pl.col("to").is_in(wanted["to"].unique().implode()))
         for to, node, links in rows.select("to", "node", "links").iter_rows():
-            found.setdefault(to, {})[node] = links
-    return found
+            hops.setdefault(to, {})[node] = links
+    return hops
 
 
 def _mean(shares: list[Mapping[int, float]]) -> Mapping[int, float]:

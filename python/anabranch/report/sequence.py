@@ -66,15 +66,15 @@ def save_sequences(frame: pl.DataFrame, names: Mapping[int, str], folder: Path) 
     """
     files: list[Path] = []
     # Taken apart once: a thousand flows would each look through all rows.
-    for count, own in enumerate(frame.sort("flow", maintain_order=True).partition_by("flow")):
+    for count, rows in enumerate(frame.sort("flow", maintain_order=True).partition_by("flow")):
         folder.mkdir(exist_ok=True)
-        flow = int(own["flow"][0])
+        flow = int(rows["flow"][0])
         stem = flow_file_stem(flow, names[flow])
         files.append(folder / f"{stem}.csv")
-        files[-1].write_bytes(csv_bytes(sequence_table(own, flow)))
+        files[-1].write_bytes(csv_bytes(sequence_table(rows, flow)))
         if count < MOST_DRAWN_FLOWS:
             files.append(folder / f"{stem}.png")
-            save_figure(sequence_figure(own, flow, name=names[flow]), files[-1])
+            save_figure(sequence_figure(rows, flow, name=names[flow]), files[-1])
     return files
 
 
@@ -95,17 +95,17 @@ def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
     Raises:
         ResultError: if the frame has no such flow, or is no such table.
     """
-    own = _rows_of(frame, flow)
-    sent, acked = (_half(own, SENT, "sent"), _half(own, RECEIVED, "acked"))
+    rows = _rows_of(frame, flow)
+    sent, acked = (_half(rows, SENT, "sent"), _half(rows, RECEIVED, "acked"))
     joined = sent.with_row_index("row").join(acked.with_row_index("row"), "row", how="full", coalesce=True)
     return joined.sort("row").drop("row")
 
 
-def _half(own: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:
+def _half(rows: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:
     """One of the two lists."""
     opening = pl.col("kind").is_in(["syn", "syn-ack"])
     segment = pl.when(opening).then(0).otherwise(pl.col("segment")).cast(pl.Int64)
-    return own.filter(pl.col("kind").is_in(kinds)).select(
+    return rows.filter(pl.col("kind").is_in(kinds)).select(
         # The engine counts picoseconds: six decimals of a microsecond, and no more, mean something.
         (pl.col("time_s") * 1e6).round(6).alias(f"{name}_time_us"),
         segment.alias(f"{name}_segment"),
@@ -135,10 +135,10 @@ def sequence_figure(
     Raises:
         ResultError: if the frame has no such flow or is no such table, or nothing happened in this time.
     """
-    own = _rows_of(frame, flow)
-    first, last = float(own["time_s"][0]), float(own["time_s"][-1])
+    rows = _rows_of(frame, flow)
+    first, last = float(rows["time_s"][0]), float(rows["time_s"][-1])
     start, end = first if start_s is None else start_s, last if end_s is None else end_s
-    shown = own.filter(pl.col("time_s").is_between(start, end))
+    shown = rows.filter(pl.col("time_s").is_between(start, end))
     if shown.is_empty():
         raise ResultError(
             f"flow {flow}: nothing happened between {start:g} s and {end:g} s; "
@@ -149,7 +149,9 @@ def sequence_figure(
     in_segments = not shown.filter(pl.col("kind").is_in(_ORDINARY))["segment"].null_count()
     # The SYN comes before the first byte, and the FIN after the last one.
     opening, closing = pl.col("kind").is_in(["syn", "syn-ack"]), pl.col("kind").is_in(["fin", "fin-ack"])
-    numbers = pl.when(opening).then(0).when(closing).then(_last_segment(own) + 1).otherwise(pl.col("segment"))
+    numbers = (
+        pl.when(opening).then(0).when(closing).then(_last_segment(rows) + 1).otherwise(pl.col("segment"))
+    )
     shown = shown.with_columns(position=numbers if in_segments else pl.col("sequence_bytes"))
     with styled():
         figure = Figure(figsize=(6.3, 3.8), layout="constrained")
@@ -186,9 +188,9 @@ def _draw_points(axes: Axes, shown: pl.DataFrame, factor: float) -> None:
         )
 
 
-def _last_segment(own: pl.DataFrame) -> int:
+def _last_segment(rows: pl.DataFrame) -> int:
     """Number of the last segment of the stream; 0 for a flow without data."""
-    last = own.filter(pl.col("kind").is_in(["data", "retransmission"]))["segment"].cast(pl.Int64).max()
+    last = rows.filter(pl.col("kind").is_in(["data", "retransmission"]))["segment"].cast(pl.Int64).max()
     return last if isinstance(last, int) else 0
 
 
@@ -199,20 +201,20 @@ def _rows_of(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
         raise ResultError(
             f"not a table of sequence numbers: it has no column {', '.join(missing)}; take the table sequence"
         )
-    own = frame.filter(pl.col("flow") == flow).sort("time_s", maintain_order=True)
-    if own.is_empty():
+    rows = frame.filter(pl.col("flow") == flow).sort("time_s", maintain_order=True)
+    if rows.is_empty():
         flows = frame["flow"].unique().sort().to_list()
         few = ", ".join(map(str, flows[:10])) + (", ..." if len(flows) > 10 else "")
         raise ResultError(f"no sequence numbers of flow {flow}; there are those of: {few or 'no flow'}")
-    return _with_closing_acks(own)
+    return _with_closing_acks(rows)
 
 
-def _with_closing_acks(own: pl.DataFrame) -> pl.DataFrame:
+def _with_closing_acks(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows; an ACK behind the last byte of the stream acknowledges the FIN."""
-    end = own.filter(pl.col("kind") == "fin")["sequence_bytes"].max()
-    number = own.filter(pl.col("kind") == "fin")["segment"].max()
+    end = rows.filter(pl.col("kind") == "fin")["sequence_bytes"].max()
+    number = rows.filter(pl.col("kind") == "fin")["segment"].max()
     closing = pl.col("kind").is_in(["ack", "fin-ack"]) & (pl.col("sequence_bytes") > pl.lit(end))
-    return own.with_columns(
+    return rows.with_columns(
         kind=pl.when(closing).then(pl.lit("fin-ack")).otherwise(pl.col("kind")),
         segment=pl.when(closing).then(pl.lit(number)).otherwise(pl.col("segment")),
     )

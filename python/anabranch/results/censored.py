@@ -82,8 +82,8 @@ class Times:
         """The completion times of the two columns, in which NaN stands for null."""
         done = ~np.isnan(times)
         least = np.where(done, times, more_than)
-        known = ~np.isnan(least)
-        return cls(least[known], done[known])
+        has_bound = ~np.isnan(least)
+        return cls(least[has_bound], done[has_bound])
 
     @property
     def count(self) -> int:
@@ -157,12 +157,15 @@ def completion_summary(flows: pl.DataFrame) -> dict[str, Any]:
     A statistic has ``value``, or null and ``more_than``, so that no program takes the bound for the number.
     """
     times = Times.of(flows)
-    found = {name: times.statistic(name) for name in SHOWN}
+    statistics = {name: times.statistic(name) for name in SHOWN}
     return {
         "flows": times.count,
         "done": times.done,
         "unfinished": times.count - times.done,
-        **{f"{name}_s": {"value": each.value, "more_than": each.more_than} for name, each in found.items()},
+        **{
+            f"{name}_s": {"value": each.value, "more_than": each.more_than}
+            for name, each in statistics.items()
+        },
     }
 
 

@@ -154,14 +154,14 @@ def save_log(log: pl.DataFrame, names: Mapping[int, str], folder: Path) -> list[
         OSError: if a file cannot be written.
     """
     files: list[Path] = []
-    for own in log.partition_by("flow", maintain_order=True):
+    for events in log.partition_by("flow", maintain_order=True):
         folder.mkdir(exist_ok=True)
-        flow = int(own["flow"][0])
+        flow = int(events["flow"][0])
         files.append(folder / f"{flow_file_stem(flow, names[flow])}.jsonl")
-        header = json.dumps(_header(names[flow], own), ensure_ascii=False)
+        header = json.dumps(_header(names[flow], events), ensure_ascii=False)
         with files[-1].open("w", encoding="utf-8", newline="\n") as file:
             file.write(header + "\n")
-            file.writelines(line + "\n" for line in event_lines(own))
+            file.writelines(line + "\n" for line in event_lines(events))
     return files
 
 
@@ -191,9 +191,9 @@ def event_lines(log: pl.DataFrame) -> Sequence[str]:
         log: rows of the table ``log``.
     """
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "text": pl.String})]
-    for own in log.with_row_index("row").partition_by("event"):
-        name, fields = _EVENTS[str(own["event"][0])]
-        data = own.select(
+    for events in log.with_row_index("row").partition_by("event"):
+        name, fields = _EVENTS[str(events["event"][0])]
+        data = events.select(
             "row",
             (pl.col("time_s") * 1e3).round(9).alias("time"),
             _whole("subflow").cast(pl.String).alias("path_id"),

@@ -19,8 +19,8 @@ from anabranch.scenario.routing import declared_scheme
 def planner_of(scheme: str) -> Planner:
     """The planner of a scheme: ``plan`` of the module that the scheme's declaration names."""
     module = "own_scheme" if scheme == PYTHON else declared_scheme(scheme)["planner"]
-    found: Planner = import_module(f"anabranch.routing.{module}").plan
-    return found
+    planner: Planner = import_module(f"anabranch.routing.{module}").plan
+    return planner
 
 
 __all__ = [

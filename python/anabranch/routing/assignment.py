@@ -102,11 +102,11 @@ class Assigner:
         """
         chosen = [0] * len(self._pairs)
         for number, pair in enumerate(self._pairs):
-            own = _weighted(pair)
+            weights = _weighted(pair)
             if pair.back is None:
-                chosen[number] = int(own[:, 0].argmax())
+                chosen[number] = int(weights[:, 0].argmax())
             elif number < pair.back:
-                both = own + _weighted(self._pairs[pair.back]).T
+                both = weights + _weighted(self._pairs[pair.back]).T
                 chosen[number], chosen[pair.back] = map(int, np.unravel_index(both.argmax(), both.shape))
         return tuple(chosen)
 
@@ -134,14 +134,14 @@ class Assigner:
                 return self.assigned(best)
             best = self._best(best, self._climb(self._greedy(start, order)))
         while self._better(bound, self._value(best)) and not self.spent:
-            found = best
+            assignment = best
             for link in np.flatnonzero(self._full(best)):
-                found = self._best(found, self._climb(self._without(best, int(link))))
+                assignment = self._best(assignment, self._climb(self._without(best, int(link))))
                 if self.spent:
                     break
-            if found == best:
+            if assignment == best:
                 break
-            best = found
+            best = assignment
         return self.assigned(best)
 
     @property

@@ -181,8 +181,8 @@ def _flow(setup: Setup, scheme: Scheme, sending: Sending) -> ConcurrentRates:
             None if scheme.limits is None else [scheme.limits.max_delay, scheme.limits.max_loss],
         ]
     )  # fmt: skip
-    found: ConcurrentRates = answer_to(question, lambda: _solved(setup, scheme, sending))
-    return found
+    rates: ConcurrentRates = answer_to(question, lambda: _solved(setup, scheme, sending))
+    return rates
 
 
 def _solved(setup: Setup, scheme: Scheme, sending: Sending) -> ConcurrentRates:
@@ -193,11 +193,13 @@ def _solved(setup: Setup, scheme: Scheme, sending: Sending) -> ConcurrentRates:
         _costs(setup, scheme.metric),
     )
     first = _candidates(setup, scheme, scheme.k or _FIRST_PATHS, sending.pairs)
-    known = [(number, path) for number, pair in enumerate(sending.pairs) for path in first[pair]]
+    candidates = [(number, path) for number, pair in enumerate(sending.pairs) for path in first[pair]]
     every = PathSearch(links, sending.pairs, len(setup.nodes)) if scheme.k is None else None
     budget = Budget(scheme.time_limit / _PS_PER_S)
     try:
-        return ConcurrentProgram(sending, links, KnownPaths(len(setup.links), known), every, budget).solve()
+        return ConcurrentProgram(
+            sending, links, KnownPaths(len(setup.links), candidates), every, budget
+        ).solve()
     except RobustRoutingError as error:
         raise as_scenario_error(error) from None
 
@@ -209,10 +211,10 @@ def _candidates(setup: Setup, scheme: Scheme, k: int, pairs: Sequence[Pair]) -> 
         ScenarioError: a pair has none within the limits.
     """
     limits = limits_of(scheme)
-    found = setup.core().candidate_paths(k, scheme.metric, pairs, **(limits.core() if limits else {}))
-    if limits and (without := [(origin, to) for origin, to, paths in found if not paths]):
+    candidates = setup.core().candidate_paths(k, scheme.metric, pairs, **(limits.core() if limits else {}))
+    if limits and (without := [(origin, to) for origin, to, paths in candidates if not paths]):
         raise ScenarioError(without_path(setup, limits, without))
-    return {(origin, to): paths for origin, to, paths in found}
+    return {(origin, to): paths for origin, to, paths in candidates}
 
 
 def _costs(setup: Setup, metric: str) -> Floats:
@@ -268,17 +270,17 @@ def _answers(
 ) -> dict[Pair, list[WeightedPath]]:
     """The routes, and those of pairs that carry only answers: back as their data came, else the best path."""
     opposites = OppositeLinks(setup.links)
-    found = dict(routes)
+    answers = dict(routes)
     for origin, to in pairs_of(setup):
         if (origin, to) not in routes:
             there = routes.get((to, origin), ())
             back = [(opposites.of_path(path.links), path.weight) for path in there]
-            found[origin, to] = [WeightedPath(links, weight) for links, weight in back if links is not None]
-    alone = [pair for pair, paths in found.items() if not paths]
+            answers[origin, to] = [WeightedPath(links, weight) for links, weight in back if links is not None]
+    alone = [pair for pair, paths in answers.items() if not paths]
     if alone:
         best = _candidates(setup, scheme, 1, alone)
-        found |= {pair: [WeightedPath(path, 1.0) for path in paths] for pair, paths in best.items()}
-    return found
+        answers |= {pair: [WeightedPath(path, 1.0) for path in paths] for pair, paths in best.items()}
+    return answers
 
 
 def _reached(flow: ConcurrentRates) -> dict[str, float]:

@@ -190,11 +190,11 @@ class ConcurrentProgram:
         if self._status == "optimal":
             rate = self._shortest(rate, required)
         rate = np.append(rate, np.zeros(len(self._known) - len(rate)))
-        found = self._scale * self._least(rate), self._scale * float(rate.sum())
+        bounds = self._scale * self._least(rate), self._scale * float(rate.sum())
         return ConcurrentRates(
             self._known.pair, self._known.paths, self._scale * rate,
-            found[0], max(self._scale * least_bound, found[0]),
-            found[1], max(self._scale * total_bound, found[1]),
+            bounds[0], max(self._scale * least_bound, bounds[0]),
+            bounds[1], max(self._scale * total_bound, bounds[1]),
             self._status,
         )  # fmt: skip
 

@@ -91,15 +91,15 @@ class _Chooser:
 
     def paths(self, pair: Pair, *, is_answer: bool) -> _Paths | None:
         """The paths of a pair; none where it goes hop by hop, None where it has no route."""
-        found = self._one_way(pair)
-        if found is not None:
+        paths = self._one_way(pair)
+        if paths is not None:
             self.derived["pairs_by_routers"] += pair not in self.given.paths
-        if found is None and is_answer and (there := self._one_way(pair[::-1])):
+        if paths is None and is_answer and (there := self._one_way(pair[::-1])):
             back = [(self._opposites.of_path(links), weight) for links, weight in there]
             if all(links is not None for links, _ in back):
                 self.derived["pairs_back"] += 1
                 return [(links, weight) for links, weight in back if links is not None]
-        return found
+        return paths
 
     def _one_way(self, pair: Pair) -> _Paths | None:
         given = self.given

@@ -68,7 +68,7 @@ def _checked(network: RoutingNetwork, pair: Pair, routes: Mapping[Pair, Any]) ->
     paths: Sequence[tuple[Iterable[int], float]] = list(routes.get(pair, ()))
     if not paths:
         raise ValueError(f"gives no path from {name}")
-    found = []
+    weighted = []
     for links, weight in paths:
         path = tuple(map(int, links))
         share = float(weight)
@@ -79,7 +79,7 @@ def _checked(network: RoutingNetwork, pair: Pair, routes: Mapping[Pair, Any]) ->
         nodes = [pair[0], *(int(network.link_to[link]) for link in path)]
         broken = any(int(network.link_from[link]) != node for link, node in zip(path, nodes, strict=False))
         if broken or nodes[-1] != pair[1] or len(set(nodes)) < len(nodes):
-            way = ", ".join(network.nodes[node] for node in nodes)
-            raise ValueError(f"gives links from {name} that are no path without a loop: {way}")
-        found.append(WeightedPath(path, share))
-    return found
+            names = ", ".join(network.nodes[node] for node in nodes)
+            raise ValueError(f"gives links from {name} that are no path without a loop: {names}")
+        weighted.append(WeightedPath(path, share))
+    return weighted

@@ -29,20 +29,20 @@ def without_path(setup: Setup, limits: PathLimitsSetup, pairs: Sequence[Pair]) -
         pairs: at least one.
     """
     delay, loss = limits.max_delay, limits.max_loss
-    found = []
+    problems = []
     if delay is not None and (beyond := _without(setup, pairs, max_delay=delay)):
         of_pairs = [(_delay(setup, path), pair) for pair, path in _best(setup, beyond, "delay")]
-        found.append(_problem(setup, "max_delay", Span(delay).text, of_pairs))
+        problems.append(_problem(setup, "max_delay", Span(delay).text, of_pairs))
     if loss is not None and (beyond := _without(setup, pairs, max_loss=loss)):
         of_pairs = [(_loss(setup, path), pair) for pair, path in _best(setup, beyond, "loss")]
-        found.append(_problem(setup, "max_loss", f"{loss:g}", of_pairs))
-    if delay is not None and not found:
+        problems.append(_problem(setup, "max_loss", f"{loss:g}", of_pairs))
+    if delay is not None and not problems:
         within = _best(setup, pairs, "delay", max_loss=loss)
         of_pairs = [(_delay(setup, path), pair) for pair, path in within]
-        found.append(
+        problems.append(
             _problem(setup, "max_delay", Span(delay).text, of_pairs, f" that keeps max_loss = {loss:g}, too")
         )
-    return found
+    return problems
 
 
 def _problem(
@@ -54,22 +54,22 @@ def _problem(
     others = len(of_pairs) - 1
     more = f", and {others:,} other pair{'s have' if others > 1 else ' has'} none" if others else ""
     unit = " ms" if limit == "max_delay" else ""
-    told = f"leaves no path from {ends}{which}: the least is {_up(least)}{unit}{more}"
-    return Problem(f"routing.{limit}", f"{value} {told}; allow more, or leave it out")
+    problem = f"leaves no path from {ends}{which}: the least is {_up(least)}{unit}{more}"
+    return Problem(f"routing.{limit}", f"{value} {problem}; allow more, or leave it out")
 
 
 def _without(setup: Setup, pairs: Sequence[Pair], **limit: float) -> list[Pair]:
     """The pairs that have no path within one limit."""
-    found = setup.core().candidate_paths(1, "delay", pairs, **limit)  # type: ignore[arg-type]
-    return [(origin, to) for origin, to, paths in found if not paths]
+    candidates = setup.core().candidate_paths(1, "delay", pairs, **limit)  # type: ignore[arg-type]
+    return [(origin, to) for origin, to, paths in candidates if not paths]
 
 
 def _best(
     setup: Setup, pairs: Sequence[Pair], metric: str, max_loss: float | None = None
 ) -> list[tuple[Pair, tuple[int, ...]]]:
     """The best path of each pair by a metric."""
-    found = setup.core().candidate_paths(1, metric, pairs, max_loss=max_loss)
-    return [((origin, to), paths[0]) for origin, to, paths in found]
+    candidates = setup.core().candidate_paths(1, metric, pairs, max_loss=max_loss)
+    return [((origin, to), paths[0]) for origin, to, paths in candidates]
 
 
 def _delay(setup: Setup, path: Sequence[int]) -> Decimal:

@@ -91,16 +91,16 @@ def path_prediction(
         back: links that acknowledgments take.
         flows: flows of the pair that take the same path, this one included.
     """
-    way = WeightedPath(there, 1.0)
+    path = WeightedPath(there, 1.0)
     returning = time_s(setup, WeightedPath(back, 1.0), packet_sizes(transport.config).ack_packet)
-    return kept_path(setup, model, transport.config, way, [way], flows, returning)
+    return kept_path(setup, model, transport.config, path, [path], flows, returning)
 
 
 def kept_path(
     setup: Setup,
     model: Model,
     config: AnyProtocol,
-    way: WeightedPath,
+    path: WeightedPath,
     there: Sequence[WeightedPath],
     flows: float,
     returning_s: float,
@@ -115,17 +115,17 @@ def kept_path(
     def sharing(link: int) -> float:
         return 1 + (flows - 1) * sum(other.weight for other in there if link in other.links)
 
-    limit = min(way.links, key=lambda link: setup.links[link].capacity / sharing(link))
+    limit = min(path.links, key=lambda link: setup.links[link].capacity / sharing(link))
     conditions = conditions_of(
         config,
-        rtt_s=time_s(setup, way, sizes.data_packet) + returning_s,
-        loss=loss_of(setup, way),
+        rtt_s=time_s(setup, path, sizes.data_packet) + returning_s,
+        loss=loss_of(setup, path),
         capacity_mbps=setup.links[limit].capacity / 1e6 * sizes.efficiency,
         flows=sharing(limit),
     )
-    links = [setup.links[link] for link in way.links]
+    links = [setup.links[link] for link in path.links]
     nodes = tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links)))
-    return path_prediction_of(setup, model, conditions, nodes, way.weight, dependent_losses(links))
+    return path_prediction_of(setup, model, conditions, nodes, path.weight, dependent_losses(links))
 
 
 def path_prediction_of(
@@ -137,7 +137,7 @@ def path_prediction_of(
     warnings: tuple[str, ...],
 ) -> PathPrediction:
     """Returns what a model says of a path, with the warnings that hold for the scenario as a whole."""
-    found = model.predict(conditions)
+    throughput = model.predict(conditions)
     if application_of(setup) == "window-clamp":
         warnings = (*warnings, "the controller limits windows, which is not in the prediction")
     assert conditions.capacity_mbps is not None  # noqa: S101 - every link has one
@@ -148,8 +148,8 @@ def path_prediction_of(
         loss=conditions.loss,
         capacity_mbps=conditions.capacity_mbps,
         flows=conditions.flows,
-        mbps=found.mbps,
-        warnings=(*found.warnings, *warnings),
+        mbps=throughput.mbps,
+        warnings=(*throughput.warnings, *warnings),
     )
 
 
@@ -200,15 +200,15 @@ def packet_sizes(config: AnyProtocol) -> PacketSizes:
     return PacketSizes(mss - options, mss + _HEADER_BYTES, _HEADER_BYTES + options)
 
 
-def time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
+def time_s(setup: Setup, path: WeightedPath, packet_bytes: int) -> float:
     """Time that a packet takes where no other is in its way: propagation, and transmission at each link."""
-    links = [setup.links[link] for link in way.links]
+    links = [setup.links[link] for link in path.links]
     return sum(link.delay / _PS_PER_S + packet_bytes * 8 / link.capacity for link in links)
 
 
-def loss_of(setup: Setup, way: WeightedPath) -> float:
+def loss_of(setup: Setup, path: WeightedPath) -> float:
     """Returns the probability that a packet is lost at random on a path, in the long run."""
-    return path_loss([setup.links[link] for link in way.links])
+    return path_loss([setup.links[link] for link in path.links])
 
 
 def path_loss(links: Sequence[LinkSetup]) -> float:

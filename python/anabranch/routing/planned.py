@@ -58,14 +58,14 @@ def plan_of(routes: Mapping[Pair, Sequence[WeightedPath]]) -> _core.Plan:
     Args:
         routes: paths by pair; a pair without paths is left out.
     """
-    found = []
+    routes_data = []
     for (origin, to), paths in sorted(routes.items()):
         kept = [path for path in paths if path.weight >= LEAST_WEIGHT]
         total = sum(path.weight for path in kept)
         if kept:
             weighted = [{"links": list(path.links), "weight": min(path.weight / total, 1.0)} for path in kept]
-            found.append({"from": origin, "to": to, "paths": weighted})
-    return _core.Plan(json.dumps({"routes": found, "tables": []}))
+            routes_data.append({"from": origin, "to": to, "paths": weighted})
+    return _core.Plan(json.dumps({"routes": routes_data, "tables": []}))
 
 
 def clock_warnings(*status: object) -> list[str]:

@@ -76,9 +76,17 @@ class _Answer:
     """Wall time that it took."""
 
     @classmethod
-    def of(cls, found: Solution | SurvivableSolution, worst_case: WorstCase, **more: Any) -> _Answer:
+    def of(cls, solution: Solution | SurvivableSolution, worst_case: WorstCase, **more: Any) -> _Answer:
         """A solution that says how low the load can be, and the case that its load is of."""
-        return cls(found.routing, worst_case, found.load, found.lower_bound, found.gap, found.status, **more)
+        return cls(
+            solution.routing,
+            worst_case,
+            solution.load,
+            solution.lower_bound,
+            solution.gap,
+            solution.status,
+            **more,
+        )
 
 
 def _solved(routers: RouterNetwork, scheme: RobustScheme) -> _Answer:
@@ -178,35 +186,35 @@ def _fixed(routers: RouterNetwork, scheme: Fixed) -> _Answer:
     limits = _limits(scheme)
     network, bounds = routers.network, routers.bounds
     if scheme.k is None:
-        found = all_paths(network, bounds, **limits)
+        solution = all_paths(network, bounds, **limits)
     else:
         candidates = _candidates(routers, scheme)
         if isinstance(scheme, HybridHop | HybridDelay):
             candidates = hybrid(network, candidates, scheme.single_percent)
         if scheme.failures == "single-link":
             return _survivable(routers, candidates, limits)
-        found = single_lp(network, bounds, candidates, **limits)
+        solution = single_lp(network, bounds, candidates, **limits)
     if scheme.splits == "solver":
-        return _Answer.of(found, found.worst_case)
-    return _with_fewest_splits(routers, scheme, found)
+        return _Answer.of(solution, solution.worst_case)
+    return _with_fewest_splits(routers, scheme, solution)
 
 
-def _with_fewest_splits(routers: RouterNetwork, scheme: Fixed, found: Solution) -> _Answer:
+def _with_fewest_splits(routers: RouterNetwork, scheme: Fixed, solution: Solution) -> _Answer:
     """Of the routings with the load that was found, the one with the fewest split pairs that is found."""
-    candidates, _ = found.routing.by_paths
+    candidates, _ = solution.routing.by_paths
     limits = _limits(scheme)
     try:
         splits = fewest_splits(
             RoutingProblem(routers.network, routers.bounds, candidates),
-            found.routing,
-            ceiling_of(found, limits["tolerance"]),
+            solution.routing,
+            ceiling_of(solution, limits["tolerance"]),
             _FOR_SPLITS * limits["time_limit_s"],
         )
     except SolverError as error:  # The plan of the first program is as good as it was.
         warning = (
             f"routing.scheme.splits: the split is as the solver left it, for lack of another one: {error}"
         )
-        return _Answer.of(found, found.worst_case, warning=warning)
+        return _Answer.of(solution, solution.worst_case, warning=warning)
     facts: dict[str, float | int | str] = {
         "split_pairs": splits.count,
         "split_pairs_bound": splits.lower_bound,
@@ -221,15 +229,15 @@ def _with_fewest_splits(routers: RouterNetwork, scheme: Fixed, found: Solution) 
             f"looked at: {splits.count:,} pairs have several paths, as the solver left them; a longer one "
             "may spread fewer for this load"
         )
-    better = replace(found, routing=splits.routing, worst_case=splits.worst_case)
+    better = replace(solution, routing=splits.routing, worst_case=splits.worst_case)
     return _Answer.of(better, better.worst_case, facts=facts, warning=warning)
 
 
 def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str, Any]) -> _Answer:
     """The same when any single link may fail; the load is that of the worst failure."""
-    found = survivable(routers.network, routers.bounds, candidates, **limits)
-    worst, normal = found.worst_case.worst, found.worst_case.normal
-    stranded = {int(pair) for case in found.worst_case.cases for pair in case.stranded}
+    solution = survivable(routers.network, routers.bounds, candidates, **limits)
+    worst, normal = solution.worst_case.worst, solution.worst_case.normal
+    stranded = {int(pair) for case in solution.worst_case.cases for pair in case.stranded}
     facts: dict[str, float | int | str] = {
         "load_without_failure": normal.max_load,
         "worst_failure": "none" if worst is None else routers.network.arc_name(int(worst.arcs[0])),
@@ -243,7 +251,7 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str
             f"routing.scheme.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
             "one link; while it is down they have no route, and their traffic is in no load"
         )
-    return _Answer.of(found, normal if worst is None else worst.worst_case, facts=facts, warning=warning)
+    return _Answer.of(solution, normal if worst is None else worst.worst_case, facts=facts, warning=warning)
 
 
 def _optimal(routers: RouterNetwork, scheme: RobustOptimal) -> _Answer:
@@ -257,45 +265,47 @@ def _optimal(routers: RouterNetwork, scheme: RobustOptimal) -> _Answer:
 
     fewer = _with_k(scheme, scheme.k - 1)
     try:
-        found = solve(None)
+        selection = solve(None)
     except SolverError:
         if not fewer.k:
             raise
-        found = solve(_solved(routers, fewer).routing)
-    if found.status != "optimal" and fewer.k:
+        selection = solve(_solved(routers, fewer).routing)
+    if selection.status != "optimal" and fewer.k:
         with suppress(ScenarioError):  # No path within the level, or none before the time was over.
-            found = found.or_better(routers.network, routers.bounds, _solved(routers, fewer).routing)
-    found = found.or_better(routers.network, routers.bounds, _of_its_cost(routers, scheme, found))
+            selection = selection.or_better(routers.network, routers.bounds, _solved(routers, fewer).routing)
+    selection = selection.or_better(routers.network, routers.bounds, _of_its_cost(routers, scheme, selection))
     facts: dict[str, float | int | str] = {
         "level": level,
-        "predicted_loss_mbps": found.lost_mbps,
-        "predicted_loss_bound_mbps": found.lost_bound_mbps,
-        "predicted_throughput_mbps": found.mean_throughput_mbps,
+        "predicted_loss_mbps": selection.lost_mbps,
+        "predicted_loss_bound_mbps": selection.lost_bound_mbps,
+        "predicted_throughput_mbps": selection.mean_throughput_mbps,
     }
-    return _Answer(found.routing, found.worst_case, found.load, None, found.gap, found.status, facts)
+    return _Answer(
+        selection.routing, selection.worst_case, selection.load, None, selection.gap, selection.status, facts
+    )
 
 
-def _of_its_cost(routers: RouterNetwork, scheme: RobustOptimal, found: OptimalSelection) -> TrafficSplit:
+def _of_its_cost(routers: RouterNetwork, scheme: RobustOptimal, selection: OptimalSelection) -> TrafficSplit:
     """Of the routings that keep the same pairs on one path, the one with the fewest others split."""
-    candidates, fraction = found.routing.by_paths
-    free = ~found.single[candidates.pair_of_path()]
+    candidates, fraction = selection.routing.by_paths
+    free = ~selection.single[candidates.pair_of_path()]
     kept = free | (fraction > 1 / 2)
     fewer = candidates.kept(kept)
     limit_s = _FOR_SPLITS * _limits(scheme)["time_limit_s"]
     return fewest_splits(
         RoutingProblem(routers.network, routers.bounds, fewer),
         fewer.routing(routers.network.arc_count, fewer.whole(fraction[kept])),
-        max(found.level, found.load),
+        max(selection.level, selection.load),
         limit_s,
     ).routing
 
 
 def _single(routers: RouterNetwork, scheme: RobustSingle) -> _Answer:
     """``robust-single``: one path for every pair."""
-    found = least_single_path(
+    solution = least_single_path(
         routers.network, routers.bounds, _candidates(routers, scheme), **_limits(scheme)
     )
-    return _Answer.of(found, found.worst_case)
+    return _Answer.of(solution, solution.worst_case)
 
 
 def _candidates(routers: RouterNetwork, scheme: RobustScheme) -> Candidates:
@@ -352,28 +362,28 @@ def _routes(
 
 
 def _warnings(setup: Setup, scheme: RobustScheme, answer: _Answer, unbounded: list[Pair]) -> list[str]:
-    found = []
+    warnings = []
     if answer.status in {"time-limit", "wall-limit"}:
         bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
-        found.append(
+        warnings.append(
             f"routing.scheme.time_limit: {_limits(scheme)['time_limit_s']:g} s were over before the "
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
         )
-    found += clock_warnings(answer.status, answer.facts.get("split_status"))
+    warnings += clock_warnings(answer.status, answer.facts.get("split_status"))
     if answer.warning:
-        found.append(answer.warning)
+        warnings.append(answer.warning)
     if answer.load > 1:
-        found.append(
+        warnings.append(
             "routing.demand: some traffic within the bounds overloads links: the worst-case load is "
             f"{answer.load:.6g}"
         )
     if unbounded:
         a, b = (setup.nodes[node].name for node in unbounded[0])
-        found.append(
+        warnings.append(
             f"routing.demand: {a} to {b}"
             + ("" if len(unbounded) == 1 else f" and {len(unbounded) - 1:,} other pairs")
             + " may have no traffic by the bounds, and sends: it takes the best path by the metric, and is "
             "in no load"
         )
-    return found
+    return warnings

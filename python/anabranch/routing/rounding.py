@@ -28,11 +28,11 @@ def rounded_weights(shares: Sequence[float], buckets: int) -> list[int]:
         raise ValueError("shares are at least zero, not all of them zero, and there is at least one bucket")
     quotas = [share / total * buckets for share in shares]
     # A quota that misses a whole number by less than the error of doubles is that number.
-    found = [math.floor(quota + 1e-9) for quota in quotas]
-    remainders = sorted(range(len(quotas)), key=lambda place: (found[place] - quotas[place], place))
-    for place in remainders[: buckets - sum(found)]:
-        found[place] += 1
-    return found
+    weights = [math.floor(quota + 1e-9) for quota in quotas]
+    remainders = sorted(range(len(quotas)), key=lambda place: (weights[place] - quotas[place], place))
+    for place in remainders[: buckets - sum(weights)]:
+        weights[place] += 1
+    return weights
 
 
 def fewest_weights(shares: Sequence[float], most: int) -> list[int]:

@@ -106,10 +106,10 @@ class RouterNetwork:
         between = [self.setup.links[number] for number in self.links]
         setup = self.setup.without_traffic().replace(links=between, controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
-        found = setup.core().candidate_paths(k, metric, nodes, **(limits.core() if limits else {}))
-        if limits and (without := [(origin, to) for origin, to, paths in found if not paths]):
+        candidates = setup.core().candidate_paths(k, metric, nodes, **(limits.core() if limits else {}))
+        if limits and (without := [(origin, to) for origin, to, paths in candidates if not paths]):
             raise ScenarioError(without_path(setup, limits, without))
-        return {pair: paths for pair, (_, _, paths) in zip(pairs, found, strict=True)}
+        return {pair: paths for pair, (_, _, paths) in zip(pairs, candidates, strict=True)}
 
     def candidates(self, k: int, metric: str, limits: PathLimitsSetup | None = None) -> Candidates:
         """The k best paths of every pair of routers that may have traffic.

@@ -164,14 +164,14 @@ class _Choices:
 
     def routes(self, chosen: Sequence[int]) -> dict[Pair, list[WeightedPath]]:
         """The plan's paths."""
-        found = {pair: [WeightedPath(path, 1.0)] for pair, path in self._given.items()}
+        paths = {pair: [WeightedPath(path, 1.0)] for pair, path in self._given.items()}
         for pair, number in zip(self._pairs, chosen, strict=True):
-            found[pair] = [WeightedPath(self._paths[pair][number], 1.0)]
-        return found
+            paths[pair] = [WeightedPath(self._paths[pair][number], 1.0)]
+        return paths
 
     def outside_range(self, chosen: Sequence[int]) -> list[str]:
         """A warning for each model that is used outside its range on a chosen path."""
-        found: dict[str, list[tuple[Pair, str]]] = {}
+        cases_of_model: dict[str, list[tuple[Pair, str]]] = {}
         for pair, number in zip(self._pairs, chosen, strict=True):
             back = pair[::-1]
             back_number = chosen[self._number[back]] if back in self._number else 0
@@ -181,8 +181,8 @@ class _Choices:
                 )
                 outside = [text for text in prediction.warnings if "outside its range" in text]
                 if outside:
-                    found.setdefault(use.model.name, []).append((pair, outside[0]))
-        return [self._said(cases) for _, cases in sorted(found.items())]
+                    cases_of_model.setdefault(use.model.name, []).append((pair, outside[0]))
+        return [self._said(cases) for _, cases in sorted(cases_of_model.items())]
 
     def _said(self, cases: Sequence[tuple[Pair, str]]) -> str:
         (origin, to), text = cases[0]
@@ -220,7 +220,7 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
     for pair, used in uses.items():
         largest = max(packet_sizes(setup.transports[use.transport].config).data_packet for use in used)
         by_packet.setdefault(largest, []).append(pair)
-    found: dict[Pair, tuple[Path, ...]] = {}
+    paths: dict[Pair, tuple[Path, ...]] = {}
     for packet_bytes, pairs in sorted(by_packet.items()):
         links = [
             replace(link, delay=link.delay + packet_bytes * 8 * _PS_PER_S // link.capacity)
@@ -234,8 +234,8 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
         except ValueError as error:
             remedy = "leave model and sharing out, or give more links the same delay and loss"
             raise ScenarioError([Problem("routing.scheme.model", f"{error}; {remedy}")]) from None
-        found |= _by_pair(answer)
-    return found
+        paths |= _by_pair(answer)
+    return paths
 
 
 def _first_paths(setup: Setup, pairs: Sequence[Pair], metric: str, k: int) -> dict[Pair, tuple[Path, ...]]:

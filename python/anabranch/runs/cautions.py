@@ -213,7 +213,7 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
     """Addresses of a host that receives which its connections cannot hear of, each connection once."""
     managers = [_path_manager(transport) for transport in setup.transports]
     gone: dict[int, set[int]] = defaultdict(set)
-    told: set[str] = set()
+    warned: set[str] = set()
     for event in setup.events:
         if not isinstance(event.change, AddressChange):
             continue
@@ -224,18 +224,18 @@ def _unheard_addresses(setup: Setup) -> Iterator[str]:
         name, at = quoted(setup.nodes[host].name), Span(event.at).text
         for flow in setup.flows:
             manager = managers[flow.transport]
-            if flow.to != host or flow.start >= event.at or flow.name in told:
+            if flow.to != host or flow.start >= event.at or flow.name in warned:
                 continue
             if not isinstance(manager, Fullmesh):
                 continue
             if gone[host] == addresses:
-                told.add(flow.name)
+                warned.add(flow.name)
                 yield (
                     f"{flow.name}: {name} has no address at {at}, and only the end that sends data opens "
                     "subflows: the connection waits from then on, whatever address comes up"
                 )
             elif up and manager.add_addr_accepted == 0:
-                told.add(flow.name)
+                warned.add(flow.name)
                 yield (
                     f"{flow.name}: {name} announces an address at {at}, and add_addr_accepted of its path "
                     "manager is 0, as in a stock kernel, so that no subflow goes there"
@@ -426,10 +426,10 @@ def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:
         narrow = min(there, key=lambda link: link.capacity, default=None)
         if narrow and isinstance(narrow.queue.discipline, Fifo):
             rtts[narrow.name] += [sum(link.delay for link in (*there, *back))] * flows
-    for name, found in rtts.items():
-        if min(found) < max(found) <= _NEARLY * min(found):
+    for name, times in rtts.items():
+        if min(times) < max(times) <= _NEARLY * min(times):
             yield (
-                f"phase effects: {len(found)} flows of nearly equal round-trip times share the drop-tail "
+                f"phase effects: {len(times)} flows of nearly equal round-trip times share the drop-tail "
                 f"queue of {quoted(name)}, and nothing is random under way: the phase of their packets "
                 "decides who loses, and one flow may get many times the share of another. Add a jitter to "
                 "network.access, "

@@ -52,7 +52,7 @@ class RunKind(Protocol):
         scenario: Scenario,
         setup: Setup,
         planned: Planned,
-        heard: Deferred,
+        signals: Deferred,
         progress: Callable[[float, int], None] | None,
     ) -> Result:
         """Runs it to its end, or until a signal has been heard."""
@@ -80,14 +80,14 @@ class Simulated:
         scenario: Scenario,
         setup: Setup,
         planned: Planned,
-        heard: Deferred,
+        signals: Deferred,
         progress: Callable[[float, int], None] | None,
     ) -> Result:
         """Runs it to its end, or until a signal has been heard."""
         begin = time.perf_counter()
         try:
             with guarded(setup.agreement):
-                outcome = setup.core().simulate(planned.plan, heard.watched(progress), self.cores)
+                outcome = setup.core().simulate(planned.plan, signals.watched(progress), self.cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -158,11 +158,11 @@ def run(
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
-        with deferred(_core.inside_own_code) as heard:
+        with deferred(_core.inside_own_code) as signals:
             with nullcontext() if place is None else written_for(place.place, place.partial):
-                result = kind.measured(scenario, captured, planned, heard, progress)
+                result = kind.measured(scenario, captured, planned, signals, progress)
             pages = page_writer(result, page=page, figures=figures)
-            keep(result, place, scenario, captures, heard, add=_both(kind.add, pages))
+            keep(result, place, scenario, captures, signals, add=_both(kind.add, pages))
     return result
 
 
@@ -181,11 +181,11 @@ def check_captures(scenario: Scenario, *, replace: bool) -> None:
     Raises:
         ResultError: if they would, without ``replace``.
     """
-    found = [capture.file for capture in scenario.capture if os.path.lexists(capture.file)]
-    if found and not replace:
+    existing = [capture.file for capture in scenario.capture if os.path.lexists(capture.file)]
+    if existing and not replace:
         raise ResultError(
-            f"{found[0]}: is there already, and a capture has this name; give a folder for the result (out), "
-            "or replace=True"
+            f"{existing[0]}: is there already, and a capture has this name; give a folder for the result "
+            "(out), or replace=True"
         )
 
 
@@ -225,15 +225,15 @@ def keep(
     place: Replacement | None,
     scenario: Scenario,
     captures: Path | None,
-    heard: Deferred,
+    signals: Deferred,
     *,
     add: Callable[[Path], None] | None,
 ) -> None:
     """Saves a result in a folder; without one, its captures go into the current folder."""
-    heard.answered = result.interrupted
+    signals.answered = result.interrupted
     if place is not None:
         _save(result, place, scenario, captures, add)
-        heard.kept = f"what was measured is in {place.place}"
+        signals.kept = f"what was measured is in {place.place}"
     elif captures is not None:
         for file in sorted(captures.glob(CAPTURES)):
             _deliver(file, result)
@@ -304,15 +304,15 @@ def measured(
     planned: Planned,
     outcome: _core.Outcome,
     wall_s: float,
-    known: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
+    added: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
 ) -> Result:
     """The core's measurements, with everything else that a result tells.
 
     ``known`` gives the tables with what others than the core know of the run.
     """
     result = Result.from_columns(outcome["tables"], {})
-    if known is not None:
-        result = replace(result, tables=known(result))
+    if added is not None:
+        result = replace(result, tables=added(result))
     completion = completion_summary(result.flows)
     summary = {
         "title": scenario.title,
@@ -410,13 +410,13 @@ def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if estimates is None:
         return []
     losses = np.asarray(estimates["loss"], dtype=float)
-    known = losses[~np.isnan(losses)]
-    if not known.size:
+    measured = losses[~np.isnan(losses)]
+    if not measured.size:
         return [
             "controller: no link has had an estimate of its loss, so that flows kept their initial routes; a "
             "longer run, more traffic, a shorter statistics_interval or fewer sample_packets gives some"
         ]
-    if not known.any():
+    if not measured.any():
         return [
             "controller: no link that was measured loses anything, so that d sqrt(p) is 0 on every path; "
             "flows took the paths of least delay"

@@ -249,11 +249,11 @@ class Simulation:
         """
         if out is None:
             check_captures(self._scenario, replace=replace)
-        with opened(out, replace=replace) as place, deferred() as heard:
+        with opened(out, replace=replace) as place, deferred() as signals:
             outcome = self._core.finish()
             wall_s = time.perf_counter() - self._begin
             result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
-            keep(result, place, self._scenario, self._captures, heard, add=page_writer(result, page=page))
+            keep(result, place, self._scenario, self._captures, signals, add=page_writer(result, page=page))
         return result
 
 

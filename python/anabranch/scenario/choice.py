@@ -147,8 +147,8 @@ class Algorithm(Record):
         """The algorithm as the core reads it, without the room of a queue."""
         values = self.__dict__
         parts = _core_kinds(self.kind, self.algorithm).items()
-        own = {name: _part_for_core(kind, values[name]) for name, kind in parts if name in values}
-        return {_ALGORITHM: self.algorithm, **own}
+        parameters = {name: _part_for_core(kind, values[name]) for name, kind in parts if name in values}
+        return {_ALGORITHM: self.algorithm, **parameters}
 
     @classmethod
     def filled(cls, values: Mapping[str, Any]) -> Self:

@@ -33,11 +33,11 @@ class Noted:
         """Notes what is wrong at a place; the first thing there counts."""
         self._problems.setdefault(place(steps), message)
 
-    def joined(self, found: Iterable[tuple[str, str]]) -> list[Problem]:
+    def joined(self, others: Iterable[tuple[str, str]]) -> list[Problem]:
         """The noted problems and those that the core has found, but at the same places."""
-        rest = [(at, message) for at, message in found if at not in self._problems]
-        told = dict.fromkeys([*self._problems.items(), *rest])
-        return [Problem(joined(self._start, at), message) for at, message in told]
+        rest = [(at, message) for at, message in others if at not in self._problems]
+        problems = dict.fromkeys([*self._problems.items(), *rest])
+        return [Problem(joined(self._start, at), message) for at, message in problems]
 
 
 def written(value: Any, *, with_none: bool = False) -> Any:

@@ -258,9 +258,9 @@ def shown(value: object) -> str:
 def _named(value: object) -> str:
     """What is no single value, or no value that a file can have."""
     kind = type(value)
-    known: dict[type, str] = {dict: "a table", list: "a list", tuple: "a tuple"}
-    if kind in known:
-        return known[kind]
+    names: dict[type, str] = {dict: "a table", list: "a list", tuple: "a tuple"}
+    if kind in names:
+        return names[kind]
     if isinstance(value, Record) or hasattr(kind, "model_fields"):
         return f"a table {kind.__name__}"
     if isinstance(value, type):

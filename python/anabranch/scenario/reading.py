@@ -105,12 +105,12 @@ def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> 
     changed = dict(data)
     node: Any = changed
     for step, following in pairwise(steps):
-        found = _step_into(node, step, {} if isinstance(following, str) else [], steps)
-        if isinstance(found, str) and isinstance(following, str):
-            found = {"algorithm": found}
-        if not isinstance(found, dict | list):
+        child = _step_into(node, step, {} if isinstance(following, str) else [], steps)
+        if isinstance(child, str) and isinstance(following, str):
+            child = {"algorithm": child}
+        if not isinstance(child, dict | list):
             raise _no_place(steps)
-        node[step] = found.copy()
+        node[step] = child.copy()
         node = node[step]
     last = steps[-1]
     if isinstance(node, dict) and isinstance(last, str):
@@ -131,12 +131,12 @@ def field_steps(field: str) -> list[str | int]:
     if not isinstance(field, str) or not is_unicode(field):
         raise ValueError(f"{shown(field)} is not a field; write one like network.links.capacity")
     for part in field.split("."):
-        found = list(_STEP.finditer(part))
-        if not found or "".join(match.group() for match in found) != part:
+        matches = list(_STEP.finditer(part))
+        if not matches or "".join(match.group() for match in matches) != part:
             raise ValueError(
                 f"{quoted(field)} is not a field; write one like network.links.capacity or traffic[0].flows"
             )
-        steps += [match[1] if match[1] is not None else int(match[2]) for match in found]
+        steps += [match[1] if match[1] is not None else int(match[2]) for match in matches]
         if len(steps) > MOST_STEPS:
             raise ValueError(f"{quoted(field)} is not a field: it has more than {MOST_STEPS} parts")
     if isinstance(steps[0], int):

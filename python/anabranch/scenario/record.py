@@ -35,8 +35,8 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         """Notes the names of the fields, those of a base first."""
-        own = (name for name, kind in cls.__annotations__.items() if not str(kind).startswith("ClassVar"))
-        cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))
+        names = (name for name, kind in cls.__annotations__.items() if not str(kind).startswith("ClassVar"))
+        cls._fields = tuple(dict.fromkeys((*cls._fields, *names)))
         cls._names = frozenset(cls._fields)
         cls._defaults = {name: getattr(cls, name) for name in cls._fields if hasattr(cls, name)}
 

@@ -59,9 +59,9 @@ class ChoiceOfRoutes(Table):
         """The parameters of the scheme in base units, with the metric and the defaults of those left out."""
         if isinstance(self.scheme, Own):
             return {"metric": self.metric}
-        found = parameters("scheme", self.scheme) | {"metric": self.metric}
-        found.pop(_LIMITS, None)
-        return found if self.limits is None else found | {_LIMITS: self.limits}
+        values = parameters("scheme", self.scheme) | {"metric": self.metric}
+        values.pop(_LIMITS, None)
+        return values if self.limits is None else values | {_LIMITS: self.limits}
 
     @property
     def chosen(self) -> tuple[object, ...]:

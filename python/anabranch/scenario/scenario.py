@@ -56,12 +56,12 @@ _STUDY_KEYS = {"scenario", "factor", "metric", "replications"}
 def _unknown_transports(data: object) -> list[Problem]:
     """The transports of traffic that neither a table nor a preset has, of plain data."""
     entries, tables = (data.get("traffic"), data.get("transport")) if isinstance(data, dict) else (None, None)
-    own = [str(name) for name in tables] if isinstance(tables, dict) else []
-    known = list(dict.fromkeys([*own, *_core.transport_preset_names()]))
+    own_names = [str(name) for name in tables] if isinstance(tables, dict) else []
+    names = list(dict.fromkeys([*own_names, *_core.transport_preset_names()]))
     return [
-        Problem(f"traffic[{number}].transport", f"transport {unknown_choice(name, known)}")
+        Problem(f"traffic[{number}].transport", f"transport {unknown_choice(name, names)}")
         for number, entry in enumerate(entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict) and isinstance(name := entry.get("transport"), str) and name not in known
+        if isinstance(entry, dict) and isinstance(name := entry.get("transport"), str) and name not in names
     ]
 
 
@@ -226,12 +226,12 @@ class Scenario(Document):
         """
         try:
             steps = field_steps(field)
-            table, known = str(steps[0]), cls.form().keys()
-            if table in known:
+            table, keys = str(steps[0]), cls.form().keys()
+            if table in keys:
                 return with_value(data, steps, value)
             inside = [around for around, name in _INNER_TABLES.items() if table in table_forms()[name].by_key]
             hint = f"; write {' or '.join(f'{around}.{field}' for around in inside)}" if inside else ""
-            message = f"{quoted(table)}: {'no such key' if hint else unknown_key(table, known)}{hint}"
+            message = f"{quoted(table)}: {'no such key' if hint else unknown_key(table, keys)}{hint}"
         except ValueError as error:
             message = str(error)
         raise ScenarioError([Problem("", message)], origin)
@@ -243,9 +243,9 @@ class Scenario(Document):
             ScenarioError: with every unknown name.
         """
         traffic = [{"transport": entry.transport} for entry in self.traffic]
-        found = _unknown_transports({"transport": self.transport, "traffic": traffic})
-        if found:
-            raise ScenarioError(found, self._origin)
+        problems = _unknown_transports({"transport": self.transport, "traffic": traffic})
+        if problems:
+            raise ScenarioError(problems, self._origin)
 
     @classmethod
     def from_data(

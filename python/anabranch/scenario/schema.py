@@ -37,8 +37,8 @@ def json_schema(table: type[Table]) -> Schema:
         table: its class: that of scenarios, or of studies.
     """
     book = _Book()
-    own = book.table(table.form())
-    return {"$defs": dict(sorted(book.definitions.items())), **own}
+    schema = book.table(table.form())
+    return {"$defs": dict(sorted(book.definitions.items())), **schema}
 
 
 class _Book:

@@ -10,14 +10,14 @@ from anabranch.text.suggest import suggest
 _LISTED_KEYS = 40
 
 
-def unknown_key(key: str, known: Iterable[str]) -> str:
+def unknown_key(key: str, choices: Iterable[str]) -> str:
     """A message on a key that a table does not have.
 
     Args:
         key: the key.
-        known: the keys that it has.
+        choices: the keys that it has.
     """
-    names = list(known)
+    names = list(choices)
     hint = suggest(key, names)
     if hint:
         return f"no such key; nearest: {quoted(hint)}"

@@ -52,9 +52,9 @@ class Distribution(Table):
             [] if "distribution" in data else [("distribution", f"is missing ({_lowered(tag['text'])})")]
         )
         mixed, kind = _mixed(data)
-        found = _core.check_table(f"{form.name}[{kind.__name__}]", data, called)
+        core_problems = _core.check_table(f"{form.name}[{kind.__name__}]", data, called)
         places = {at for at, _ in mixed}
-        return [*problems, *mixed, *(each for each in found if each[0] not in places)]
+        return [*problems, *mixed, *(each for each in core_problems if each[0] not in places)]
 
     def _full_form(self) -> TableForm:
         return table_forms()[f"{type(self).form().name}[{self._of}]"]
@@ -102,14 +102,14 @@ def _lowered(text: str) -> str:
 
 def _amounts(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The amounts in plain data of a distribution, with their places."""
-    found = []
+    amounts = []
     for key in _AMOUNTS:
         if key not in data:
             continue
         value = data[key]
         listed = isinstance(value, list)
-        found += [(f"{key}[{at}]", each) for at, each in enumerate(value)] if listed else [(key, value)]
-    return found
+        amounts += [(f"{key}[{at}]", each) for at, each in enumerate(value)] if listed else [(key, value)]
+    return amounts
 
 
 def _kind(value: Any) -> type[Quantity] | None:

@@ -36,29 +36,29 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
         ConsentError: if nobody has agreed to code that is needed.
     """
     problems = Problems(scenario.origin)
-    own = OwnCode(scenario.base, needed, agree(scenario, needed))
+    code = OwnCode(scenario.base, needed, agree(scenario, needed))
     topology = load_topology(scenario, problems)
     read = _read(scenario, problems, for_run=needed is Needed.ALL)
     files = ScenarioFiles(scenario.base)
-    named, resolved, told = read.resolve(topology, is_generated(scenario.network), files, own.algorithm)
+    named, resolved, told = read.resolve(topology, is_generated(scenario.network), files, code.algorithm)
     for problem in told:
         problems.add(*problem)
     network = NamedNetwork(named)
     given = given_routes(scenario, network, problems)
     problems.raise_if_any()
     assert resolved is not None  # noqa: S101 - the core tells why there is none
-    planner = _planner(resolved.planner(), own)
+    planner = _planner(resolved.planner(), code)
     return Setup(
         resolved,
         network,
         planner=planner and replace(planner, given=given),
         own_routes=tuple(
-            OwnRoutes(place, tuple(traffic), scheme or PYTHON, metric, _planner(planned, own))
+            OwnRoutes(place, tuple(traffic), scheme or PYTHON, metric, _planner(planned, code))
             for place, traffic, scheme, metric, planned in resolved.own_routes()
         ),
         provenance=(*topology.provenance, *files.notes(scenario)),
-        own=own.makers,
-        agreement=own.agreement if own.makers else None,
+        own=code.makers,
+        agreement=code.agreement if code.makers else None,
     )
 
 
@@ -80,13 +80,13 @@ def _read(scenario: Scenario, problems: Problems, *, for_run: bool) -> _core.Sce
     return read
 
 
-def _planner(text: str | None, own: OwnCode) -> PlannerSetup | None:
+def _planner(text: str | None, code: OwnCode) -> PlannerSetup | None:
     """The planner of a scheme that the core gives as JSON; None where the core plans."""
     if text is None:
         return None
     config = json.loads(text)
     if config["algorithm"] == PYTHON:
-        return PlannerSetup(own.scheme(config["code"]))
+        return PlannerSetup(code.scheme(config["code"]))
     return PlannerSetup(reader_of(Shortest)(config))
 
 
@@ -103,10 +103,10 @@ def agree(scenario: Scenario, needed: Needed) -> Agreement | None:
     from anabranch.own.consent import agreement_of  # noqa: PLC0415 - few scenarios have such code
 
     try:
-        found = agreement_of(scenario.provenance, references, scenario.base)
+        agreement = agreement_of(scenario.provenance, references, scenario.base)
     except ConsentError:
         # Nobody should be asked about what cannot run anyway.
         resolve(scenario)
         raise
-    scenario.agree(found)
-    return found
+    scenario.agree(agreement)
+    return agreement

@@ -74,7 +74,7 @@ def may_differ(setup: Setup, has_single_paths: Callable[[], bool]) -> bool:
     if all(isinstance(scheme, Shortest) for scheme in (setup.routing.scheme, *setup.routing.others)):
         return False
     # After an event there may be other paths, and a planner may take minutes.
-    is_planned = setup.planner is not None or any(own.planner for own in setup.own_routes)
+    is_planned = setup.planner is not None or any(routes.planner for routes in setup.own_routes)
     return bool(setup.events) or is_planned or not has_single_paths()
 
 

@@ -191,11 +191,13 @@ class FlowColumns(Sequence[FlowSetup]):
 
     def connect(self, pairs: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether each of these pairs has a flow."""
-        _, known = self._by_pair
-        if not len(known):
+        _, pairs_listed = self._by_pair
+        if not len(pairs_listed):
             return np.zeros(len(pairs), dtype=bool)
-        found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, pairs), len(known) - 1)] == pairs
-        return found
+        is_listed: NDArray[np.bool_] = (
+            pairs_listed[np.minimum(np.searchsorted(pairs_listed, pairs), len(pairs_listed) - 1)] == pairs
+        )
+        return is_listed
 
     def between(self, origin: int, to: int) -> Counter[int]:
         """The transports of a pair, and how many flows have them, in the order of the first ones."""

@@ -72,15 +72,15 @@ class _Reader:
 
     def of_tables(self, given: Sequence[GivenPath]) -> GivenRoutes:
         """The paths of ``[[routing.paths]]``."""
-        found: _Routes = {}
+        routes: _Routes = {}
         for number, path in enumerate(given):
             place = f"{_PLACE}[{number}]"
             links = self._links([self._hop(name) for name in path.nodes], place)
             if links is not None:
                 pair = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
                 if self._note(links, pair, place):
-                    found.setdefault(pair, []).append((links, path.weight))
-        return GivenRoutes(_PLACE, _shared(found), access=self._access())
+                    routes.setdefault(pair, []).append((links, path.weight))
+        return GivenRoutes(_PLACE, _shared(routes), access=self._access())
 
     def of_csv(self, name: str, text: str) -> GivenRoutes:
         """The routes of a table with a row for each path and each next hop."""
@@ -91,21 +91,21 @@ class _Reader:
             links = self._links([self._numbered(*hop) for hop in row.hops], row.place)
             if links is None or None in ends:
                 continue
-            own = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
-            if (ends[0], ends[1] if row.is_path else own[1]) != own:
+            link_ends = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
+            if (ends[0], ends[1] if row.is_path else link_ends[1]) != link_ends:
                 there = " to ".join(row.ends)
-                message = f"the path leads from {self._pair(own)}, and the row is of {there}"
+                message = f"the path leads from {self._pair(link_ends)}, and the row is of {there}"
                 self._problems.add(row.place, message)
             elif not row.is_path:
-                hops.setdefault(ends[1] or 0, []).append((own[0], links[0], row))
-            elif self._note(links, own, row.place):
-                paths.setdefault(own, []).append((links, row.weight))
-        found = GivenRoutes(name, _shared(paths), access=self._access())
+                hops.setdefault(ends[1] or 0, []).append((link_ends[0], links[0], row))
+            elif self._note(links, link_ends, row.place):
+                paths.setdefault(link_ends, []).append((links, row.weight))
+        given = GivenRoutes(name, _shared(paths), access=self._access())
         for to, rows in hops.items():
-            self._add_table(found, to, rows)
-        return found
+            self._add_table(given, to, rows)
+        return given
 
-    def _add_table(self, found: GivenRoutes, to: int, rows: Sequence[tuple[int, int, RouteRow]]) -> None:
+    def _add_table(self, given: GivenRoutes, to: int, rows: Sequence[tuple[int, int, RouteRow]]) -> None:
         """The next hops to a destination; what does not hold is noted."""
         next_of: dict[int, _Links] = {}
         weights: dict[int, float] = {}
@@ -120,17 +120,17 @@ class _Reader:
                 self._problems.add(row.place, message)
             next_of[node] = (*next_of.get(node, ()), link)
         if self._leads_on(to, next_of, rows[0][2].place):
-            found.tables[to] = next_of
+            given.tables[to] = next_of
             # A pair goes hop by hop that has no paths of its own.
             for node in next_of:
-                found.paths.setdefault((node, to), [])
+                given.paths.setdefault((node, to), [])
 
     def of_plan(self, name: str, text: str) -> GivenRoutes:
         """The routes of a saved plan, share for share; a plan of another network is refused."""
-        found = GivenRoutes(name, access=self._access())
+        given = GivenRoutes(name, access=self._access())
         plan = read_plan(name, text, _PLACE, self._problems)
         if plan is None:
-            return found
+            return given
         nodes, links = self._network.nodes, self._network.links
         other = differences(plan, nodes, links, self._network.core.label)
         if other:
@@ -138,17 +138,17 @@ class _Reader:
                 _PLACE,
                 f"{quoted(name)} is a plan of another network ({quoted(plan.title)}): {'; '.join(other)}",
             )
-            return found
-        found.warnings = _warnings(name, changed_links(plan, links))
-        self._take(plan, found)
-        return found
+            return given
+        given.warnings = _warnings(name, changed_links(plan, links))
+        self._take(plan, given)
+        return given
 
-    def _take(self, plan: PlanFile, found: GivenRoutes) -> None:
+    def _take(self, plan: PlanFile, given: GivenRoutes) -> None:
         """The routes and tables of a plan whose network is this one; what does not hold is noted."""
         ids = {node.name: number for number, node in enumerate(self._network.nodes)}
         links = {link.name: number for number, link in enumerate(self._network.links)}
         for number, table in enumerate(plan.tables):
-            place = f"{found.label}, tables[{number}]"
+            place = f"{given.label}, tables[{number}]"
             to = self._known(ids, [table.destination], "node", place)
             next_of: dict[int, _Links] = {}
             for name, hops in table.next.items():
@@ -159,24 +159,24 @@ class _Reader:
                 elif node and out:
                     next_of[node[0]] = out
             if to and self._leads_on(to[0], next_of, place):
-                found.tables[to[0]] = next_of
+                given.tables[to[0]] = next_of
         for number, route in enumerate(plan.routes):
-            place = f"{found.label}, routes[{number}]"
+            place = f"{given.label}, routes[{number}]"
             ends = self._known(ids, [route.source, route.destination], "node", place)
             if len(ends) < 2:
                 continue
             pair = (ends[0], ends[1])
-            if pair in found.paths:
+            if pair in given.paths:
                 self._problems.add(place, f"the routes of {self._pair(pair)} stand there twice")
                 continue
             paths = [(self._known(links, path.links, "link", place), path.weight) for path in route.paths]
-            found.paths[pair] = [path for path in paths if path[0]]
-            for path, _ in found.paths[pair]:
+            given.paths[pair] = [path for path in paths if path[0]]
+            for path, _ in given.paths[pair]:
                 self._note(path, pair, place)
             total = math.fsum(weight for _, weight in paths)
             if paths and abs(total - 1) > _SUM_TOLERANCE:
                 self._problems.add(place, f"the weights of {self._pair(pair)} add up to {total!r}, not to 1")
-            if not paths and pair[0] not in found.tables.get(pair[1], {}):
+            if not paths and pair[0] not in given.tables.get(pair[1], {}):
                 self._problems.add(place, f"{self._pair(pair)} has neither a path nor a next hop")
 
     def _known(self, ids: dict[str, int], names: Iterable[str], kind: str, place: str) -> _Links:
@@ -208,13 +208,13 @@ class _Reader:
         nodes = [self._node(name, place) for name, _ in hops]
         if None in nodes:
             return None
-        known = [self._network.nodes[node].name for node in nodes if node is not None]
-        found = tuple(
+        names = [self._network.nodes[node].name for node in nodes if node is not None]
+        links = tuple(
             link
-            for a, b, (_, index) in zip(known, known[1:], hops[1:], strict=False)
+            for a, b, (_, index) in zip(names, names[1:], hops[1:], strict=False)
             if (link := self._network.link((a, b), index, place, self._problems)) is not None
         )
-        return found if len(found) == len(known) - 1 else None
+        return links if len(links) == len(names) - 1 else None
 
     def _node(self, name: str, place: str) -> int | None:
         return self._network.node(name, place, self._problems)
@@ -257,10 +257,10 @@ class _Reader:
         return access_links(self._network.links, lambda node: not self._network.core.is_host(node))
 
 
-def _shared(found: _Routes) -> _Routes:
+def _shared(routes: _Routes) -> _Routes:
     """Weights of each pair as shares of their sum."""
     shared = {}
-    for pair, paths in found.items():
+    for pair, paths in routes.items():
         total = math.fsum(weight for _, weight in paths)
         # Shares stay as they are, to the last digit.
         total = 1.0 if abs(total - 1) <= _SUM_TOLERANCE else total

@@ -83,8 +83,8 @@ def _of_process() -> int | None:
 
 def _entry(file: Path, name: str) -> str:
     """What stands behind a name in a file of the system; nothing where it is not there."""
-    found = (line.removeprefix(name) for line in _lines(file) if line.startswith(name))
-    return next(found, "")
+    values = (line.removeprefix(name) for line in _lines(file) if line.startswith(name))
+    return next(values, "")
 
 
 def _lines(file: Path) -> list[str]:

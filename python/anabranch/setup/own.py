@@ -103,8 +103,8 @@ class OwnCode:
         places = self._schemes if kind == "scheme" else self._makers
         # Of a class that is not loaded no hook is known.
         abilities = {} if isinstance(maker, NotLoaded) else maker.abilities()
-        known = {hook: bool(abilities.get(hook)) for hook in hooks}
-        return json.dumps({"algorithm": PYTHON, "code": places.setdefault(maker, len(places)), **known})
+        hooks_there = {hook: bool(abilities.get(hook)) for hook in hooks}
+        return json.dumps({"algorithm": PYTHON, "code": places.setdefault(maker, len(places)), **hooks_there})
 
     def _loaded(
         self, python: str, parameters: Mapping[str, Any], kind: str, wanted: Needed

@@ -57,7 +57,7 @@ def plan_text(setup: Setup, plan: Mapping[str, Any], about: Mapping[str, str]) -
         "tables": [
             {
                 "to": nodes[table["to"]],
-                "next": {nodes[node]: [links[link] for link in found] for node, found in table["next"]},
+                "next": {nodes[node]: [links[link] for link in hops] for node, hops in table["next"]},
             }
             for table in plan["tables"]
         ],
@@ -117,17 +117,17 @@ def differences(
     plan: PlanFile, nodes: Sequence[NodeSetup], links: Sequence[LinkSetup], label: str
 ) -> list[str]:
     """In what the network of a plan differs from this one; empty where nodes and links are the same."""
-    found = []
+    sentences = []
     for kind, there, here in (
         ("node", plan.nodes, [node.name for node in nodes]),
         ("link", [link.name for link in plan.links], [link.name for link in links]),
     ):
         missing, surplus = set(there) - set(here), set(here) - set(there)
         if missing:
-            found.append(f"{label} lacks {_some(kind, [name for name in there if name in missing])}")
+            sentences.append(f"{label} lacks {_some(kind, [name for name in there if name in missing])}")
         if surplus:
-            found.append(f"the plan lacks {_some(kind, [name for name in here if name in surplus])}")
-    return found
+            sentences.append(f"the plan lacks {_some(kind, [name for name in here if name in surplus])}")
+    return sentences
 
 
 def changed_links(plan: PlanFile, links: Sequence[LinkSetup]) -> list[str]:

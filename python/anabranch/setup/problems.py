@@ -34,16 +34,16 @@ class Problems:
         Raises:
             ScenarioError: with all that was noted.
         """
-        found, self._found = list(self._found), {}
-        if found:
-            raise ScenarioError(found, self._origin)
+        problems, self._found = list(self._found), {}
+        if problems:
+            raise ScenarioError(problems, self._origin)
 
 
 def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> ScenarioError:
     """The refusal of the core, as an error of the scenario, which knows flows and links by their names."""
     place, message = error.args if len(error.args) == 2 else ("", str(error))
-    if found := _ENTRY.fullmatch(str(place)):
-        kind, number, field = found.groups()
+    if match := _ENTRY.fullmatch(str(place)):
+        kind, number, field = match.groups()
         entries: dict[str, Sequence[FlowSetup | DatagramSetup | LinkSetup]] = {
             "flow": setup.flows,
             "datagram": setup.datagrams,

@@ -28,11 +28,11 @@ def access_links(links: Sequence[LinkSetup], is_router: Callable[[int], bool]) -
     back: dict[tuple[int, int], int] = {}
     for number, link in enumerate(links):
         back.setdefault((link.origin, link.to), number)
-    found: dict[int, Access] = {}
+    access: dict[int, Access] = {}
     for number, link in enumerate(links):
         if not is_router(link.origin) and is_router(link.to) and (link.to, link.origin) in back:
-            found.setdefault(link.origin, Access(number, back[link.to, link.origin], link.to))
-    return found
+            access.setdefault(link.origin, Access(number, back[link.to, link.origin], link.to))
+    return access
 
 
 class Reach:

@@ -58,8 +58,8 @@ def plain_network(scenario: Scenario) -> str:
     Raises:
         ScenarioError: if it cannot be had.
     """
-    found = load_topology(scenario, Problems(scenario.origin))
-    return _core.plain_network(found, is_generated(scenario.network))
+    network = load_topology(scenario, Problems(scenario.origin))
+    return _core.plain_network(network, is_generated(scenario.network))
 
 
 def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:

@@ -91,8 +91,8 @@ def fields_of(kind: Any) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     readers = {("from" if name == "origin" else name): (name, reader_of(hints[name])) for name in names}
 
     def read(values: Mapping[str, Any]) -> dict[str, Any]:
-        known = ((readers[key], value) for key, value in values.items())
-        return {name: value if read is _as_it_is else read(value) for (name, read), value in known}
+        pairs = ((readers[key], value) for key, value in values.items())
+        return {name: value if read is _as_it_is else read(value) for (name, read), value in pairs}
 
     return read
 
@@ -113,10 +113,10 @@ def _algorithm_reader(kind: str) -> Reader:
 def _scheme(config: Mapping[str, Any]) -> Any:
     """A scheme, whose limits are a table of their own."""
     limits = config.get("limits")
-    found = leaf_of_core("scheme", {key: value for key, value in config.items() if key != "limits"})
+    scheme = leaf_of_core("scheme", {key: value for key, value in config.items() if key != "limits"})
     if limits is None:
-        return found
-    return type(found).filled({**dict(found.items()), "limits": leaves.PathLimitsSetup(**limits)})
+        return scheme
+    return type(scheme).filled({**dict(scheme.items()), "limits": leaves.PathLimitsSetup(**limits)})
 
 
 def _union_reader(kinds: tuple[Any, ...]) -> Reader:

@@ -253,14 +253,14 @@ class _Check:
         # Files under the names that the study gives them are found in its folder only.
         with unpacked(built.files) as folder:
             first = tuple(0 for _ in built.dimensions)
-            setup, found = _problems(built, first, folder)
-            for problem in found:
+            setup, problems = _problems(built, first, folder)
+            for problem in problems:
                 self._note_level(built, first, problem, None)
             if setup is not None:
                 self._check_metrics(built, setup, folder)
             for number, levels in _beside_the_first(built):
                 for problem in _problems(built, levels, folder)[1]:
-                    if problem not in found:
+                    if problem not in problems:
                         self._note_level(built, levels, problem, number)
 
     def _replications(self, built: Design) -> int:
@@ -278,12 +278,12 @@ class _Check:
         self, built: Design, levels: tuple[int, ...], problem: Problem, suspect: int | None
     ) -> None:
         """Notes a problem of a scenario at the level that causes it, where one can be told."""
-        own = [
+        fields_of_levels = [
             [place(steps) for steps, _ in d.choices[i]] for d, i in zip(built.dimensions, levels, strict=True)
         ]
         # What is wrong inside a level's field, or with a table that it adds to, is the level's mistake.
-        inner = (n for n, fields in enumerate(own) for f in fields if _inside(problem.place, f))
-        outer = (n for n, fields in enumerate(own) for f in fields if _inside(f, problem.place))
+        inner = (n for n, fields in enumerate(fields_of_levels) for f in fields if _inside(problem.place, f))
+        outer = (n for n, fields in enumerate(fields_of_levels) for f in fields if _inside(f, problem.place))
         if suspect is None:
             suspect = next(chain(inner, outer), None)
         message = problem.message + _example(problem.message)

@@ -87,11 +87,11 @@ def check_chosen(
     """
     problems = []
     for number, metric in enumerate(metrics):
-        found = [run[f"{metric.name}{_ROWS}"] for run in runs] if metric.where else [1.0]
-        if not found or any(found):
+        row_counts = [run[f"{metric.name}{_ROWS}"] for run in runs] if metric.where else [1.0]
+        if not row_counts or any(row_counts):
             continue
         texts = any(isinstance(each, str) for entry in metric.where.values() for each in _listed(entry))
-        if metric.statistic == "count" and not (texts and any(rows is not None for rows in found)):
+        if metric.statistic == "count" and not (texts and any(rows is not None for rows in row_counts)):
             continue
         wanted = " and ".join(f"{name} = {shown(entry)}" for name, entry in metric.where.items())
         problems.append(
@@ -146,13 +146,13 @@ def _sums(runs: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
     A study of an earlier version lacks these columns, and a changed one may have anything there.
     """
-    known = [
+    columns = [
         name
         for name, kind in runs.schema.items()
         if kind == pl.Float64 and (name in RUN_COUNTS or name.endswith(_ROWS)) and name not in cells.columns
     ]
     went_well = runs.filter(pl.col("status") == "ok")
-    summed = went_well.group_by("cell").agg(pl.col(known).sum())
+    summed = went_well.group_by("cell").agg(pl.col(columns).sum())
     left = [
         (pl.col(f"{name}_flows") - pl.col(f"{name}_done")).alias(f"{name}_left")
         for name in (column.removesuffix("_flows") for column in cells.columns if column.endswith("_flows"))

@@ -69,8 +69,8 @@ class Study(Document, Part):
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: a scenario that knows where it comes from, too."""
         scenario = self.__dict__.get("scenario")
-        own = {"scenario": scenario} if isinstance(scenario, Document) else {}
-        return {**super().__getstate__(), **own}
+        kept = {"scenario": scenario} if isinstance(scenario, Document) else {}
+        return {**super().__getstate__(), **kept}
 
     @classmethod
     def load(cls, path: Path | str) -> Self:

@@ -54,19 +54,19 @@ class Execution:
 
 
 def run_study(
-    study: Study, way: Execution, *, out: Path | str | None, progress: Progress | None, replace: bool
+    study: Study, execution: Execution, *, out: Path | str | None, progress: Progress | None, replace: bool
 ) -> StudyResult:
     """Runs a study; see :meth:`Study.run`."""
-    way.check()
+    execution.check()
     # Before the work, not after it.
     spreadsheet = _wants_spreadsheet(study)
-    design = check(study, live=way.live, against_simulation=way.against_simulation)
+    design = check(study, live=execution.live, against_simulation=execution.against_simulation)
     if out is not None:
         from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
 
         with Store(Path(out), design, replace=replace) as store:
-            _work(store, design, way, progress)
+            _work(store, design, execution, progress)
             result = _result(design, store)
 
             def write(folder: Path) -> None:
@@ -79,7 +79,7 @@ def run_study(
         tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder,
         Store(Path(folder), design) as store,
     ):
-        _work(store, design, way, progress)
+        _work(store, design, execution, progress)
         result = _result(design, store)
         tables = {
             name: pl.read_parquet(source / "*.parquet", glob=True) if isinstance(source, Path) else source
@@ -115,14 +115,14 @@ def _wants_spreadsheet(study: Study) -> bool:
     return installed if study.output.spreadsheet is None else study.output.spreadsheet
 
 
-def _work(store: Store, design: Design, way: Execution, progress: Progress | None) -> None:
+def _work(store: Store, design: Design, execution: Execution, progress: Progress | None) -> None:
     """Does the runs that are not done yet."""
     left = [run for run in range(design.runs) if run not in store.finished]
     done = len(store.finished)
     failures = sum(run.reason is not None for run in store.finished.values())
     if progress is not None:
         progress(done, failures, design.runs)
-    for outcome in _outcomes(design, left, way):
+    for outcome in _outcomes(design, left, execution):
         if outcome.version != _core.version():
             message = f"a worker has version {outcome.version} of anabranch, and this is {_core.version()}"
             raise StudyError([Problem("", message)])
@@ -136,12 +136,12 @@ def _work(store: Store, design: Design, way: Execution, progress: Progress | Non
     check_chosen(design.metrics, counts, None)
 
 
-def _outcomes(design: Design, runs: list[int], way: Execution) -> Iterator[Outcome]:
+def _outcomes(design: Design, runs: list[int], execution: Execution) -> Iterator[Outcome]:
     if not runs:
         return iter(())
-    if way.dask is None:
-        jobs = 1 if way.live else way.jobs
+    if execution.dask is None:
+        jobs = 1 if execution.live else execution.jobs
         return run_locally(design, runs, jobs if jobs is not None else available_cores())
     from anabranch.study.cluster import run_on_cluster  # noqa: PLC0415 - stands on an optional package
 
-    return run_on_cluster(design, runs, way.dask)
+    return run_on_cluster(design, runs, execution.dask)

@@ -61,12 +61,12 @@ def number_text(value: float, unit: str | None) -> str:
 
 def numbers(measures: Sequence[Measure | None]) -> tuple[tuple[float, ...], str | None] | None:
     """Numbers in the unit of the first, and that unit; None unless all are of one dimension."""
-    known = [entry for entry in measures if entry is not None]
-    if not known or len(known) < len(measures) or len({entry.kind for entry in known}) > 1:
+    quantities = [entry for entry in measures if entry is not None]
+    if not quantities or len(quantities) < len(measures) or len({entry.kind for entry in quantities}) > 1:
         return None
-    kind, unit = known[0].kind, known[0].unit
+    kind, unit = quantities[0].kind, quantities[0].unit
     size = int(kind(f"1 {unit}")) if kind is not None else 1
-    return tuple(float(entry.value / size) for entry in known), unit
+    return tuple(float(entry.value / size) for entry in quantities), unit
 
 
 def spread(first: object, last: object, step: object) -> list[Any]:
@@ -116,12 +116,12 @@ def _slug(text: str) -> str:
 
 
 def _quantity(text: str) -> Measure | None:
-    found = _WITH_UNIT.fullmatch(text)
-    kind = _KIND_OF_UNIT.get(found[1]) if found else None
-    if found is None or kind is None:
+    match = _WITH_UNIT.fullmatch(text)
+    kind = _KIND_OF_UNIT.get(match[1]) if match else None
+    if match is None or kind is None:
         return None
     try:
-        return Measure(Fraction(int(kind(text))), kind, found[1])
+        return Measure(Fraction(int(kind(text))), kind, match[1])
     except ValueError:
         # Such as more than the largest time; the scenario says so.
         return None

@@ -92,8 +92,8 @@ def run_live(scenario: Scenario, setup: Setup, planned: Planned) -> LiveRun:
     for tries in range(1, MOST_TRIES + 1):
         live_run = Live()
         prepared = live_run.prepared(scenario, setup)
-        with deferred(_core.inside_own_code) as heard:
-            result = live_run.measured(scenario, prepared, planned, heard, None)
+        with deferred(_core.inside_own_code) as signals:
+            result = live_run.measured(scenario, prepared, planned, signals, None)
         live = result.summary["live"]
         if live["valid"]:
             return LiveRun(result, tries)

@@ -92,8 +92,8 @@ def values(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> tuple[
         MetricError: if the tables have no such column.
     """
     if not metric.is_censored:
-        found = statistic(metric.statistic, _numbers(metric, tables, summary))
-        return (None if found is None else found * metric.scale,)
+        value = statistic(metric.statistic, _numbers(metric, tables, summary))
+        return (None if value is None else value * metric.scale,)
     times = _times(metric, tables, summary)
     estimate = times.statistic(metric.statistic).scaled(metric.scale)
     return (estimate.value, estimate.more_than, float(times.done), float(times.count))
@@ -204,11 +204,11 @@ def unmatched(metric: Metric, tables: Tables) -> str | None:
 
     What a row is of, such as the name of a flow, is known as a run begins; what is measured is not.
     """
-    known = _IDENTITIES.get(metric.table, {})
-    wanted = {name: entry for name, entry in metric.where.items() if name in known}
+    identities = _IDENTITIES.get(metric.table, {})
+    wanted = {name: entry for name, entry in metric.where.items() if name in identities}
     matches: NDArray[np.bool_] | None = None
     for name, entry in wanted.items():
-        table = tables.get(known[name], {})
+        table = tables.get(identities[name], {})
         if name not in table:
             return None
         column = _column(table, name, "where")
@@ -217,9 +217,9 @@ def unmatched(metric: Metric, tables: Tables) -> str | None:
         missing = [value for value in values if value not in there]
         if missing:
             names = list(dict.fromkeys(map(str, there)))
-            told = unknown_choice(str(missing[0]), names).replace(" is not known", "", 1)
-            return f"no row of {metric.table} has {name} = {told}"
-        if known[name] == metric.table:
+            reason = unknown_choice(str(missing[0]), names).replace(" is not known", "", 1)
+            return f"no row of {metric.table} has {name} = {reason}"
+        if identities[name] == metric.table:
             rows = np.fromiter((value in values for value in there), np.bool_, len(there))
             matches = rows if matches is None else matches & rows
     if matches is not None and not matches.any():
@@ -240,5 +240,5 @@ def _column(
     return column
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    return unknown_choice(name, known).replace(" is not known", "", 1)
+def _unknown(name: str, names: Sequence[str]) -> str:
+    return unknown_choice(name, names).replace(" is not known", "", 1)

@@ -48,6 +48,6 @@ class Study(description.Study):
         """
         from anabranch.study.execute import Execution, run_study  # noqa: PLC0415 - few ask, and it imports all
 
-        way = Execution(live=live, against_simulation=against_simulation, jobs=jobs, dask=dask)
+        execution = Execution(live=live, against_simulation=against_simulation, jobs=jobs, dask=dask)
         study = self.trusted() if trust else self
-        return run_study(study, way, out=out, progress=progress, replace=replace)
+        return run_study(study, execution, out=out, progress=progress, replace=replace)

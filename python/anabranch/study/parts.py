@@ -28,8 +28,10 @@ class Part(Table):
         """Places and messages of everything that is wrong with plain data; see :meth:`Table.check`."""
         problems = super().check(data, called=called)
         places = [at for at, _ in problems]
-        own = [(at, message) for at, message in beyond(cls.__name__, data) if not _is_wrong(at, places)]
-        return [*problems, *own]
+        beyond_bounds = [
+            (at, message) for at, message in beyond(cls.__name__, data) if not _is_wrong(at, places)
+        ]
+        return [*problems, *beyond_bounds]
 
 
 def _is_wrong(at: str, places: list[str]) -> bool:

@@ -79,8 +79,8 @@ class StudyResult:
     ) -> Self:
         """The result of a study whose runs are done; ``cells`` follows from them."""
         cells = summarize(runs, factors, metrics, confidence)
-        found = (tuple(factors), tuple(metrics), runs, cells, dict(tables or {}))
-        return cls(title, confidence, replications, *found, live=live)
+        parts = (tuple(factors), tuple(metrics), runs, cells, dict(tables or {}))
+        return cls(title, confidence, replications, *parts, live=live)
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
@@ -185,7 +185,10 @@ def summarize(
     for metric in metrics:
         values: list[list[float]] = grouped[metric.name].to_list()
         bounds = grouped[f"{metric.name}_more_than"].to_list() if metric.censored else [[]] * len(values)
-        cells = [_cell(found, open_runs, confidence) for found, open_runs in zip(values, bounds, strict=True)]
+        cells = [
+            _cell(values_of_cell, open_runs, confidence)
+            for values_of_cell, open_runs in zip(values, bounds, strict=True)
+        ]
         endings = ("", "_ci", "_min", "_max", *(("_more_than",) if metric.censored else ()))
         columns += [
             pl.Series(f"{metric.name}{ending}", [cell[place] for cell in cells], dtype=pl.Float64)
@@ -208,8 +211,8 @@ def _cell(
     least = [*values, *bounds]
     smallest = min(values, default=None)
     if bounds:
-        known = smallest is not None and smallest <= min(bounds)
-        return None, None, smallest if known else None, None, math.fsum(least) / len(least)
+        is_bound = smallest is not None and smallest <= min(bounds)
+        return None, None, smallest if is_bound else None, None, math.fsum(least) / len(least)
     # Exact sums: the mean of equal values is that value, in whatever order they came.
     mean = math.fsum(values) / len(values) if values else None
     return mean, half_width(list(values), confidence), smallest, max(values, default=None), None

@@ -60,14 +60,14 @@ def study_code(study: Study) -> list[CodeReference]:
     Raises:
         StudyError: if the scenario's file cannot be read.
     """
-    found = list(code_references(scenario_of(study).data))
+    references = list(code_references(scenario_of(study).data))
     for factor in study.factors:
         settings = [level.settings for level in factor.level or ()]
         settings += [{factor.field: value} for value in factor.levels or () if factor.field is not None]
         for fields in settings:
             for field, value in fields.items():
-                found += code_references(plain_data(value), field_steps(field))
-    return list(dict.fromkeys(found))
+                references += code_references(plain_data(value), field_steps(field))
+    return list(dict.fromkeys(references))
 
 
 def study_agreement(study: Study) -> Agreement | None:
@@ -83,6 +83,6 @@ def study_agreement(study: Study) -> Agreement | None:
     from anabranch.own.consent import agreement_of  # noqa: PLC0415 - few studies have such code
 
     source = scenario_of(study)
-    found = agreement_of(source.provenance, references, source.base)
-    study.agree(found)
-    return found
+    agreement = agreement_of(source.provenance, references, source.base)
+    study.agree(agreement)
+    return agreement

@@ -58,8 +58,8 @@ class Store:
         self._design = design
         self._journal: Journal | None = None
         _check_study(folder, design)
-        own = (_MANIFEST, _STUDY, JOURNAL, *design.files)
-        claims = (*own, *_ENDS, *_OUTPUTS, "figures/", _TABLES)
+        files = (_MANIFEST, _STUDY, JOURNAL, *design.files)
+        claims = (*files, *_ENDS, *_OUTPUTS, "figures/", _TABLES)
         self._addition = Addition(folder, "study", claims, growing=(JOURNAL, _TABLES), replace=replace)
         try:
             self._addition.open()
@@ -302,18 +302,18 @@ def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """What two studies differ in."""
     if not isinstance(theirs, dict):
         return "other contents"
-    found = []
+    differences = []
     for part in {**ours, **theirs}:
         here, there = ours.get(part), theirs.get(part)
         if there == here:
             continue
         if part == "live":
-            found.append("live runs" if there else "simulated runs")
+            differences.append("live runs" if there else "simulated runs")
             continue
         shown = isinstance(here, int | str) and isinstance(there, int | str) and part != "scenario"
         kind = "another" if part in ("scenario", "version", "keep") else "other"
-        found.append(f"{part} = {there} in place of {here}" if shown else f"{kind} {part}")
-    return " and ".join(found) or "other contents"
+        differences.append(f"{part} = {there} in place of {here}" if shown else f"{kind} {part}")
+    return " and ".join(differences) or "other contents"
 
 
 def _manifest(design: Design) -> dict[str, Any]:

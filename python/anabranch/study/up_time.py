@@ -78,8 +78,8 @@ class MeasuredRun:
         payload = np.array([size[0] for size in sizes])[self.setup.flows.transport]
         headers = np.array([size[1] for size in sizes])[self.setup.flows.transport]
         delivered = _floats(self.tables["flows"], "delivered_bytes")
-        found: Floats = delivered + np.ceil(delivered / payload) * headers
-        return found
+        acknowledged: Floats = delivered + np.ceil(delivered / payload) * headers
+        return acknowledged
 
     @cached_property
     def _capacity(self) -> Floats:
@@ -105,23 +105,23 @@ class MeasuredRun:
         last = np.full(len(self._capacity), -np.inf)
         unknown = np.zeros(len(self._capacity), dtype=np.bool_)
 
-        def note(way: PairWay, start_s: float, end_s: float) -> None:
-            links = list(way.links)
-            if not way.certain:
+        def note(path: PairWay, start_s: float, end_s: float) -> None:
+            links = list(path.links)
+            if not path.certain:
                 unknown[links] = True
             elif start_s < end_s:
                 first[links] = np.minimum(first[links], start_s)
                 last[links] = np.maximum(last[links], end_s)
 
         for ways, start_s, end_s in zip(self._ways, *(each.tolist() for each in self._lives), strict=True):
-            for way in ways:
-                note(way, start_s, end_s)
-        known = self._known
+            for path in ways:
+                note(path, start_s, end_s)
+        network = self._known
         for flow in self.setup.datagrams:
             end_s = self.ended_s if flow.stop is None else min(flow.stop / _PS_PER_S, self.ended_s)
-            note(known.way(flow.routing, flow.origin, flow.to), flow.start / _PS_PER_S, end_s)
+            note(network.way(flow.routing, flow.origin, flow.to), flow.start / _PS_PER_S, end_s)
             if isinstance(flow.source, PingDatagramSource):
-                note(known.way(flow.routing, flow.to, flow.origin), flow.start / _PS_PER_S, end_s)
+                note(network.way(flow.routing, flow.to, flow.origin), flow.start / _PS_PER_S, end_s)
         return np.where(unknown | (last <= first), np.nan, last - first)
 
     @cached_property
@@ -157,17 +157,17 @@ def with_measures(
         plan: its routes.
         ended_s: when it ended.
     """
-    found: dict[str, Any] = dict(tables)
+    changed: dict[str, Any] = dict(tables)
     run = MeasuredRun(setup, plan, tables, ended_s)
     for metric in metrics:
-        columns = found.get(metric.table, {})
+        columns = changed.get(metric.table, {})
         if metric.column in MEASURES.get(metric.table, ()) and metric.column not in columns:
-            own = application_of(setup) == PYTHON
+            is_own = application_of(setup) == PYTHON
             # A controller of the user's own chooses the paths while the run is under way.
             rows = len(next(iter(columns.values())))
-            values = np.full(rows, np.nan) if own else getattr(run, metric.column)
-            found[metric.table] = {**columns, metric.column: values}
-    return found
+            values = np.full(rows, np.nan) if is_own else getattr(run, metric.column)
+            changed[metric.table] = {**columns, metric.column: values}
+    return changed
 
 
 class _Ways:
@@ -210,6 +210,6 @@ def _sizes(config: AnyProtocol) -> tuple[int, int]:
 
 
 def _floats(columns: Columns, name: str) -> Floats:
-    found = columns[name]
-    assert isinstance(found, np.ndarray)  # noqa: S101 - it is a column of numbers
-    return found.astype(np.float64, copy=False)
+    column = columns[name]
+    assert isinstance(column, np.ndarray)  # noqa: S101 - it is a column of numbers
+    return column.astype(np.float64, copy=False)

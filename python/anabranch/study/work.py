@@ -133,21 +133,21 @@ class RunWorker:
             raise KeyboardInterrupt
         if self._design.live:
             tables = {**tables, "flows": simulated_hosts(tables["flows"])}
-        found = self._values(tables, summary, setup, planned)
+        values = self._values(tables, summary, setup, planned)
         kept = {}
         if self._design.keep == "tables":
             kept = {name: _numbered(frame(columns), number) for name, columns in tables.items()}
-        return found, kept
+        return values, kept
 
     def _live(
         self, number: int, scenario: Scenario, setup: Setup, planned: Planned
     ) -> tuple[tuple[float | None, ...], dict[str, bytes]]:
-        found = run_live(scenario, setup, planned)
-        self._engine_s = found.engine_cpu_s
-        measured = self._values(found.columns(), found.result.summary, setup, planned)
-        kept = {SELF_CHECK: _numbered(found.self_check(), number)}
+        measured_run = run_live(scenario, setup, planned)
+        self._engine_s = measured_run.engine_cpu_s
+        measured = self._values(measured_run.columns(), measured_run.result.summary, setup, planned)
+        kept = {SELF_CHECK: _numbered(measured_run.self_check(), number)}
         if self._design.keep == "tables":
-            kept |= {name: _numbered(table, number) for name, table in found.tables().items()}
+            kept |= {name: _numbered(table, number) for name, table in measured_run.tables().items()}
         return measured, kept
 
     def _values(
@@ -155,12 +155,12 @@ class RunWorker:
     ) -> tuple[float | None, ...]:
         metrics = self._design.metrics
         measured = with_measures(metrics, tables, setup, planned.plan, float(summary["ended_s"]))
-        found = (each for metric in metrics for each in values(metric, measured, summary))
-        return (*counted(metrics, measured, late_flows(setup)), *found)
+        every_value = (each for metric in metrics for each in values(metric, measured, summary))
+        return (*counted(metrics, measured, late_flows(setup)), *every_value)
 
     def _plan(self, setup: Setup) -> Planned:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
-        if setup.planner is None and not any(own.planner for own in setup.own_routes):
+        if setup.planner is None and not any(routes.planner for routes in setup.own_routes):
             return plan(setup, self._design.origin)
         planners = (setup.planner, setup.own_routes)
         seen = (planners, setup.nodes, setup.links, setup.transports, setup.flows, setup.datagrams)

@@ -265,22 +265,22 @@ def routes(
     files = PlanFiles(csv, xlsx)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
     with plan_progress(loaded.title or scenario.stem) as progress:
-        found = routes_of(loaded, progress)
+        table = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
     if out is not None:
         from anabranch.plans.saved import save_plan
 
         save_plan(loaded, out, replace=replace)
-    for warning in found.warnings:
+    for warning in table.warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
+        print_json(table.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
     else:
         checked = [] if forwarding is None else forwarding_pieces(forwarding)
-        show(console(), [*route_pieces(found), *checked])
+        show(console(), [*route_pieces(table), *checked])
         if out is not None:
             write(f"plan in {out}")
-    written = files.write_routes(loaded.title or scenario.stem, found)
+    written = files.write_routes(loaded.title or scenario.stem, table)
     if written and not as_json:
         write("\n".join(written))
 
@@ -312,21 +312,21 @@ def load(
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or page is not None
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
-    found = worst_loads(loaded, failures=failures)
-    chosen, changes, warnings = chosen_link(found, link), None, list(found.warnings)
+    loads = worst_loads(loaded, failures=failures)
+    chosen, changes, warnings = chosen_link(loads, link), None, list(loads.warnings)
     if against is not None:
         other = _load(against, None, None, routes_only=True, trust=trust)
-        changes, cautions = compare_scenarios(loaded, found, other, failures=failures)
+        changes, cautions = compare_scenarios(loaded, loads, other, failures=failures)
         warnings += cautions
     for warning in warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json(load_document(found, changes))
+        print_json(load_document(loads, changes))
     else:
-        show(console(), load_pieces(found, chosen, changes))
-    told = files.write_loads(loaded.title or scenario.stem, found, chosen, changes, warnings)
-    if told and not as_json:
-        write("\n".join(told))
+        show(console(), load_pieces(loads, chosen, changes))
+    lines = files.write_loads(loaded.title or scenario.stem, loads, chosen, changes, warnings)
+    if lines and not as_json:
+        write("\n".join(lines))
 
 
 @app.command()
@@ -418,7 +418,7 @@ def report(
     with damage_told(folder):
         study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
-        own = out is None or out.resolve() == folder.resolve()
+        in_place = out is None or out.resolve() == folder.resolve()
         target = folder if out is None else out
         manifest = read_manifest(folder)
         kind = manifest.kind if manifest is not None else ("run" if study_result is None else "study")
@@ -428,7 +428,9 @@ def report(
             )
         if xlsx is not None:
             save_run_workbook(result, xlsx)
-        with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
+        with adding(
+            target, kind if in_place else "report", [REPORT], replace=replace, known=in_place
+        ) as place:
             if study_result is not None:
                 save_study_report(study_result, place.partial)
                 write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)

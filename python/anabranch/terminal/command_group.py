@@ -63,10 +63,10 @@ class CommandGroup(TyperGroup):
                 f'"{cmd_name}" is a command of the distribution {distribution}, which is not installed; in a '
                 "clone of the repository: make setup, or pip install ./publications"
             )
-        found = super().get_command(ctx, cmd_name)
-        if found is None and Path(cmd_name).is_file():
+        command = super().get_command(ctx, cmd_name)
+        if command is None and Path(cmd_name).is_file():
             raise CommandError(f"{cmd_name} is a file, not a command; try: anabranch run {cmd_name}")
-        return found
+        return command
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         """Reads the arguments; options such as ``--version`` write there."""

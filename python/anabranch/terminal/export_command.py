@@ -38,11 +38,11 @@ def export(
     from anabranch.export.write import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
 
     loaded = load_scenario(scenario, set_, None, routes_only=True, trust=trust)
-    found = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)
+    exported = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)
     if as_json:
-        print_json({"folder": str(out), **found.data()})
+        print_json({"folder": str(out), **exported.data()})
         return
     from anabranch.export.view import export_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
 
-    show(console(), export_pieces(found, buckets, out))
+    show(console(), export_pieces(exported, buckets, out))

@@ -53,11 +53,11 @@ def topology_show(
     """Show the nodes and links of a network, and where they come from."""
     from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
 
-    found = topology.load(name, attributes=_attributes(attribute or []))
+    network = topology.load(name, attributes=_attributes(attribute or []))
     if as_json:
-        print_json(found.to_dict())
+        print_json(network.to_dict())
     else:
-        write(topology.describe(found))
+        write(topology.describe(network))
 
 
 def _attributes(texts: list[str]) -> dict[str, object]:

@@ -26,9 +26,9 @@ def nearest_remedy(name: str, candidates: Iterable[str], otherwise: str | None =
     Unless `otherwise` says it, this is the choice where it is small, and else nothing.
     """
     choices = list(candidates)
-    found = suggest(name, choices)
-    if found is not None:
-        return f'nearest: "{found}"'
+    nearest = suggest(name, choices)
+    if nearest is not None:
+        return f'nearest: "{nearest}"'
     if otherwise is not None:
         return otherwise
     if 0 < len(choices) <= 12:

@@ -39,22 +39,22 @@ def suited(most: float, unit: str) -> tuple[float, str]:
         return 1.0, unit
     # A hair of tolerance: 999.9996 is printed as 1000.
     thousands = math.floor(math.log10(most * 1.000001) / 3)
-    own = kind.index(unit)
-    place = min(max(own + thousands, 0), len(kind) - 1)
-    return float(f"1e{3 * (own - place)}"), kind[place]
+    place_of_unit = kind.index(unit)
+    place = min(max(place_of_unit + thousands, 0), len(kind) - 1)
+    return float(f"1e{3 * (place_of_unit - place)}"), kind[place]
 
 
 def suited_label(label: str, most: float) -> tuple[float, str]:
     """The factor and label that suit a label that ends with a unit, such as ``goodput (Mbps)``."""
-    if (found := _LABEL.match(label)) is None:
+    if (match := _LABEL.match(label)) is None:
         return 1.0, label
-    own = _AS_WRITTEN.get(found[2], found[2])
-    factor, unit = suited(most, own)
-    if unit == own:
+    unit_of_label = _AS_WRITTEN.get(match[2], match[2])
+    factor, unit = suited(most, unit_of_label)
+    if unit == unit_of_label:
         return 1.0, label
-    if label[found.end(1)] == "_":
-        return factor, f"{found[1].replace('_', ' ')} ({unit})"
-    return factor, label[: found.start(2)] + unit + label[found.end(2) :]
+    if label[match.end(1)] == "_":
+        return factor, f"{match[1].replace('_', ' ')} ({unit})"
+    return factor, label[: match.start(2)] + unit + label[match.end(2) :]
 
 
 def plain(value: float, digits: int = 5) -> str:
@@ -149,7 +149,7 @@ def estimate(mean: float, half: float | None) -> str:
 def aligned(texts: Sequence[str]) -> list[str]:
     """Numbers with blanks around them, so that their decimal points are below each other."""
     behind = [len(text) - _point(text) for text in texts]
-    padded = [text + " " * (max(behind) - own) for text, own in zip(texts, behind, strict=True)]
+    padded = [text + " " * (max(behind) - digits) for text, digits in zip(texts, behind, strict=True)]
     width = max(map(len, padded))
     return [text.rjust(width) for text in padded]
 

@@ -72,19 +72,19 @@ def names(source: str | None = None) -> list[TopologyName]:
     """Every topology with a name, of one source or of all. Raises TopologyError for an unknown source."""
     if source is not None and source not in SOURCES:
         raise TopologyError("", f'no source "{source}" of topologies', nearest_remedy(source, SOURCES))
-    found: list[TopologyName] = []
+    every_name: list[TopologyName] = []
     if source in (None, "zoo"):
         graphs = sorted(zoo_graphs().values(), key=lambda graph: graph.name.casefold())
         notes = {graph.name: f"{graph.nodes} nodes, {graph.links} links" for graph in graphs}
-        found += [TopologyName(f"zoo/{name}", "zoo", note) for name, note in notes.items()]
+        every_name += [TopologyName(f"zoo/{name}", "zoo", note) for name, note in notes.items()]
     if source in (None, "topohub"):
         carried = hub.graph_names(hub_zoo.GROUP)
-        found += [TopologyName(f"topohub/{name}", "topohub", "simplified") for name in carried]
+        every_name += [TopologyName(f"topohub/{name}", "topohub", "simplified") for name in carried]
     if source in (None, "sndlib"):
-        found += [TopologyName(f"sndlib/{name}", "sndlib", "") for name in hub.graph_names("sndlib")]
+        every_name += [TopologyName(f"sndlib/{name}", "sndlib", "") for name in hub.graph_names("sndlib")]
     if source in (None, "generator"):
-        found += [TopologyName(g.name, "generator", g.summary) for g in GENERATORS.values()]
-    return found
+        every_name += [TopologyName(g.name, "generator", g.summary) for g in GENERATORS.values()]
+    return every_name
 
 
 def _unknown(spec: str) -> TopologyError:

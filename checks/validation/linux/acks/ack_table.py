@@ -23,27 +23,27 @@ Event = tuple[str, list[int]]
 def events(path: Path) -> list[Event]:
     """What was printed, in the order of time: the kind, and numbers of which the first is the time in ns."""
     lines = [line.split() for line in path.read_text(encoding="ascii").splitlines()]
-    known = [line for line in lines if line and line[0] in ("ACK", "TIMER", "SEND")]
-    found = [(kind, [int(cell) for cell in cells]) for kind, *cells in known]
-    return sorted(found, key=lambda event: event[1][0])
+    rows = [line for line in lines if line and line[0] in ("ACK", "TIMER", "SEND")]
+    events = [(kind, [int(cell) for cell in cells]) for kind, *cells in rows]
+    return sorted(events, key=lambda event: event[1][0])
 
 
-def rows(found: list[Event], acks: int) -> Iterator[list[object]]:
+def rows(events: list[Event], acks: int) -> Iterator[list[object]]:
     """The rows of the table, from the handshake on; a timer on which nothing was sent is left out.
 
     What was sent with neither a timer nor an ACK before it was sent because the application wrote.
     """
-    first, second = [cells for kind, cells in found if kind == "ACK"][:2]
+    first, second = [cells for kind, cells in events if kind == "ACK"][:2]
     base_ns = (first[0] // SECOND_NS - 1) * SECOND_NS
     established_ns = first[0] - base_ns - second[14] * 1000
     empty = [""] * (len(COLUMNS) - 2)
     yield ["syn", established_ns - first[13] * 1000, *empty]
     yield ["established", established_ns, *empty]
     done = 0
-    for number, (kind, cells) in enumerate(found):
-        if kind == "TIMER" and done and _sends(found, number):
+    for number, (kind, cells) in enumerate(events):
+        if kind == "TIMER" and done and _sends(events, number):
             yield ["timer", cells[0] - base_ns, *empty]
-        if kind == "SEND" and done and _written(found, number):
+        if kind == "SEND" and done and _written(events, number):
             yield ["write", cells[0] - base_ns, *empty]
         if kind == "ACK" and done < acks:
             done += 1
@@ -52,15 +52,15 @@ def rows(found: list[Event], acks: int) -> Iterator[list[object]]:
             return
 
 
-def _sends(found: list[Event], number: int) -> bool:
-    expired_ns = found[number][1][0]
-    behind = found[number + 1 : number + 3]
+def _sends(events: list[Event], number: int) -> bool:
+    expired_ns = events[number][1][0]
+    behind = events[number + 1 : number + 3]
     return any(kind == "SEND" and cells[0] - expired_ns < AT_ONCE_NS for kind, cells in behind)
 
 
-def _written(found: list[Event], number: int) -> bool:
-    sent_ns = found[number][1][0]
-    before = (cells[0] for kind, cells in reversed(found[:number]) if kind != "SEND")
+def _written(events: list[Event], number: int) -> bool:
+    sent_ns = events[number][1][0]
+    before = (cells[0] for kind, cells in reversed(events[:number]) if kind != "SEND")
     return sent_ns - next(before) > AT_ONCE_NS
 
 

@@ -135,8 +135,8 @@ class SwitchLayout:
 
     def cable(self) -> tuple[Port, Port] | None:
         """The two ends of the cable, if there is one."""
-        found = [port for port in self.ports if port.is_cable]
-        return (found[0], found[1]) if found else None
+        cables = [port for port in self.ports if port.is_cable]
+        return (cables[0], cables[1]) if cables else None
 
     def used_links(self) -> set[int]:
         """The links that have a port at a switch: a host of several links uses its first."""

@@ -169,20 +169,20 @@ class SwitchedRouters:
         ports = {
             port: core.attach_port(switch.devices[port.device], True, "single") for port in self._layout.ports
         }
-        own = {node: core.attach_port(host.device, False, framing) for node, host in hosts.items()}
+        host_ports = {node: core.attach_port(host.device, False, framing) for node, host in hosts.items()}
         starts = {port.link_out: number for port, number in ports.items() if port.link_out is not None}
         ends = {port.link_in: number for port, number in ports.items() if port.link_in is not None}
         for node, edge in self._layout.gateways.items():
             for link in self._layout.edges[edge].links:
-                if link is not None and node in own:
+                if link is not None and node in host_ports:
                     leads_out = self._alone.links[link].origin == node
-                    (starts if leads_out else ends)[link] = own[node]
+                    (starts if leads_out else ends)[link] = host_ports[node]
         for link in sorted(set(starts) & set(ends)):
             a, b = self._alone.links[link].origin, self._alone.links[link].to
             core.lay(starts[link], ends[link], flows[min(a, b), max(a, b)], a > b, link)
         for port, number in ports.items():
-            if port.is_local and port.switch in own:
-                core.join(number, own[port.switch])
+            if port.is_local and port.switch in host_ports:
+                core.join(number, host_ports[port.switch])
         if (cable := self._layout.cable()) is not None:
             core.join(*(ports[port] for port in cable))
 
@@ -265,7 +265,7 @@ def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]
     reaction = setup.routing.reaction
     if reaction is None:
         return []
-    found = []
+    changes = []
     for event in setup.events:
         change = event.change
         if isinstance(change, LinksChange):
@@ -276,7 +276,7 @@ def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]
         else:
             continue
         for port in layout.ports:
-            own = [link for link in (port.link_out, port.link_in) if link is not None]
-            if set(own) & set(links):
-                found.append(((event.at + reaction) / _PS_PER_S, port.device, change.up))
-    return sorted(found, key=lambda one: one[0])
+            port_links = [link for link in (port.link_out, port.link_in) if link is not None]
+            if set(port_links) & set(links):
+                changes.append(((event.at + reaction) / _PS_PER_S, port.device, change.up))
+    return sorted(changes, key=lambda one: one[0])

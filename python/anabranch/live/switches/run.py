@@ -71,7 +71,9 @@ class OpenVSwitch:
             paths = routes_of(planned.plan.data(), links, names)
             configuration = {
                 "setup": {**data, **_turns(data, balancing, sorted(switches))},
-                "paths": [(pair, [path.links for path in found]) for pair, found in paths.items()],
+                "paths": [
+                    (pair, [path.links for path in paths_of_pair]) for pair, paths_of_pair in paths.items()
+                ],
             }
         else:
             planners = [routes.planner for routes in carrying.own_routes]
@@ -162,22 +164,22 @@ def _check_scenario(scenario: Scenario, setup: Setup) -> None:
         ScenarioError: if they cannot, with every reason.
     """
     stateful = isinstance(setup.routing.load_balancing, SubflowRoundRobinLoadBalancing)
-    found = [
+    problems = [
         *_spread(setup),
         *_control(scenario.controller),
         *_simulated(setup),
     ]
     for flow in setup.datagrams[:1]:
         why = "pings and UDP of a scenario are simulated, and real switches forward real packets"
-        found.append(Problem(flow.name, f"{why}; leave them out, or let --exec run ping in a host"))
+        problems.append(Problem(flow.name, f"{why}; leave them out, or let --exec run ping in a host"))
     for routes in setup.own_routes[:1] if stateful else ():
         why = f"{_STATEFUL} on switches gives subflows the paths of [routing] in turn"
-        found.append(Problem(routes.place, f"{why}; leave this out, or take another load balancing"))
+        problems.append(Problem(routes.place, f"{why}; leave this out, or take another load balancing"))
     if setup.captures:
         why = "switches send frames that are none of IP; let --exec run tcpdump in a host"
-        found.append(Problem("capture[0]", why))
-    if found:
-        raise ScenarioError(found, scenario.origin)
+        problems.append(Problem("capture[0]", why))
+    if problems:
+        raise ScenarioError(problems, scenario.origin)
 
 
 def _spread(setup: Setup) -> list[Problem]:

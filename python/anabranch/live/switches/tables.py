@@ -19,21 +19,22 @@ _TYPES = {
 """Of columns; all others are counts and ids."""
 
 
-def controller_tables(told: Mapping[str, Any], flows: int) -> dict[str, pl.DataFrame]:
+def controller_tables(records: Mapping[str, Any], flows: int) -> dict[str, pl.DataFrame]:
     """The tables of an application; those without rows are left out.
 
     Args:
-        told: ``tables`` by name and column, and ``counted``: for each probe of a link when it came back, the
-            link, and from when to when the packets were sent that had been counted by then, all in seconds.
+        records: ``tables`` by name and column, and ``counted``: for each probe of a link when it came
+            back, the link, and from when to when the packets were sent that had been counted by then, all
+            in seconds.
         flows: how many the scenario has; what programs send has numbers behind them, and no rows.
     """
     tables = {}
-    for name, columns in told.get("tables", {}).items():
+    for name, columns in records.get("tables", {}).items():
         schema = {column: _TYPES.get(column, pl.UInt64) for column in columns}
         table = pl.DataFrame(columns, schema=schema).with_columns(pl.col(pl.Float64).fill_nan(None))
         tables[name] = table.filter(pl.col("flow") < flows) if name in _OF_FLOWS else table
     if "link_estimates" in tables:
-        tables["link_estimates"] = _with_times(tables["link_estimates"], told["counted"])
+        tables["link_estimates"] = _with_times(tables["link_estimates"], records["counted"])
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 

@@ -140,9 +140,9 @@ class Daemon:
             commands += ["protocols=OpenFlow13", "fail_mode=secure", "mcast_snooping_enable=false"]
             commands += [f"other-config:datapath-id={self._ids[node]:016x}"]
             commands += ["other-config:disable-in-band=true"]
-            for own in (one for one in self._ports if one.switch == node):
-                commands += ["--", "add-port", bridge, own.device]
-                commands += ["--", "set", "interface", own.device, f"ofport_request={own.number}"]
+            for port in (one for one in self._ports if one.switch == node):
+                commands += ["--", "add-port", bridge, port.device]
+                commands += ["--", "set", "interface", port.device, f"ofport_request={port.number}"]
             commands += ["--", "set-controller", bridge, f"tcp:{controller}:{CONTROLLER[1]}"]
             # A packet-in is never held back, and a controller that comes late is found soon.
             commands += ["--", "set", "controller", bridge, "max_backoff=1000", "inactivity_probe=0"]
@@ -262,8 +262,8 @@ def _addressed(device: str, address: str) -> None:
 
 def _says_ready(output: IO[bytes]) -> bool:
     """Whether a program says that it is ready, in time."""
-    heard: list[bytes] = []
-    reader = threading.Thread(target=lambda: heard.append(output.readline()), name="switches", daemon=True)
+    lines: list[bytes] = []
+    reader = threading.Thread(target=lambda: lines.append(output.readline()), name="switches", daemon=True)
     reader.start()
     reader.join(_READY_S)
-    return heard == [b"ready\n"]
+    return lines == [b"ready\n"]

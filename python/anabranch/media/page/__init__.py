@@ -71,10 +71,10 @@ def _templates(package: str) -> jinja2.Environment:
 @cache
 def _file(name: str, package: str) -> str:
     """A file of the package, or of this one where that has none."""
-    found = resources.files(package).joinpath(name)
-    if not found.is_file():
-        found = resources.files(_PACKAGE).joinpath(name)
-    return found.read_text(encoding="utf-8")
+    file = resources.files(package).joinpath(name)
+    if not file.is_file():
+        file = resources.files(_PACKAGE).joinpath(name)
+    return file.read_text(encoding="utf-8")
 
 
 @cache

@@ -38,9 +38,9 @@ def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
 
 def words(values: Sequence[str | None]) -> dict[str, Any]:
     """A column of texts of which many are the same: each once, and which one where."""
-    found: dict[str, int] = {}
-    numbers = [found.setdefault(value or "", len(found)) for value in values]
-    return {"words": list(found), "index": column(numbers, "i4")}
+    places: dict[str, int] = {}
+    numbers = [places.setdefault(value or "", len(places)) for value in values]
+    return {"words": list(places), "index": column(numbers, "i4")}
 
 
 def table_data(table: DataTable) -> dict[str, Any]:
@@ -142,10 +142,10 @@ class Steps:
         """
         numbered = samples.with_columns(self.number(samples["time_s"]))
         merged = numbered.group_by(row, "step", maintain_order=True).agg(*merge)
-        found = {}
+        data = {}
         for name in merged.columns[2:]:
             known = merged.drop_nulls(name)
             values = np.full((rows, len(self.times_s)), np.nan)
             values[known[row].to_numpy(), known["step"].to_numpy()] = known[name].cast(pl.Float64).to_numpy()
-            found[name] = column(values)
-        return found
+            data[name] = column(values)
+        return data

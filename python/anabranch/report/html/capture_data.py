@@ -103,13 +103,13 @@ def _facts(result: Result) -> list[list[str]]:
     """What was read and how, for the foot of the page; no clock: the same captures give the same page."""
     summary = result.summary
     wanted = (("version", "Anabranch"), ("packets", "packets"), ("tcp_packets", "of TCP"), ("bytes", "bytes"))
-    found = [[label, str(summary[key])] for key, label in wanted if key in summary]
-    found.append(["interval", measure(float(summary["interval_s"]), "s")])
+    facts = [[label, str(summary[key])] for key, label in wanted if key in summary]
+    facts.append(["interval", measure(float(summary["interval_s"]), "s")])
     if "measured_by" in summary:
-        found.append(["measured by", ", ".join(map(str, summary["measured_by"]))])
+        facts.append(["measured by", ", ".join(map(str, summary["measured_by"]))])
     began_s = summary.get("began_unix_s")
-    found.append(["first packet", "unknown" if began_s is None else f"{float(began_s):.6f} s since 1970"])
-    return found
+    facts.append(["first packet", "unknown" if began_s is None else f"{float(began_s):.6f} s since 1970"])
+    return facts
 
 
 def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, Any] | None:
@@ -129,7 +129,7 @@ def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, 
             "those that carried most."
         )
     row_of = chosen.select("subflow").with_row_index("row")
-    own = series.join(row_of, on="subflow", how="inner", maintain_order="left")
+    rows = series.join(row_of, on="subflow", how="inner", maintain_order="left")
     whole = (
         series.group_by("time_s")
         .agg(
@@ -141,7 +141,7 @@ def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, 
         .with_columns(pl.lit(chosen.height, pl.UInt32).alias("row"))
     )
     columns = ["row", "time_s", *_MEANS, *_COUNTS]
-    both = pl.concat([own.select(columns), whole.select(columns)], how="vertical_relaxed")
+    both = pl.concat([rows.select(columns), whole.select(columns)], how="vertical_relaxed")
     merge = (pl.col(_MEANS).mean(), *(_known_sum(name) for name in _COUNTS))
     return {
         "names": _names(chosen),
@@ -185,13 +185,13 @@ _SLIVER = 0.05
 def _distributions(result: Result, chosen: pl.DataFrame) -> list[dict[str, Any]]:
     """The shares of round-trip times that are at most so long: of the chosen subflows, and of all."""
     # Of the connection's data, as the lines over time.
-    own = result.subflows.select("subflow", "data_from")
-    table = result.tables["rtt_distribution"].join(own, on=["subflow", "data_from"], how="semi")
+    subflow_starts = result.subflows.select("subflow", "data_from")
+    table = result.tables["rtt_distribution"].join(subflow_starts, on=["subflow", "data_from"], how="semi")
     parts = [table.filter(pl.col("subflow") == number) for number in chosen["subflow"]]
     parts.append(table.group_by("rtt_ms").agg(pl.col("samples").sum()).sort("rtt_ms"))
-    found = []
+    distributions = []
     for part in parts:
         counts = part["samples"].to_numpy().astype(np.float64)
         shares = np.cumsum(counts) / max(float(counts.sum()), 1.0)
-        found.append({"rtt_ms": column(part["rtt_ms"], "f8"), "share": column(shares)})
-    return found
+        distributions.append({"rtt_ms": column(part["rtt_ms"], "f8"), "share": column(shares)})
+    return distributions

@@ -39,7 +39,7 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
     routes = result_routes(result, kept.select("from", "to").rows())
     ends = result.links.select("from", "to").rows()
     names = _core.PathNames(list(number), [(number[a], number[b]) for a, b in ends])
-    found, room = [], MOST_SHARES
+    listed_pairs, room = [], MOST_SHARES
     for source, destination, flows, _ in kept.iter_rows():
         shares = routes.shares.get((source, destination))
         if shares is None or (room := room - len(shares)) < 0:
@@ -48,9 +48,11 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
         total = sum(weight for weight, _ in paths) or 1.0
         listed = [[weight / total, links, names.text(links)] for weight, links in paths[:_MOST_LISTED]]
         plain = [[link, round(share, _DIGITS)] for link, share in shares.items()]
-        found.append([number[source], number[destination], flows, len(paths), listed, plain])
-    if len(found) < pairs.height:
-        notes.append(f"Routes are shown for {len(found)} of {pairs.height} pairs, those that delivered most.")
+        listed_pairs.append([number[source], number[destination], flows, len(paths), listed, plain])
+    if len(listed_pairs) < pairs.height:
+        notes.append(
+            f"Routes are shown for {len(listed_pairs)} of {pairs.height} pairs, those that delivered most."
+        )
     if any(
         "routing" in result.tables[name].columns and result.tables[name]["routing"].max()
         for name in ROUTE_TABLES & result.tables.keys()
@@ -60,4 +62,4 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
         )
     events = result.tables.get("events")
     renewed = events is not None and bool((events["kind"] == "new routes").any())
-    return {"pairs": found, "moved": "route_changes" in result.tables or renewed}
+    return {"pairs": listed_pairs, "moved": "route_changes" in result.tables or renewed}

@@ -88,15 +88,15 @@ def _facts(result: Result) -> list[list[str]]:
         ("packet_hops", "packet-hops"),
         ("events", "events"),
     )
-    found = [[label, str(result.summary[key])] for key, label in wanted if key in result.summary]
+    facts = [[label, str(result.summary[key])] for key, label in wanted if key in result.summary]
     routing = result.summary.get("routing")
     if isinstance(routing, dict):
-        found += [
+        facts += [
             [f"routing: {_words(key)}", quantity(value) if isinstance(value, float) else str(value)]
             for key, value in routing.items()
             if key != "seconds"
         ]
-    return found
+    return facts
 
 
 def _words(key: str) -> str:

@@ -151,11 +151,11 @@ def _explain(picture: ElementTree.Element, table: MetricTable, block: Block) -> 
     """What marks, bars and names say when they are hovered."""
     groups = {group.get("id", ""): group for group in picture.iter("g")}
     for number, column in enumerate(block.columns):
-        known = [index for index, mean in enumerate(column.means) if mean is not None]
-        marks = [groups[f"{number}.{index}"] for index in known if f"{number}.{index}" in groups]
+        places = [index for index, mean in enumerate(column.means) if mean is not None]
+        marks = [groups[f"{number}.{index}"] for index in places if f"{number}.{index}" in groups]
         if table.continuous:
-            marks = list(groups[f"{number}.0"].iter("use")) if known else []
-        for index, mark in zip(known, marks, strict=True):
+            marks = list(groups[f"{number}.0"].iter("use")) if places else []
+        for index, mark in zip(places, marks, strict=True):
             _say(mark, _words(table, column, index))
     for number, name in enumerate([] if table.continuous else group_names(table), start=1):
         (text,) = groups[f"xtick_{number}"].iter("text")

@@ -70,17 +70,17 @@ def _range(chart: LineChart, drawn: Sequence[Drawn]) -> tuple[float, float]:
 
 
 def _draw(axes: Axes, line: Line, one: Drawn, number: int, lines: int) -> None:
-    known = np.flatnonzero(np.isfinite(one.values))
+    places = np.flatnonzero(np.isfinite(one.values))
     if one.low is not None and one.high is not None and np.isfinite(one.low).any():
         axes.fill_between(one.times_s, one.low, one.high, color=line.look.color, alpha=_BAND, linewidth=0)
     # What has no neighbour would be drawn as nothing.
     finite = np.isfinite(np.concatenate([[np.nan], one.values, [np.nan]]))
     alone = np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:])
-    marks = set(known.tolist() if line.look.dash == " " else alone.tolist())
-    if line.is_marked and known.size:
-        step = max(1, known.size // _MARKS)
+    marks = set(places.tolist() if line.look.dash == " " else alone.tolist())
+    if line.is_marked and places.size:
+        step = max(1, places.size // _MARKS)
         # Not all at the same instants, where lines may lie on each other.
-        marks |= set(known[number * step // max(lines, 1) :: step].tolist())
+        marks |= set(places[number * step // max(lines, 1) :: step].tolist())
     is_behind = line.look == TOGETHER
     axes.plot(
         one.times_s,

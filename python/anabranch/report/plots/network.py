@@ -94,12 +94,12 @@ def network_plot(
 
 
 def _notes(result: Result, pair: tuple[str, str] | None, by: By, at: float | None) -> list[str]:
-    found = ["Traffic keeps to the right."]
+    sentences = ["Traffic keeps to the right."]
     if pair is not None:
-        found.append(f"Outlined: the routes from {pair[0]} to {pair[1]} at the start of the run.")
+        sentences.append(f"Outlined: the routes from {pair[0]} to {pair[1]} at the start of the run.")
     if by == "utilization" and at is not None and capacity_changed(result):
-        found.append("Utilization is relative to the capacity at the end of the run.")
-    return [*found, *stopped(result)]
+        sentences.append("Utilization is relative to the capacity at the end of the run.")
+    return [*sentences, *stopped(result)]
 
 
 def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.float64], float | None]:
@@ -122,8 +122,12 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
     # A sample speaks of the time before it.
     at = times[int(times.search_sorted(at_s, side="left"))]
     earlier = times.filter(times < at)
-    own = link_values(result, samples.filter(pl.col("time_s") == at)).sort("link")
-    column = {"utilization": own["utilization"] * 100, "queue": own["queue_packets"], "drops": own["drops"]}
+    rows = link_values(result, samples.filter(pl.col("time_s") == at)).sort("link")
+    column = {
+        "utilization": rows["utilization"] * 100,
+        "queue": rows["queue_packets"],
+        "drops": rows["drops"],
+    }
     values = column[by].cast(pl.Float64).fill_null(0.0).to_numpy()
     if by == "drops" and earlier.len():
         before = samples.filter(pl.col("time_s") == earlier[-1]).sort("link")

@@ -40,8 +40,8 @@ def _no_such(result: Result, pair: tuple[str, str]) -> str:
         if names and name not in names:
             hint = nearest_remedy(name, names, f'one is "{names[0]}"')
             return f'plot.network: pair: no node "{name}"; {hint}'
-    known = result.flows.select("from", "to").unique(maintain_order=True).head(3).rows()
-    some = ", ".join(f'("{a}", "{b}")' for a, b in known)
+    pairs = result.flows.select("from", "to").unique(maintain_order=True).head(3).rows()
+    some = ", ".join(f'("{a}", "{b}")' for a, b in pairs)
     return (
         f'plot.network: pair: no routes from "{pair[0]}" to "{pair[1]}": routes are there for pairs that '
         f"send, such as {some}"

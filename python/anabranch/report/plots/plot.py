@@ -117,11 +117,11 @@ class Layout:
         """Whether the figure is for a single column."""
         return self.inches < _SINGLE
 
-    def title_of(self, own: str) -> str:
+    def title_of(self, text: str) -> str:
         """The line above the axes; empty for none."""
         if isinstance(self.title, str):
             return self.title
-        return own if self.title else ""
+        return text if self.title else ""
 
 
 def new_figure(layout: Layout) -> tuple[Figure, Axes]:

@@ -99,12 +99,12 @@ def _parts(
     limits = bounds.pair_mbps[candidates.source, candidates.target].tolist()
     for pair, (source, target) in enumerate(candidates.pairs()):
         span = range(candidates.path_start[pair], candidates.path_start[pair + 1])
-        own = tuple(tuple(left[kept[starts[p]] : kept[starts[p + 1]]]) for p in span)
-        if any(own):
-            key = (limits[pair], own)
+        groups = tuple(tuple(left[kept[starts[p]] : kept[starts[p + 1]]]) for p in span)
+        if any(groups):
+            key = (limits[pair], groups)
             number = kinds.setdefault(key, len(kinds) + 1)
             kind[source, target] = number
-            parts[number] = [list(part) for part in own]
+            parts[number] = [list(part) for part in groups]
     return parts, kind
 
 

@@ -111,9 +111,9 @@ def _solved(
             budget.spend(SEARCH_S * len(paths))
             best.lower_bound = max(best.lower_bound, float(cost.sum()))
             # Those that are cheaper than all the known ones of their pair.
-            known = np.minimum.reduceat(done.prices.of_paths(candidates), candidates.path_start[:-1])
+            prices = np.minimum.reduceat(done.prices.of_paths(candidates), candidates.path_start[:-1])
             pairs = candidates.pairs()
-            for pair in np.flatnonzero(cost < known - 1e-9 * known.mean()).tolist():
+            for pair in np.flatnonzero(cost < prices - 1e-9 * prices.mean()).tolist():
                 _add(pool, pairs[pair], paths[pair], opposite)
             problem = replace(problem, candidates=_candidates(network, pool))
         if best.within(tolerance):
@@ -132,15 +132,15 @@ def _solved(
 def _through_intermediates(problem: RoutingProblem, best: Incumbent, budget: Budget, tolerance: float) -> int:
     """Offer the best routing through intermediates, and bound by the parts that it shows; the programs."""
     network, bounds = problem.network, problem.bounds
-    found = two_phase(network, bounds, budget, tolerance)
-    if found.routing is not None:
-        best.offer(found.routing, problem.worst(found.routing, budget))
-    smaller = Partition.find(network, bounds, found.weight, _MOST_PARTS)
+    phases = two_phase(network, bounds, budget, tolerance)
+    if phases.routing is not None:
+        best.offer(phases.routing, problem.worst(phases.routing, budget))
+    smaller = Partition.find(network, bounds, phases.weight, _MOST_PARTS)
     if smaller is None or best.within(tolerance):
-        return found.programs
+        return phases.programs
     bound = _solved(smaller.network, smaller.bounds, budget, tolerance / 2, part=True)
     best.lower_bound = max(best.lower_bound, bound.lower_bound)
-    return found.programs + bound.iterations
+    return phases.programs + bound.iterations
 
 
 def _first_paths(

@@ -22,7 +22,7 @@ _CLIMBS = 3
 def cut_bound(network: FlowNetwork, bounds: DemandBounds) -> float:
     """The highest load that some cut proves; 0 where no cut is found that traffic must cross."""
     cuts = _Cuts(network, bounds)
-    found = dict[bytes, float]()
+    loads = dict[bytes, float]()
     # A set grows from a node with traffic, and counts once it has one more of these.
     busy = np.zeros(len(network.nodes), bool)
     busy[np.concatenate(bounds.pairs())] = True
@@ -33,10 +33,10 @@ def cut_bound(network: FlowNetwork, bounds: DemandBounds) -> float:
             if not busy[next_node]:
                 continue
             for side in (inside, ~inside):
-                if side.tobytes() not in found:
-                    found[side.tobytes()] = cuts.load(side)
-    best = sorted(found, key=lambda key: (-found[key], key))[:_CLIMBS]
-    return max((cuts.climb(np.frombuffer(key, bool).copy(), found[key]) for key in best), default=0.0)
+                if side.tobytes() not in loads:
+                    loads[side.tobytes()] = cuts.load(side)
+    best = sorted(loads, key=lambda key: (-loads[key], key))[:_CLIMBS]
+    return max((cuts.climb(np.frombuffer(key, bool).copy(), loads[key]) for key in best), default=0.0)
 
 
 class _Cuts:

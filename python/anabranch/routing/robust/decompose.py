@@ -33,7 +33,7 @@ def decompose(network: FlowNetwork, source: Ints, target: Ints, share: sparse.cs
     paths: dict[tuple[int, int], list[list[int]]] = {}
     for pair, (first, last) in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
         flow = share[[pair], :].toarray()[0].tolist()
-        found, amounts = list[list[int]](), list[float]()
+        paths_of_pair, amounts = list[list[int]](), list[float]()
         left = 1.0
         while left > _DUST:
             path, width = _widest(out, head, flow, first, last)
@@ -41,14 +41,14 @@ def decompose(network: FlowNetwork, source: Ints, target: Ints, share: sparse.cs
                 break
             for arc in path:
                 flow[arc] -= width
-            found.append(path)
+            paths_of_pair.append(path)
             amounts.append(width)
             left -= width
-        if not found:
+        if not paths_of_pair:
             raise RoutingError(
                 network.pair_name(first, last), "no flow leads from the one to the other", "conserve the flow"
             )
-        paths[first, last] = found
+        paths[first, last] = paths_of_pair
         fractions[first, last] = np.array(amounts) / sum(amounts)
     candidates = Candidates.from_paths(network, paths)
     return candidates.routing(network.arc_count, np.concatenate([fractions[pair] for pair in sorted(paths)]))

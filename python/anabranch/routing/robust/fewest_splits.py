@@ -134,12 +134,12 @@ def _by_groups(whole: _Search, budget: Budget) -> bool:
     return True
 
 
-def ceiling_of(found: Solution, tolerance: float) -> float:
+def ceiling_of(solution: Solution, tolerance: float) -> float:
     """The load that counts as that of the first program: a little room for rounding, within its tolerance."""
-    room = found.load * (1 + _ROOM)
-    if found.gap <= tolerance:
-        room = min(room, found.lower_bound / (1 - tolerance))
-    return max(found.load, room)
+    room = solution.load * (1 + _ROOM)
+    if solution.gap <= tolerance:
+        room = min(room, solution.lower_bound / (1 - tolerance))
+    return max(solution.load, room)
 
 
 class _Search:
@@ -265,14 +265,14 @@ class _Search:
     def _program(self) -> MixedSolver:
         """The program, with its rows, pins and costs as they stand."""
         if self._solver is None:
-            program, own = self._rows(), np.arange(len(self._columns))
+            program, columns = self._rows(), np.arange(len(self._columns))
             self._solver = MixedSolver(
                 program, np.zeros(len(program.upper)), most_s=AGAIN_S,
                 solver="simplex", primal_feasibility_tolerance=1e-9,
             )  # fmt: skip
             self._solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self.level]))
-            self._solver.set_bounds(own, self._lower[self._columns], self._upper[self._columns])
-            self._solver.set_cost(own, self._cost[self._columns])
+            self._solver.set_bounds(columns, self._lower[self._columns], self._upper[self._columns])
+            self._solver.set_cost(columns, self._cost[self._columns])
         return self._solver
 
     def _rows(self) -> HoseProgram:
@@ -362,10 +362,14 @@ class _Search:
         weight = weight * self._members[self._candidates.pair_of_path()]
         for _ in range(_ROUNDS):
             self._set_cost(weight / (fraction + _SOFT))
-            before, found = fraction, self._solve()
-            if found is None or not self._split(found).any() or np.abs(found - before).max() < 1e-6:
+            before, next_fraction = fraction, self._solve()
+            if (
+                next_fraction is None
+                or not self._split(next_fraction).any()
+                or np.abs(next_fraction - before).max() < 1e-6
+            ):
                 return
-            fraction = found
+            fraction = next_fraction
 
     def _sparse(self) -> None:
         """A vertex with few fractions."""
@@ -423,10 +427,10 @@ class _Search:
         search = SinglePathSearch(self.problem, self._searches)
         search.choose([first + self._place(pair) for pair, (first, _) in enumerate(self._spans)])
         while self._budget.left_s > end_s and self.count > self.bound:
-            found = search.run(self.level, _STEPS, self._budget)
+            walk = search.run(self.level, _STEPS, self._budget)
             whole = np.zeros(len(self._paths))
-            whole[list(found.path)] = 1.0
-            if found.excess <= 0:
+            whole[list(walk.path)] = 1.0
+            if walk.excess <= 0:
                 self._offer(whole)
                 return
             before = self.count

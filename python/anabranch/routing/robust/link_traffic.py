@@ -81,10 +81,10 @@ class LinkTraffic:
 
     def _refill(self, slack: Callable[[], float], chain: Callable[[], list[int] | None]) -> None:
         while slack() > self._dust:
-            found = chain()
-            if found is None:
+            arcs = chain()
+            if arcs is None:
                 return
-            self._push(found)
+            self._push(arcs)
 
     def _chain_from(self, row: int) -> list[int] | None:
         """An augmenting chain that begins at a row with slack."""
@@ -116,8 +116,8 @@ class LinkTraffic:
 
     def _to_slack_column(self, column: int, dead: set[int]) -> list[int] | None:
         """Column, row, column, ... from this column to one with slack."""
-        found = self._search(column, self._column_slack, self._takers, dead)
-        return None if found is None else found[::-1]
+        arcs = self._search(column, self._column_slack, self._takers, dead)
+        return None if arcs is None else arcs[::-1]
 
     def _search(
         self,

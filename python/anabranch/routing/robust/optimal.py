@@ -205,18 +205,18 @@ def over(network: FlowNetwork, candidates: Candidates, routing: TrafficSplit) ->
     Raises:
         RoutingError: it uses a path that is none of them.
     """
-    known, fraction = routing.by_paths
+    paths, fraction = routing.by_paths
     number = {
         (int(pair), tuple(candidates.path(path))): path
         for path, pair in enumerate(_keys(network, candidates)[candidates.pair_of_path()])
     }
     made = np.zeros(candidates.path_count)
-    for path, pair in enumerate(_keys(network, known)[known.pair_of_path()]):
-        place = number.get((int(pair), tuple(known.path(path))))
+    for path, pair in enumerate(_keys(network, paths)[paths.pair_of_path()]):
+        place = number.get((int(pair), tuple(paths.path(path))))
         if place is not None:
             made[place] += fraction[path]
         elif fraction[path] > 0:
-            raise RoutingError("routing", f"path {known.path(path)} is no candidate", "take its candidates")
+            raise RoutingError("routing", f"path {paths.path(path)} is no candidate", "take its candidates")
     return candidates.routing(network.arc_count, made)
 
 

@@ -79,10 +79,10 @@ def _search(
     best, left = search.found(0), steps
     while left > 0 and best.load > lower * (1 + tolerance) and budget.left_s > 0:
         level = next_below(best.load, attainable)
-        found = search.run(level * (1 + 1e-9), left, budget)
-        left -= max(found.steps, 1) if found.excess <= 0 else left
-        if found.load < best.load:
-            best = found
+        walk = search.run(level * (1 + 1e-9), left, budget)
+        left -= max(walk.steps, 1) if walk.excess <= 0 else left
+        if walk.load < best.load:
+            best = walk
     return best
 
 

@@ -132,7 +132,7 @@ class _Search:
     def state_dependent(self, budget: Budget, tolerance: float) -> tuple[float, int, list[Floats]]:
         """The bound, the programs it took, and the optimal fractions without and under each failure."""
         lower, programs = 0.0, 0
-        found = list[Floats]()
+        fractions = list[Floats]()
         for hit in [np.zeros(self._candidates.path_count, bool), *self._hit]:
             if budget.left_s <= 0:
                 break
@@ -143,19 +143,19 @@ class _Search:
             programs += solution.iterations
             fraction = np.zeros(self._candidates.path_count)
             _, fraction[~hit] = solution.routing.by_paths
-            found.append(fraction)
-        return lower, programs, found
+            fractions.append(fraction)
+        return lower, programs, fractions
 
     def _without_stranded(self, part: Candidates) -> DemandBounds:
         pair_mbps = np.zeros(self._bounds.pair_mbps.shape)
         pair_mbps[part.source, part.target] = self._bounds.pair_mbps[part.source, part.target]
         return DemandBounds(self._bounds.ingress_mbps, self._bounds.egress_mbps, pair_mbps)
 
-    def first(self, found: list[Floats], budget: Budget) -> tuple[Floats, FailureWorstCase]:
+    def first(self, fractions: list[Floats], budget: Budget) -> tuple[Floats, FailureWorstCase]:
         """The better of the mean of all optima and the one without failures; evenly spread if none."""
         trials = [self._candidates.even()]
-        if found:
-            trials = [self._candidates.whole(np.mean(found, axis=0)), found[0]]
+        if fractions:
+            trials = [self._candidates.whole(np.mean(fractions, axis=0)), fractions[0]]
         looked = [(trial, self.evaluate(trial)) for trial in trials]
         budget.spend(len(trials) * self.evaluation_s)
         # A pair that is stranded more often than it must be has no load and is no good: the mean spares it.

@@ -86,7 +86,7 @@ def _leaves(network: FlowNetwork) -> list[tuple[int, int, int]]:
     for arc in usable:
         out[network.tail[arc]].add(arc)
         back[network.head[arc]].add(arc)
-    found = []
+    leaves = []
     waiting = list(range(len(network.nodes)))
     for node in waiting:
         if len(out[node]) != 1 or len(back[node]) != 1:
@@ -95,13 +95,13 @@ def _leaves(network: FlowNetwork) -> list[tuple[int, int, int]]:
         parent = int(network.head[away])
         if parent != network.tail[home]:
             continue
-        found.append((node, away, home))
+        leaves.append((node, away, home))
         out[node].clear()
         back[node].clear()
         out[parent].discard(home)
         back[parent].discard(away)
         waiting.append(parent)
-    return found
+    return leaves
 
 
 def _gathered(bounds: DemandBounds, root: Ints) -> DemandBounds | None:

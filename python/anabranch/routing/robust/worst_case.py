@@ -143,12 +143,12 @@ class Groups:
         of_source = _alike(np.concatenate([ingress[sources, None], *table], axis=1))
         of_target = _alike(np.concatenate([egress[targets, None], table[0].T, table[1].T], axis=1))
         width = int(of_target.max()) + 1
-        found, of_pair = _compact(of_source[row] * width + of_target[column])
+        entries, of_pair = _compact(of_source[row] * width + of_target[column])
         count = np.bincount(of_pair)
-        first = np.empty(len(found), np.int64)
+        first = np.empty(len(entries), np.int64)
         first[of_pair[::-1]] = np.arange(len(of_pair))[::-1]
         return cls(
-            found // width, found % width, weight[first], ceiling[first] * count,
+            entries // width, entries % width, weight[first], ceiling[first] * count,
             np.asarray(np.bincount(of_source, ingress[sources]), np.float64),
             np.asarray(np.bincount(of_target, egress[targets]), np.float64),
             count.astype(np.float64), of_pair,

@@ -43,17 +43,17 @@ class Generator:
 
         Raises TopologyError, whose place is this generator and the parameter, for unknown or wrong ones.
         """
-        known = [parameter.name for parameter in self.parameters]
+        names = [parameter.name for parameter in self.parameters]
         for name in parameters:
-            if name not in known:
-                raise TopologyError(self.name, f'there is no parameter "{name}"', nearest_remedy(name, known))
+            if name not in names:
+                raise TopologyError(self.name, f'there is no parameter "{name}"', nearest_remedy(name, names))
         try:
-            own = dict(parameters)
+            given = dict(parameters)
             quantities = [
-                LinkQuantities(**{name: own.pop(kind + name, None) for name in QUANTITIES}, prefix=kind)  # type: ignore[arg-type]
+                LinkQuantities(**{name: given.pop(kind + name, None) for name in QUANTITIES}, prefix=kind)  # type: ignore[arg-type]
                 for kind in self.kinds
             ]
-            return self.function(*quantities, **own)
+            return self.function(*quantities, **given)
         except TopologyError as error:
             where = f"{self.name}: {error.where}" if error.where else self.name
             raise TopologyError(where, error.what, error.remedy) from None
@@ -62,11 +62,11 @@ class Generator:
 @cache
 def _parameters(generator: Generator) -> tuple[inspect.Parameter, ...]:
     # Once: to read a signature takes longer than to build a small network.
-    own = inspect.signature(generator.function).parameters.values()
+    parameters = inspect.signature(generator.function).parameters.values()
     of_links = (
         inspect.Parameter(kind + name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
         for kind in generator.kinds
         for name, annotation in LinkQuantities.__annotations__.items()
         if name in QUANTITIES
     )
-    return (*(each for each in own if each.kind is each.KEYWORD_ONLY), *of_links)
+    return (*(each for each in parameters if each.kind is each.KEYWORD_ONLY), *of_links)

@@ -86,10 +86,10 @@ def read_gml(data: bytes, where: str) -> Draft:
     if directed not in ("0", "1"):
         raise TopologyError(graph.place, f'directed is "{directed}"', "write 0 or 1")
     nodes: list[DraftNode] = []
-    known = NodeIds()
+    ids = NodeIds()
     for item in graph.all("node"):
         node_id = item.required("node", "id")
-        known.declare(node_id, item.place)
+        ids.declare(node_id, item.place)
         for key in ("label", "name"):
             item.single(key)
         nodes.append(draft_node(node_id, item.attributes(("id",)), item.place))
@@ -97,7 +97,7 @@ def read_gml(data: bytes, where: str) -> Draft:
     is_drawn, drawn = "yFiles" in (root.single("Creator") or ""), DrawnEdges()
     for item in graph.all("edge"):
         a, b = item.required("edge", "source"), item.required("edge", "target")
-        known.check_ends(a, b, item.place)
+        ids.check_ends(a, b, item.place)
         attributes = item.attributes(("source", "target"))
         one_way = directed == "1"
         if one_way and is_drawn:

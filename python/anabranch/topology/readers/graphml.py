@@ -49,10 +49,10 @@ def read_graphml(data: bytes, where: str) -> Draft:
     direction = graph.attributes.get("edgedefault", "undirected")
     if direction not in ("directed", "undirected"):
         raise TopologyError(graph.place, f'edgedefault is "{direction}"', 'write "directed" or "undirected"')
-    known = NodeIds()
-    nodes = [_node(element, keys, known) for element in graph.all("node")]
+    ids = NodeIds()
+    nodes = [_node(element, keys, ids) for element in graph.all("node")]
     drawn = DrawnEdges()
-    links = _links(graph, keys, direction == "directed", known, drawn)
+    links = _links(graph, keys, direction == "directed", ids, drawn)
     notes = _zoo_notes(graph, keys) + drawn.notes()
     return Draft(nodes, links, notes=notes)
 
@@ -85,18 +85,18 @@ def _keys(root: Element, where: str) -> dict[str, _Key]:
     return keys
 
 
-def _node(element: Element, keys: dict[str, _Key], known: NodeIds) -> DraftNode:
+def _node(element: Element, keys: dict[str, _Key], ids: NodeIds) -> DraftNode:
     if element.child("graph") is not None:
         raise TopologyError(
             element.place, "the node holds a nested graph", "flatten the graph before reading it"
         )
     node_id = element.required("id")
-    known.declare(node_id, element.place)
+    ids.declare(node_id, element.place)
     return draft_node(node_id, _attributes(element, "node", keys), element.place)
 
 
 def _links(
-    graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds, drawn: DrawnEdges
+    graph: Element, keys: dict[str, _Key], directed: bool, ids: NodeIds, drawn: DrawnEdges
 ) -> list[DraftLink]:
     hyperedge = graph.child("hyperedge")
     if hyperedge is not None:
@@ -107,12 +107,12 @@ def _links(
     links: list[DraftLink] = []
     for element in graph.all("edge"):
         a, b = element.required("source"), element.required("target")
-        known.check_ends(a, b, element.place)
-        own = element.attributes.get("directed")
-        if own not in (None, "true", "false"):
-            raise TopologyError(element.place, f'directed is "{own}"', 'write "true" or "false"')
-        one_way = directed if own is None else own == "true"
-        if is_drawn and own is None and directed:
+        ids.check_ends(a, b, element.place)
+        direction = element.attributes.get("directed")
+        if direction not in (None, "true", "false"):
+            raise TopologyError(element.place, f'directed is "{direction}"', 'write "true" or "false"')
+        one_way = directed if direction is None else direction == "true"
+        if is_drawn and direction is None and directed:
             drawing = _drawing(element, keys)
             head = "none" if drawing is None else arrow(drawing)
             a, b, one_way = drawn.directed(a, b, head)

@@ -68,8 +68,8 @@ class _Tokens:
         """The next token, which must be a word: `what` names it in the message."""
         text = self.peek()
         if text is None or text in "()":
-            found = "the section ends" if text is None else f'found "{text}"'
-            raise TopologyError(self.place, f"{found} where {what} was due", _REMEDY)
+            there = "the section ends" if text is None else f'found "{text}"'
+            raise TopologyError(self.place, f"{there} where {what} was due", _REMEDY)
         self._next += 1
         return text
 
@@ -164,19 +164,19 @@ def _body(tokens: Iterator[_Token], where: str, name: str) -> tuple[list[_Token]
 
 def _nodes(tokens: _Tokens) -> dict[str, tuple[float, float] | None]:
     """(x, y) of each node by id, None where the file gives no coordinates."""
-    found: dict[str, tuple[float, float] | None] = {}
+    places: dict[str, tuple[float, float] | None] = {}
     while tokens:
         place = tokens.place
         node = tokens.word("a node id")
-        if node in found:
+        if node in places:
             raise TopologyError(place, f'node "{node}" is declared twice', "give every node its own id")
-        found[node] = None
+        places[node] = None
         if tokens.peek() == "(":
             tokens.bracket("(")
             if tokens.peek() != ")":
-                found[node] = (tokens.number("a longitude"), tokens.number("a latitude"))
+                places[node] = (tokens.number("a longitude"), tokens.number("a latitude"))
             tokens.bracket(")")
-    return found
+    return places
 
 
 def _links(tokens: _Tokens) -> list[SndlibLink]:

@@ -37,8 +37,8 @@ def graph_names(group: str) -> tuple[str, ...]:
 
 def graph(group: str, name: str) -> dict[str, Any]:
     """A graph in node-link form. `name` must be one of `graph_names(group)`."""
-    found: dict[str, Any] = _topohub().get(f"{group}/{name}")
-    return found
+    data: dict[str, Any] = _topohub().get(f"{group}/{name}")
+    return data
 
 
 def left_aside(graph: Mapping[str, Any]) -> list[str]:
@@ -53,7 +53,7 @@ def left_aside(graph: Mapping[str, Any]) -> list[str]:
 
 def match_name(name: str, names: tuple[str, ...]) -> str | None:
     """The one of `names` that is `name` but for its case."""
-    return next((known for known in names if known.casefold() == name.casefold()), None)
+    return next((candidate for candidate in names if candidate.casefold() == name.casefold()), None)
 
 
 def _topohub() -> ModuleType:

@@ -23,18 +23,18 @@ themselves away by larger numbers.
 
 def load_sndlib(name: str) -> Topology:
     """The instance of this name, whatever its case. Raises TopologyError for an unknown name."""
-    known = hub.graph_names(_GROUP)
-    found = hub.match_name(name, known)
-    if found is None:
+    names = hub.graph_names(_GROUP)
+    spelled = hub.match_name(name, names)
+    if spelled is None:
         raise TopologyError(
-            "", f'no network "{name}" in SNDlib as topohub carries it', nearest_remedy(name, known)
+            "", f'no network "{name}" in SNDlib as topohub carries it', nearest_remedy(name, names)
         )
-    data = hub.graph(_GROUP, found)
+    data = hub.graph(_GROUP, spelled)
     coordinates: dict[str, tuple[float, float] | None] = {
         str(node["id"]): (float(node["pos"][0]), float(node["pos"][1])) for node in data["nodes"]
     }
     labels = {str(node["id"]): str(node["name"]) for node in data["nodes"]}
-    nodes, planar = nodes_from(coordinates, True if found in _DRAWN_WITHIN_DEGREES else None, labels)
+    nodes, planar = nodes_from(coordinates, True if spelled in _DRAWN_WITHIN_DEGREES else None, labels)
     links = [TopologyLink(str(link["source"]), str(link["target"])) for link in data["edges"]]
     demands = {
         (str(source), str(target)): float(value)
@@ -42,11 +42,11 @@ def load_sndlib(name: str) -> Topology:
         for target, value in row.items()
     }
     provenance = [
-        f'SNDlib, network "{found}" (Orlowski, Wessaely, Pioro, Tomaszewski, Networks 55(3), 2010), as '
+        f'SNDlib, network "{spelled}" (Orlowski, Wessaely, Pioro, Tomaszewski, Networks 55(3), 2010), as '
         f"carried by topohub {hub.version()} (MIT).",
         *coordinate_notes(coordinates, planar),
         f"Its {len(demands)} demands, each from its first to its second node, keep SNDlib's values; topohub "
         "does not say their unit.",
         *hub.left_aside(data),
     ]
-    return assemble(f"sndlib/{found}", f"sndlib/{found}", Draft(nodes, links, demands), provenance)
+    return assemble(f"sndlib/{spelled}", f"sndlib/{spelled}", Draft(nodes, links, demands), provenance)

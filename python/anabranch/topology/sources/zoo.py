@@ -44,12 +44,12 @@ def zoo_graphs() -> Mapping[str, ZooGraph]:
 
 def load_zoo(name: str) -> Topology:
     """The graph of this name, whatever its case. Raises TopologyError for an unknown name."""
-    known = tuple(zoo_graphs())
-    found = hub.match_name(name, known)
-    if found is None:
-        raise TopologyError("", f'no graph "{name}" in the Topology Zoo', nearest_remedy(name, known))
-    spec = f"zoo/{found}"
-    draft = read_graphml(graphml(found), spec)
+    names = tuple(zoo_graphs())
+    spelled = hub.match_name(name, names)
+    if spelled is None:
+        raise TopologyError("", f'no graph "{name}" in the Topology Zoo', nearest_remedy(name, names))
+    spec = f"zoo/{spelled}"
+    draft = read_graphml(graphml(spelled), spec)
     return assemble(spec, spec, draft, ["The file of the Zoo itself, as Anabranch carries it."])
 
 

@@ -57,12 +57,12 @@ def main() -> None:
     host, port = CONTROLLER
     cfg.CONF([f"--ofp-listen-host={host}", f"--ofp-tcp-listen-port={port}"], project="os_ken")
     Switchboard.layout = SwitchLayout.read(configuration["layout"])
-    own, agreement = _own_code(configuration.get("scenario"))
+    classes, agreement = _own_code(configuration.get("scenario"))
 
     def make(board: Switchboard) -> SwitchApplication:
         if "plan" in configuration:
             return PlannedRoutes(board, configuration)
-        return GovernedSwitches(board, configuration, own)
+        return GovernedSwitches(board, configuration, classes)
 
     Switchboard.make = staticmethod(make)
     threading.Thread(target=_listen, name="listen", daemon=True).start()

@@ -216,9 +216,9 @@ class FlowEntries:
         # OpenFlow has no action that changes a window: the controller does it, and sends the packet on.
         if entry.link is not None and (entry.window_bytes is None or ends.protocol != TCP):
             actions = (("output", self.port_of(entry.link)[1]), *((_UP,) if entry.tell else ()))
-        known = entry.from_host is not None
+        is_of_host = entry.from_host is not None
         metadata = _SYN_OR_FIN * entry.syn_or_fin | _FROM_HOST * bool(entry.from_host)
-        mask = _SYN_OR_FIN * entry.syn_or_fin | _FROM_HOST * known
+        mask = _SYN_OR_FIN * entry.syn_or_fin | _FROM_HOST * is_of_host
         match = {**ends.match(), **({"metadata": (metadata, mask)} if mask else {})}
         # One for the ends of a connection would go idle in the middle of it.
         is_covered = not made.matches_all and any(

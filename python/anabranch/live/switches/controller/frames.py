@@ -31,24 +31,24 @@ def ether_type(frame: bytes) -> int:
 def lldp(switch: int, port: int) -> bytes:
     """A switch says its number and that of a port out of it (IEEE 802.1AB sections 8.5.2 to 8.5.4)."""
     chassis = bytes([7]) + f"dpid:{switch:016x}".encode()
-    own = bytes([7]) + str(port).encode()
-    parts = [(1, chassis), (2, own), (3, struct.pack("!H", 120)), (0, b"")]
+    port_id = bytes([7]) + str(port).encode()
+    parts = [(1, chassis), (2, port_id), (3, struct.pack("!H", 120)), (0, b"")]
     body = b"".join(struct.pack("!H", kind << 9 | len(value)) + value for kind, value in parts)
     return (_NEAREST_BRIDGE + _SOURCE + struct.pack("!H", LLDP) + body).ljust(_SMALLEST, b"\0")
 
 
 def read_lldp(frame: bytes) -> tuple[int, int] | None:
     """The switch and the port that said it; None for what is not ours."""
-    found: dict[int, bytes] = {}
+    values: dict[int, bytes] = {}
     at = _HEADER
     while at + 2 <= len(frame):
         (head,) = struct.unpack_from("!H", frame, at)
         kind, length = head >> 9, head & 0x1FF
         if kind == 0:
             break
-        found[kind] = frame[at + 2 : at + 2 + length]
+        values[kind] = frame[at + 2 : at + 2 + length]
         at += 2 + length
-    chassis, port = found.get(1, b"")[1:], found.get(2, b"")[1:]
+    chassis, port = values.get(1, b"")[1:], values.get(2, b"")[1:]
     try:
         name, number = chassis.decode().split(":")
         return (int(number, 16), int(port)) if name == "dpid" else None

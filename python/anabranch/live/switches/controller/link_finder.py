@@ -94,10 +94,12 @@ class LinkFinder:
     def on_port(self, switch: int, port: int, *, up: bool) -> None:
         """A port has light, or none."""
         before = self.down
-        own = self._ports[switch, port]
+        port_of_switch = self._ports[switch, port]
         (self._dark.discard if up else self._dark.add)((switch, port))
         # LLDP says whether a link is there again.
-        self._found -= {link for link in (own.link_out, own.link_in) if link is not None}
+        self._found -= {
+            link for link in (port_of_switch.link_out, port_of_switch.link_in) if link is not None
+        }
         if up:
             self._send()
         if self.down != before:

@@ -157,8 +157,8 @@ class LinkProber:
 
     def on_down(self, links: Collection[int]) -> None:
         """Forgets the rounds of these links, which are down."""
-        for own in self._rounds:
-            own.failed.update(links)
+        for probing in self._rounds:
+            probing.failed.update(links)
         for link in links:
             if link in self.counts:
                 self.counts[link].on_down()
@@ -171,8 +171,8 @@ class LinkProber:
             spread_s: over which probes are spread.
             patience_s: for the last ones to come back; left out, what the longest link needs.
         """
-        own = _Round(numbers)
-        self._rounds.append(own)
+        probing = _Round(numbers)
+        self._rounds.append(probing)
         links = sorted(numbers)
         switches = sorted({port.switch for link in links for port in self._between[link]})
         cables = [] if self._cable is None else [(group, self._cable[0]) for group in _CABLES]
@@ -180,8 +180,8 @@ class LinkProber:
         if self._cable is not None and self._cable[0].switch not in switches:
             switches.append(self._cable[0].switch)
         targets = [
-            *(partial(self._send, own, switch, _NO_LINK, switch, None) for switch in switches),
-            *(partial(self._send, own, what, what, start.switch, start.number) for what, start in starts),
+            *(partial(self._send, probing, switch, _NO_LINK, switch, None) for switch in switches),
+            *(partial(self._send, probing, what, what, start.switch, start.number) for what, start in starts),
         ]
         targets *= max(int(_PROBES_PER_S * spread_s / len(targets)), _FEWEST_PROBES)
         spacing = spread_s / len(targets)
@@ -192,25 +192,25 @@ class LinkProber:
         # One link after the other: a switch that is asked for all at once answers late.
         for number, link in enumerate(links):
             pause_s = number * spread_s / len(links)
-            noted = partial(self._note, own, link)
+            noted = partial(self._note, probing, link)
             self._board.after(pause_s, partial(self._read, link, self._delays_ns[link], noted))
         longest_s = max(self._delays_ns[link] for link in links) / 1e9 + _LAST_PROBES_S
         end_s = longest_s if patience_s is None else min(longest_s, patience_s)
-        self._board.after(spread_s + end_s, partial(self._finish, own))
+        self._board.after(spread_s + end_s, partial(self._finish, probing))
 
-    def _send(self, own: _Round, what: int, link: int, switch: int, port: int | None) -> None:
+    def _send(self, probing: _Round, what: int, link: int, switch: int, port: int | None) -> None:
         """Sends a frame on its way, and notes when, under what it measures."""
         self._number += 1
         left_ns = self._board.send_stamped(switch, probe(link, self._number), port)
-        self._sent[self._number] = (own, what, left_ns)
+        self._sent[self._number] = (probing, what, left_ns)
 
     def on_frame(self, frame: bytes, at_ns: int) -> None:
         """A probe is back."""
         link, number = read_probe(frame)
         if number not in self._sent:
             return
-        own, what, sent_ns = self._sent.pop(number)
-        trips = own.loops if link == _NO_LINK else own.trips
+        probing, what, sent_ns = self._sent.pop(number)
+        trips = probing.loops if link == _NO_LINK else probing.trips
         trips.setdefault(what, []).append((at_ns - sent_ns) / 1e9)
 
     def _read(self, link: int, delay_ns: int, then: Callable[[Reading, Reading], None]) -> None:
@@ -235,36 +235,36 @@ class LinkProber:
             read_end()
 
     @staticmethod
-    def _note(own: _Round, link: int, sent: Reading, received: Reading) -> None:
-        own.readings[link] = (sent, received)
+    def _note(probing: _Round, link: int, sent: Reading, received: Reading) -> None:
+        probing.readings[link] = (sent, received)
 
     def _handling_s(self) -> float:
         """What a frame takes to leave a switch and to enter one, beside the link between them."""
-        way = None if self._cable is None else self._ways.get(self._cable[0].switch)
-        return max(fmean(self._cabled) - fmean(way), 0.0) if self._cabled and way else 0.0
+        delays = None if self._cable is None else self._ways.get(self._cable[0].switch)
+        return max(fmean(self._cabled) - fmean(delays), 0.0) if self._cabled and delays else 0.0
 
-    def _finish(self, own: _Round) -> None:
+    def _finish(self, probing: _Round) -> None:
         """Takes what a round has shown."""
-        self._rounds.remove(own)
-        for number in [number for number, (of, _, _) in self._sent.items() if of is own]:
+        self._rounds.remove(probing)
+        for number in [number for number, (of, _, _) in self._sent.items() if of is probing]:
             del self._sent[number]
-        for switch, trips in own.loops.items():
+        for switch, trips in probing.loops.items():
             self._ways.setdefault(switch, deque(maxlen=_ROUNDS_OF_LOOPS)).append(min(trips))
-        self._cabled.extend(min(own.trips[group]) for group in _CABLES if group in own.trips)
+        self._cabled.extend(min(probing.trips[group]) for group in _CABLES if group in probing.trips)
         handling_s = self._handling_s()
-        for link, number in sorted(own.numbers.items()):
+        for link, number in sorted(probing.numbers.items()):
             ways = [self._ways.get(port.switch) for port in self._between[link]]
-            seen = link in own.trips and link not in own.failed and link in self.counts
+            seen = link in probing.trips and link not in probing.failed and link in self.counts
             if not seen or not ways[0] or not ways[1]:
                 # Nothing has come back.
                 continue
             half_ways_s = (fmean(ways[0]) + fmean(ways[1])) / 2
-            delay_s = max(min(own.trips[link]) - half_ways_s - handling_s, 0.0)
+            delay_s = max(min(probing.trips[link]) - half_ways_s - handling_s, 0.0)
             delay_ns = self._delays_ns[link] = round(delay_s * 1e9)
             counts = self.counts[link]
             received_ns = self._board.now_ns()
-            if link in own.readings:
-                sent, received = own.readings[link]
+            if link in probing.readings:
+                sent, received = probing.readings[link]
                 counts.read(sent, received, delay_ns)
                 received_ns = received.at_ns
             self._report(SeenLink(link, number, received_ns - delay_ns, received_ns, *counts.counted))

@@ -137,8 +137,8 @@ class PlannedRoutes:
     def _apply(self, routes: Sequence[Routes], then: Callable[[], None]) -> None:
         """Makes what is new: entries behind the first switch come first, so that they know all packets."""
         plans = [
-            ({pair: whole_weights(paths) for pair, paths in of_flows.items()}, own)
-            for of_flows, own in zip(routes, (None, *self._own), strict=True)
+            ({pair: whole_weights(paths) for pair, paths in of_flows.items()}, traffic)
+            for of_flows, traffic in zip(routes, (None, *self._own), strict=True)
         ]
         rules = rules_of(self._openflow, self._links, plans, self._addresses, self._numbers)
         for entry in rules.entries:

@@ -20,15 +20,17 @@ class MineApplication(ControllerApplication):
 
     def on_packet(self, packet: PacketIn) -> None:
         """A packet without an entry: its flow gets entries, and it goes on."""
-        way = (packet.flow, packet.direction)
-        if way not in self.paths or not self.network.usable[self.paths[way]].all():
-            self.paths[way] = self.drawn(packet.source, packet.destination)
-            self.add_path(*way, self.paths[way])
-        self.send(next(link for link in self.paths[way] if self.network.link_from[link] == packet.switch))
+        direction = (packet.flow, packet.direction)
+        if direction not in self.paths or not self.network.usable[self.paths[direction]].all():
+            self.paths[direction] = self.drawn(packet.source, packet.destination)
+            self.add_path(*direction, self.paths[direction])
+        self.send(
+            next(link for link in self.paths[direction] if self.network.link_from[link] == packet.switch)
+        )
 
     def drawn(self, source: int, destination: int) -> list[int]:
         """One of the shortest paths, as links."""
         graph = nx.DiGraph(self.network.between(source, destination))
         shortest = nx.shortest_simple_paths(graph, source, destination)
-        found = [nodes for nodes, _ in zip(shortest, range(self.paths_per_pair), strict=False)]
-        return self.network.links_of(self.random.choice(found))
+        paths = [nodes for nodes, _ in zip(shortest, range(self.paths_per_pair), strict=False)]
+        return self.network.links_of(self.random.choice(paths))

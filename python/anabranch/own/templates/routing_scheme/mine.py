@@ -18,10 +18,10 @@ class MineScheme(RoutingScheme):
     def paths(self, network: RoutingNetwork, source: int, target: int) -> Sequence[WeightedLinks]:
         """The paths of a pair, each as links and a weight: here the capacity of its narrowest link."""
         graph = nx.DiGraph(network.graph)
-        found = []
+        paths = []
         for nodes in nx.shortest_simple_paths(graph, source, target, weight="delay_s"):
             links = network.links_of(nodes)
-            found.append((links, float(network.capacity_bps[links].min())))
-            if len(found) == self.paths_per_pair:
+            paths.append((links, float(network.capacity_bps[links].min())))
+            if len(paths) == self.paths_per_pair:
                 break
-        return found
+        return paths
