@@ -226,12 +226,12 @@ _NAMED = (
            {**GIVEN_ROUTES, "traffic": [{"from": "a", "to": "b", "flows": 9, "size": "file:sizes.txt"}]}),
     _Named(("profile", None, "from"), "profile.csv", PROFILE, {**GIVEN_ROUTES, "profile": [_PROFILED]}),
     *(
-        _Named(("profile", None, "from"), "measured", content,
-               {**GIVEN_ROUTES, "profile": [{"link": ["a", "b"], "from": "file:measured", **more}]})
-        for content, more in (
-            (DELAYS, {"format": "delays", "interval": "10 ms", "at_end": "repeat"}),
-            (TRACE, {"format": "mahimahi", "clock": "first", "interval": "2 ms"}),
-            (DISH, {}),
+        _Named(("profile", None, "from"), name, content,
+               {**GIVEN_ROUTES, "profile": [{"link": ["a", "b"], "from": f"file:{name}", **more}]})
+        for name, content, more in (
+            ("delays", DELAYS, {"format": "delays", "interval": "10 ms", "at_end": "repeat"}),
+            ("trace", TRACE, {"format": "mahimahi", "clock": "first", "interval": "2 ms"}),
+            ("dish", DISH, {}),
         )
     ),
 )  # fmt: skip

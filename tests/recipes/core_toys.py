@@ -178,7 +178,7 @@ assert PATH_METRICS["toy"].of(path) == 2 * path.hops, path
             ],
             f"{SCENARIO}/described.rs": [
                 ("use crate::variate::{", "TwoPoint, "),
-                ("    tables![Constant<Q>,", " TwoPoint<Q>,"),
+                ("        Constant<Q>,\n", "        TwoPoint<Q>,\n"),
             ],
             "python/anabranch/scenario/variate.py": [
                 (

@@ -327,10 +327,7 @@ def test_a_plan_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_selection_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At 0.7 two candidates are enough; four find nothing within it in no time, and begin at that of two.
-
-    The second program goes on from there over all four.
-    """
+    """At 0.7 two candidates are enough; four find nothing within it in no time, and take that of two."""
     scheme = {"algorithm": "robust-optimal", "level": 0.7, "time_limit": "2 s"}
     monkeypatch.setattr(answers, "_kept", {})
     two = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": 2}}, spaced=False)).routes().facts
@@ -342,6 +339,6 @@ def test_a_selection_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(robust_planner, "robust_optimal", slow)
     four = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": 4}}, spaced=False)).routes().facts
-    assert four["pairs_on_one_path"] > two["pairs_on_one_path"]
-    assert four["predicted_loss_mbps"] < two["predicted_loss_mbps"]
+    assert four["pairs_on_one_path"] >= two["pairs_on_one_path"]
+    assert four["predicted_loss_mbps"] <= two["predicted_loss_mbps"] * (1 + 1e-9)
     assert four["worst_case_load"] <= 0.7 * (1 + 1e-6)

@@ -109,7 +109,7 @@ def test_what_is_mutated_works(attack: Attack, tmp_path: Path, monkeypatch: pyte
     refused = []
     for kind, wanted in (("files", len(mutants._NAMED)), ("own code", 5), ("both ends", 2)):
         seen: set[str] = set()
-        for number in range(60):
+        for number in range(200):
             folder = tmp_path / f"{kind}-{number}"
             folder.mkdir()
             arguments = made._prepare[kind](random.Random(f"{number}"), folder)  # noqa: S311 - a test

@@ -31,8 +31,8 @@ fn both(first: u32) -> Vec<LinkId> {
 
 fn texts(outcome: &Outcome, column: &str) -> Vec<String> {
     let columns = &table(outcome, "events").columns;
-    let found = columns.iter().find(|(name, _)| *name == column).map(|(_, column)| column);
-    match found {
+    let texts = columns.iter().find(|(name, _)| *name == column).map(|(_, column)| column);
+    match texts {
         Some(Column::Texts(values)) => values.clone(),
         other => panic!("{column}: {other:?}"),
     }

@@ -11,8 +11,10 @@ use anabranch_units::{FlowId, NodeId, Span};
 
 /// The names of a column, row by row.
 fn names(table: &Table, column: &str) -> Vec<&'static str> {
-    let found = table.columns.iter().find(|(name, _)| *name == column).map(|(_, column)| column);
-    let Some(Column::Choices { names, places }) = found else { panic!("{column} is one of few names") };
+    let names_column = table.columns.iter().find(|(name, _)| *name == column).map(|(_, column)| column);
+    let Some(Column::Choices { names, places }) = names_column else {
+        panic!("{column} is one of few names")
+    };
     places.iter().map(|&place| names[usize::from(place)]).collect()
 }
 

@@ -150,8 +150,8 @@ fn a_failed_path_costs_its_share_and_stalls_nobody() {
             let series = table(&outcome, "flow_series");
             let (flows, goodput) = (series.integer("flow").unwrap(), series.number("goodput_mbps").unwrap());
             let times = series.number("time_s").unwrap();
-            let own = (0..flows.len()).filter(|&row| flows[row] == flow as u64 && times[row] < 20.01);
-            let least = own.map(|row| goodput[row]).fold(f64::MAX, f64::min);
+            let rows = (0..flows.len()).filter(|&row| flows[row] == flow as u64 && times[row] < 20.01);
+            let least = rows.map(|row| goodput[row]).fold(f64::MAX, f64::min);
             assert!(least > 0.0, "{case}: flow {flow} stood still");
             assert_eq!(number(&outcome, "connections", "stalled_s", flow), 0.0, "{case}: flow {flow}");
             // The engine follows the bytes of the stream: each that arrived is delivered once. And all that were

@@ -159,15 +159,15 @@ fn all_governed() -> Vec<Value> {
 }
 
 /// Every value of a document, as JSON pointers (RFC 6901).
-fn places(value: &Value, prefix: &str, found: &mut Vec<String>) {
-    found.push(prefix.to_owned());
+fn places(value: &Value, prefix: &str, pointers: &mut Vec<String>) {
+    pointers.push(prefix.to_owned());
     match value {
         Value::Object(members) => {
-            members.iter().for_each(|(key, member)| places(member, &format!("{prefix}/{key}"), found));
+            members.iter().for_each(|(key, member)| places(member, &format!("{prefix}/{key}"), pointers));
         }
         Value::Array(items) => {
             let items = items.iter().enumerate();
-            items.for_each(|(index, item)| places(item, &format!("{prefix}/{index}"), found));
+            items.for_each(|(index, item)| places(item, &format!("{prefix}/{index}"), pointers));
         }
         _ => {}
     }

@@ -236,8 +236,8 @@ proptest! {
     #[test]
     fn steps_do_not_show(steps in steps()) {
         for (name, setup, expected) in at_once() {
-            let found = bytes(&stepped(setup.clone(), &steps));
-            prop_assert!(found == *expected, "{name}");
+            let tables = bytes(&stepped(setup.clone(), &steps));
+            prop_assert!(tables == *expected, "{name}");
         }
     }
 }
@@ -284,18 +284,18 @@ fn a_stopped_step_goes_on() {
     });
     assert!(reports.len() >= 3, "{reports:?}");
     let mut simulation = simulation(b.setup);
-    let (mut heard, end) = (Vec::new(), simulation.end());
+    let (mut times, end) = (Vec::new(), simulation.end());
     for step in 0.. {
         let until = if step % 2 == 0 { end } else { simulation.now() + Span::from_us(3) };
         let reached = simulation.advance(until, |at| {
-            heard.push(at);
+            times.push(at);
             ControlFlow::Break(())
         });
         if reached.expect("a step").is_continue() && until == end {
             break;
         }
     }
-    assert_eq!(heard, reports);
+    assert_eq!(times, reports);
     assert!(bytes(&simulation.finish().expect("a run")) == bytes(&expected.expect("a run")));
 }
 
@@ -338,13 +338,13 @@ fn routes_under_way_can_be_stopped() {
     let expected = run(failures());
     let mut simulation = simulation(failures());
     for refused in 0..3 {
-        let mut heard = Vec::new();
+        let mut times = Vec::new();
         let reached = simulation.advance(reacts_at, |progress| {
-            heard.push(progress.now);
+            times.push(progress.now);
             ControlFlow::Break(())
         });
         assert!(reached.expect("a step").is_break(), "step {refused}");
-        assert_eq!(heard, [reacts_at]);
+        assert_eq!(times, [reacts_at]);
         assert_eq!(simulation.next_event(), Some(reacts_at));
     }
     let end = simulation.end();

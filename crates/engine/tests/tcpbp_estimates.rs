@@ -73,8 +73,8 @@ fn the_counted_losses_are_those_of_the_link_to_the_packet() {
         let all = rows(&outcome, 0);
         let samples = samples(&all, 100);
         for (n, row) in all.iter().enumerate() {
-            let known: Vec<f64> = samples.iter().filter(|sample| sample.0 <= n).map(|s| s.1).collect();
-            let recent = &known[known.len().saturating_sub(3)..];
+            let losses: Vec<f64> = samples.iter().filter(|sample| sample.0 <= n).map(|s| s.1).collect();
+            let recent = &losses[losses.len().saturating_sub(3)..];
             if !recent.is_empty() {
                 let mean = recent.iter().sum::<f64>() / recent.len() as f64;
                 assert!((row.loss - mean).abs() < 1e-12, "{n}: {row:?}, {recent:?}");
@@ -134,9 +134,9 @@ fn measured_delays_have_the_queue_in_them() {
     assert!(queue > 20.0, "{queue}");
     // The packet in transmission is half done on average.
     let expected = 5.016 + (queue + 0.5) * packet_ms;
-    let found = rows(&outcome, 0).last().unwrap().delay_ms;
+    let delay_ms = rows(&outcome, 0).last().unwrap().delay_ms;
     // Uniform over a queue of 100 packets the deviation is 29 packets; of the mean of 100 probes, 2.9.
-    assert!((found - expected).abs() < 3.0 * 2.9 * packet_ms, "{found} ms, not {expected} ms");
+    assert!((delay_ms - expected).abs() < 3.0 * 2.9 * packet_ms, "{delay_ms} ms, not {expected} ms");
     assert!((rows(&outcome, 1).last().unwrap().delay_ms - 5.0).abs() < 0.3, "ACKs do not wait");
 }
 

@@ -81,8 +81,8 @@ fn wans() -> impl Strategy<Value = Wan> {
     let disciplines = prop::sample::select(vec!["fifo", "codel", "fq-codel", "pie", "red"]);
     (3usize..9).prop_flat_map(move |nodes| {
         let flow = (0..nodes, 1..nodes, 0..TRANSPORTS.len(), 0usize..4, 0u64..200);
-        let flow = flow.prop_map(move |(from, way, transport, source, start)| {
-            (from, (from + way) % nodes, transport, source, start)
+        let flow = flow.prop_map(move |(from, offset, transport, source, start)| {
+            (from, (from + offset) % nodes, transport, source, start)
         });
         (
             prop::collection::vec(1u64..8_000, nodes),
@@ -112,9 +112,9 @@ fn build(wan: &Wan) -> Setup {
     let nodes: Vec<NodeId> = (0..wan.ring_us.len()).map(|index| b.node(&format!("router {index}"))).collect();
     let count = nodes.len();
     let ring = wan.ring_us.iter().enumerate().map(|(from, &us)| (from, 1, us));
-    for (number, (from, way, us)) in ring.chain(wan.chords.iter().copied()).enumerate() {
+    for (number, (from, offset, us)) in ring.chain(wan.chords.iter().copied()).enumerate() {
         let rate = mbps(if number % 3 == 0 { 10 } else { 40 });
-        let first = b.link(nodes[from], nodes[(from + way) % count], rate, Span::from_us(us), 25);
+        let first = b.link(nodes[from], nodes[(from + offset) % count], rate, Span::from_us(us), 25);
         for (direction, link) in b.setup.links[first..].iter_mut().enumerate() {
             link.name = format!("{}.{number}.{direction}", link.name).into();
             *link.queue = queue(wan.discipline, 25);
@@ -292,8 +292,8 @@ fn a_star_is_not_worth_a_cut() {
         b.link(hub, leaf, mbps(100), Span::from_us(1), 100);
         b.flow(leaf, hub, cubic, SourceSetup::Unlimited {}, Instant::ZERO);
     }
-    let found = find(&b.setup);
-    let Err(Undivided::NoGain { speed_up, lookahead }) = found else { panic!("{found:?}") };
+    let cut = find(&b.setup);
+    let Err(Undivided::NoGain { speed_up, lookahead }) = cut else { panic!("{cut:?}") };
     assert!(speed_up < 1.3, "{speed_up}");
     assert_eq!(lookahead, Span::from_ps(999_999));
 }

@@ -102,12 +102,12 @@ mod tests {
     fn a_segment_is_seen_as_it_was_written() {
         let flags = Flags::ACK.with(Flags::FIN).with(Flags::TIMESTAMPS).with(Flags::ECT);
         let bytes = encoded(&Segment { seq: 9, ack: 8, payload: 1000, flags, ..Segment::default() });
-        let found = headers(&bytes).expect("a packet");
-        assert_eq!(found.tuple, FiveTuple::tcp((A.addr, A.port), (B.addr, B.port)));
-        assert_eq!((found.bytes, found.segment.payload), (1052, 1000));
-        assert_eq!((found.segment.seq, found.segment.ack), (9, 8));
-        assert!(found.segment.flags.has(Flags::FIN) && found.segment.flags.has(Flags::ECT));
-        assert!(!found.segment.flags.has(Flags::CE));
+        let headers_read = headers(&bytes).expect("a packet");
+        assert_eq!(headers_read.tuple, FiveTuple::tcp((A.addr, A.port), (B.addr, B.port)));
+        assert_eq!((headers_read.bytes, headers_read.segment.payload), (1052, 1000));
+        assert_eq!((headers_read.segment.seq, headers_read.segment.ack), (9, 8));
+        assert!(headers_read.segment.flags.has(Flags::FIN) && headers_read.segment.flags.has(Flags::ECT));
+        assert!(!headers_read.segment.flags.has(Flags::CE));
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     fn a_fragment_has_no_ports() {
         let mut bytes = encoded(&Segment { payload: 100, ..Segment::default() });
         bytes[6..8].copy_from_slice(&100u16.to_be_bytes());
-        let found = headers(&bytes).expect("a packet");
-        assert_eq!((found.tuple.source.1, found.tuple.destination.1), (0, 0));
+        let headers_read = headers(&bytes).expect("a packet");
+        assert_eq!((headers_read.tuple.source.1, headers_read.tuple.destination.1), (0, 0));
     }
 }

@@ -122,13 +122,13 @@ mod tests {
         assert!(ports.join(host, inner));
         let lane = (FlowId(4), Direction::Forward, LinkId(2));
         assert!(ports.lay((outer, far), lane));
-        let (way, frame) = ports.way(host, &[0x45, 1, 2]).expect("a way");
-        assert_eq!((way, frame.len(), packet(&frame)), (Way::Port(inner), 17, Some(&[0x45, 1, 2][..])));
+        let (leads, frame) = ports.way(host, &[0x45, 1, 2]).expect("a way");
+        assert_eq!((leads, frame.len(), packet(&frame)), (Way::Port(inner), 17, Some(&[0x45, 1, 2][..])));
         assert_eq!(ports.spoken(inner, &frame), Some(&frame[..]));
         assert_eq!(ports.spoken(host, &frame), Some(&[0x45, 1, 2][..]));
         assert_eq!(ports.spoken(host, &LLDP), None);
-        let (way, frame) = ports.way(outer, &LLDP).expect("a way");
-        assert_eq!((way, &frame[..]), (Way::Link(lane), &LLDP[..]));
+        let (leads, frame) = ports.way(outer, &LLDP).expect("a way");
+        assert_eq!((leads, &frame[..]), (Way::Link(lane), &LLDP[..]));
         assert_eq!(
             (ports.end(LinkId(2)), ports.end(LinkId(0)), ports.end(LinkId(9))),
             (Some(far), None, None)

@@ -117,19 +117,19 @@ impl Train {
     /// Whether a packet of the same flow carries on: what receive offload may join without loss. All of its headers are
     /// the same, but for lengths, numbers, checksums and PSH; an ECN mark is among them.
     fn carries_on(&self, packet: &[u8], headers: usize) -> bool {
-        let (own, tcp) = (&self.bytes[..self.headers], IP_HEADER);
+        let (first, tcp) = (&self.bytes[..self.headers], IP_HEADER);
         let data = packet.len() - headers;
-        let next = be32(own, tcp + 4).wrapping_add((self.bytes.len() - self.headers) as u32);
+        let next = be32(first, tcp + 4).wrapping_add((self.bytes.len() - self.headers) as u32);
         headers == self.headers
             && (1..=usize::from(self.payload)).contains(&data)
             && self.bytes.len() + data <= LONGEST
-            && own[..2] == packet[..2]
-            && own[6..10] == packet[6..10]
+            && first[..2] == packet[..2]
+            && first[6..10] == packet[6..10]
             && be32(packet, tcp + 4) == next
-            && own[tcp + 8..tcp + 13] == packet[tcp + 8..tcp + 13]
+            && first[tcp + 8..tcp + 13] == packet[tcp + 8..tcp + 13]
             && packet[tcp + 13] & !PSH == ACK
-            && own[tcp + 14..tcp + 16] == packet[tcp + 14..tcp + 16]
-            && own[tcp + 18..] == packet[tcp + 18..headers]
+            && first[tcp + 14..tcp + 16] == packet[tcp + 14..tcp + 16]
+            && first[tcp + 18..] == packet[tcp + 18..headers]
     }
 
     fn push(&mut self, packet: &[u8], due: Instant) {
@@ -355,9 +355,9 @@ mod tests {
         assert_eq!(counts(&[segment(0), short, segment(2)]), [2, 1]);
         let mut urgent = segment(1);
         urgent[IP_HEADER + 13] |= PSH;
-        let found = joined(&[segment(0), urgent, segment(2)]);
-        assert_eq!(found.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2, 1]);
-        assert_eq!(found[0].0[IP_HEADER + 13], ACK | PSH);
+        let trains = joined(&[segment(0), urgent, segment(2)]);
+        assert_eq!(trains.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(trains[0].0[IP_HEADER + 13], ACK | PSH);
         assert_eq!(counts(&(0..50).map(segment).collect::<Vec<_>>()), [45, 5]);
     }
 

@@ -29,13 +29,13 @@ where
     let last = network.nodes().len().max(network.links().len());
     let numbers: Vec<_> = (0..last).map(|number| number.into_pyobject(py)).collect::<Result<_, _>>()?;
     let path = |path: &Path| PyTuple::new(py, path.links().iter().map(|link| &numbers[link.0 as usize]));
-    let found = PyList::empty(py);
+    let answers = PyList::empty(py);
     for (from, to, paths) in pairs {
         let paths = paths.map(path).collect::<PyResult<Vec<_>>>()?;
         let (from, to) = (&numbers[from.0 as usize], &numbers[to.0 as usize]);
-        found.append((from, to, PyTuple::new(py, paths)?))?;
+        answers.append((from, to, PyTuple::new(py, paths)?))?;
     }
-    Ok(found)
+    Ok(answers)
 }
 
 /// A pair that goes astray: the links that the source chose, those that a packet crosses, and the nodes of the
@@ -64,8 +64,8 @@ pub(crate) fn pairs_of(network: &Network, given: Option<Vec<(u32, u32)>>) -> PyR
 
 /// One of several by its name.
 pub(crate) fn by_name<T: Copy>(what: &str, name: &str, names: &[(&'static str, T)]) -> PyResult<T> {
-    let found = names.iter().find(|(known, _)| *known == name);
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    let entry = names.iter().find(|(known, _)| *known == name);
+    entry.map(|(_, value)| *value).ok_or_else(|| {
         let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
         PyValueError::new_err(format!("no {what} {name:?}; there are {}", known.join(", ")))
     })
@@ -110,13 +110,13 @@ pub(crate) fn pareto(
     pairs: &[(NodeId, NodeId)],
     mut watch: Watch,
 ) -> PyResult<Vec<Vec<Path>>> {
-    let known = |link: LinkId| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
-    let mut found = Vec::with_capacity(pairs.len());
+    let quality_of = |link: LinkId| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
+    let mut points = Vec::with_capacity(pairs.len());
     for &pair in pairs {
-        watch.look((found.len(), pairs.len()))?;
-        found.push(routing::pareto_paths(network, pair, limit, known).map_err(value_error)?);
+        watch.look((points.len(), pairs.len()))?;
+        points.push(routing::pareto_paths(network, pair, limit, quality_of).map_err(value_error)?);
     }
-    Ok(found)
+    Ok(points)
 }
 
 /// The pairs whose packets go astray hop by hop.
@@ -127,7 +127,8 @@ pub(crate) fn astray(
     mut watch: Watch,
 ) -> PyResult<Vec<Astray>> {
     let pairs = network.nodes().len().pow(2);
-    let found = routing::check_hop_by_hop_watched(network, mask, by, &mut |done| watch.look((done, pairs)))?;
+    let disagreements =
+        routing::check_hop_by_hop_watched(network, mask, by, &mut |done| watch.look((done, pairs)))?;
     let of = |Disagreement { from, to, wanted, walked, ends }: Disagreement| {
         let loops = match ends {
             Walk::Arrives => None,
@@ -135,7 +136,7 @@ pub(crate) fn astray(
         };
         (from.0, to.0, numbers(wanted.links()), numbers(&walked), loops)
     };
-    Ok(found.into_iter().map(of).collect())
+    Ok(disagreements.into_iter().map(of).collect())
 }
 
 fn numbers(links: &[LinkId]) -> Vec<u32> {

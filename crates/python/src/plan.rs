@@ -38,8 +38,8 @@ impl Plan {
 
     /// The plans for traffic that has routes of its own.
     fn others(&self) -> Vec<Self> {
-        let own = |other: &routing::Plan| Self { plan: Arc::new(other.clone()) };
-        self.plan.others.iter().map(own).collect()
+        let of_plan = |other: &routing::Plan| Self { plan: Arc::new(other.clone()) };
+        self.plan.others.iter().map(of_plan).collect()
     }
 
     /// Whether packets of any pair have a choice.

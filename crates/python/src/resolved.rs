@@ -161,8 +161,8 @@ impl Resolved {
         if let Some(event) = Event::read(&plain(event)?, &at, &mut problems) {
             let arrays: FlowArrays<'_> = self.columns.bind(py).extract()?;
             let ends = (arrays.slices(&self.entries)?, &self.setup.transports[..]);
-            let found = changes_of(&event, &at, &network.0, ends, &mut problems);
-            changes = found.iter().map(json).collect::<PyResult<_>>()?;
+            let changed = changes_of(&event, &at, &network.0, ends, &mut problems);
+            changes = changed.iter().map(json).collect::<PyResult<_>>()?;
         }
         Ok((changes, told(problems.into_told())))
     }

@@ -87,8 +87,8 @@ impl Simulation {
     /// Raises SetupError if there is no such flow.
     fn endpoints(&self, py: Python<'_>, flow: u32) -> PyResult<Vec<(End, End)>> {
         self.with(py, |simulation| {
-            let found = simulation.endpoints(FlowId(flow)).into_iter();
-            Ok(found.map(|(source, destination)| (end(source), end(destination))).collect())
+            let ends = simulation.endpoints(FlowId(flow)).into_iter();
+            Ok(ends.map(|(source, destination)| (end(source), end(destination))).collect())
         })
     }
 

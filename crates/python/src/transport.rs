@@ -26,8 +26,8 @@ pub fn transport_preset_names() -> Vec<&'static str> {
 #[pyfunction]
 pub fn transport_preset(name: &str) -> PyResult<String> {
     let config = transport::preset(name).ok_or_else(|| {
-        let known = transport_preset_names().join(", ");
-        PyValueError::new_err(format!("no transport {name:?}; there are {known}"))
+        let names = transport_preset_names().join(", ");
+        PyValueError::new_err(format!("no transport {name:?}; there are {names}"))
     })?;
     serde_json::to_string(&config).map_err(value_error)
 }

@@ -119,7 +119,7 @@ fn time(name: &str, (network, hosts): (Network, Vec<NodeId>)) {
         let seconds = start.elapsed().as_secs_f64();
         let paths: usize = plan.routes.iter().map(|route| route.paths.len()).sum();
         let entries: usize = plan.tables.iter().map(|table| table.next.len()).sum();
-        let found = format!("{} pairs, {paths} paths, {entries} entries of tables", plan.routes.len());
-        println!("  {seconds:.3} s  {found}  {scheme:?}");
+        let sizes = format!("{} pairs, {paths} paths, {entries} entries of tables", plan.routes.len());
+        println!("  {seconds:.3} s  {sizes}  {scheme:?}");
     }
 }

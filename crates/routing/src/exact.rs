@@ -77,7 +77,7 @@ impl ExactTree {
     /// Where it does not look at delay and loss they are 0, and else the capacity is unbounded.
     #[must_use]
     pub fn quality(&self, to: NodeId) -> Option<PathQuality> {
-        self.best[to.index()].map(|way| self.labels.quality(way))
+        self.best[to.index()].map(|label| self.labels.quality(label))
     }
 
     /// The best path to `to`; none at the source itself. The network must be the one that was searched.
@@ -122,17 +122,17 @@ impl Aim for FromOne {
     /// The longer what follows and the less it loses, the better for the way of less loss. So it is beaten for
     /// good if it is behind after the most delay that can follow without any loss. That it is narrower helps it
     /// nowhere, and need not harm it behind a bottleneck. Where losses leave too few digits there is no telling.
-    fn beats(&self, known: PathQuality, quality: PathQuality) -> bool {
-        if known.capacity < quality.capacity
+    fn beats(&self, best: PathQuality, quality: PathQuality) -> bool {
+        if best.capacity < quality.capacity
             || self.horizon_s == f64::INFINITY
-            || known.delivery * self.least_transit < LEAST_BOUNDING_DELIVERY
+            || best.delivery * self.least_transit < LEAST_BOUNDING_DELIVERY
             || (self.metric.needs_loss() && quality.loss() < LEAST_BOUNDING_LOSS)
         {
             return false;
         }
         let rest_s = (self.horizon_s - quality.delay.as_secs_f64()).max(0.0);
         let reach = |of: PathQuality| (of.delay.as_secs_f64() + rest_s) * self.metric.weight(of);
-        let as_narrow = PathQuality { capacity: quality.capacity, ..known };
+        let as_narrow = PathQuality { capacity: quality.capacity, ..best };
         reach(quality) > reach(as_narrow) * (1.0 + BOUND_SLACK)
     }
 }
@@ -154,7 +154,7 @@ fn horizon_s(field: Field<'_>, metric: PathMetric, from: NodeId) -> f64 {
     let surest = surest(field, from);
     let widest = metric.looks_at_capacity().then(|| widest(field, from));
     let bounds = field.network.node_ids().filter_map(|node| {
-        let (surest, known) = (surest[node.index()]?, some_path.quality(node)?);
+        let (surest, quality) = (surest[node.index()]?, some_path.quality(node)?);
         let capacity = widest.as_ref().map_or(UNBOUNDED, |widest| widest[node.index()]);
         // A path of more delay loses no less than the surest, and so is worse than that if it is not wider.
         let says_nothing = surest.loss() <= 0.0 || surest.delivers_nothing();
@@ -164,9 +164,9 @@ fn horizon_s(field: Field<'_>, metric: PathMetric, from: NodeId) -> f64 {
         let least_weight = metric.weight(PathQuality { capacity, ..surest });
         let bounds = least_weight > 0.0
             && least_weight.is_finite()
-            && !known.delivers_nothing()
+            && !quality.delivers_nothing()
             && !(metric.needs_loss() && surest.loss() < LEAST_BOUNDING_LOSS);
-        Some(if bounds { longest.min(metric.cost(known) / least_weight) } else { longest })
+        Some(if bounds { longest.min(metric.cost(quality) / least_weight) } else { longest })
     });
     bounds.fold(0.0, f64::max) * (1.0 + BOUND_SLACK)
 }

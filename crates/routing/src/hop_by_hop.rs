@@ -82,7 +82,7 @@ pub fn check_hop_by_hop_watched<E>(
 ) -> Result<Vec<Disagreement>, E> {
     let by_source = best_paths(network, mask, (metric, search), watch)?;
     let chosen = |from: NodeId, to: NodeId| by_source[from.index()][to.index()].as_ref();
-    let mut found = Vec::new();
+    let mut disagreements = Vec::new();
     let count = network.nodes().len();
     for to in network.node_ids() {
         watch(count * count)?;
@@ -91,11 +91,11 @@ pub fn check_hop_by_hop_watched<E>(
             let next = |node: NodeId| chosen(node, to).and_then(|path| path.links().first().copied());
             let (walked, ends) = walk(network, from, to, next);
             if walked != wanted.links() {
-                found.push(Disagreement { from, to, wanted: wanted.clone(), walked, ends });
+                disagreements.push(Disagreement { from, to, wanted: wanted.clone(), walked, ends });
             }
         }
     }
-    Ok(found)
+    Ok(disagreements)
 }
 
 /// The path of every source to every destination.
@@ -106,7 +106,7 @@ fn best_paths<E>(
     watch: &mut Watch<'_, E>,
 ) -> Result<Vec<Vec<Option<Path>>>, E> {
     let from_all = |from: NodeId| -> Box<dyn Fn(NodeId) -> Option<Path> + '_> {
-        let known = |link| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
+        let quality_of = |link| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
         match (metric.kind(), search) {
             (MetricKind::Additive(metric), _) => {
                 let graph = CostGraph::new(network, mask, |link| metric.cost(network, link));
@@ -114,11 +114,11 @@ fn best_paths<E>(
                 Box::new(move |to| tree.path(&graph, to))
             }
             (MetricKind::Path(metric), Search::Exact) => {
-                let tree = ExactTree::new(network, metric, from, known);
+                let tree = ExactTree::new(network, metric, from, quality_of);
                 Box::new(move |to| tree.path(network, to))
             }
             (MetricKind::Path(metric), Search::Published) => {
-                let tree = published(network, metric, from, known);
+                let tree = published(network, metric, from, quality_of);
                 Box::new(move |to| tree.path(network, to))
             }
         }

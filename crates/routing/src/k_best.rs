@@ -236,8 +236,8 @@ impl Paths<'_, '_> {
         prefix.clear();
         candidate.nodes.iter().for_each(|&node| prefix.set(node));
         let spur = candidate.nodes[candidate.spur];
-        let known = candidate.links.iter().map(|link| qualities[link.index()].expect("usable"));
-        let so_far = known.fold(self.ends.start, PathQuality::then);
+        let of_links = candidate.links.iter().map(|link| qualities[link.index()].expect("usable"));
+        let so_far = of_links.fold(self.ends.start, PathQuality::then);
         let open = |node: NodeId, link: LinkId, to: NodeId| {
             !prefix.has(to) && bounds.reaches(to) && (node != spur || !candidate.barred.contains(&link))
         };

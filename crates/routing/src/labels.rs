@@ -183,21 +183,21 @@ impl Labels {
     fn keep(&mut self, number: u32, apart: Span, aim: &impl Aim) -> bool {
         let Way { quality, node, last } = self.ways[number as usize];
         for &other in self.at[node.index()].iter().rev() {
-            let known = self.ways[other as usize].quality;
-            if !known.is_no_worse(quality) {
-                if aim.beats(known, quality) {
+            let other_quality = self.ways[other as usize].quality;
+            if !other_quality.is_no_worse(quality) {
+                if aim.beats(other_quality, quality) {
                     return false;
                 }
                 continue;
             }
-            if known.delay.saturating_add(apart) < quality.delay {
+            if other_quality.delay.saturating_add(apart) < quality.delay {
                 return false;
             }
-            let order = known.hops.cmp(&quality.hops).then_with(|| self.spelling(other, number));
+            let order = other_quality.hops.cmp(&quality.hops).then_with(|| self.spelling(other, number));
             if order != Ordering::Greater {
                 return false;
             }
-            if known == quality {
+            if other_quality == quality {
                 // Nothing that extends the other has been looked at: it has more hops, so comes later.
                 self.ways[other as usize].last = last;
                 return false;
@@ -222,8 +222,8 @@ impl Labels {
         &self.at[node.index()]
     }
 
-    pub(crate) fn quality(&self, way: u32) -> PathQuality {
-        self.ways[way as usize].quality
+    pub(crate) fn quality(&self, label: u32) -> PathQuality {
+        self.ways[label as usize].quality
     }
 
     /// How many ways are kept, to all nodes together.
@@ -232,9 +232,9 @@ impl Labels {
     }
 
     /// The links of a way.
-    pub(crate) fn links(&self, way: u32) -> Vec<LinkId> {
-        let last = |way: u32| self.ways[way as usize].last;
-        let back = std::iter::successors(last(way), |&(before, _)| last(before));
+    pub(crate) fn links(&self, label: u32) -> Vec<LinkId> {
+        let last = |label: u32| self.ways[label as usize].last;
+        let back = std::iter::successors(last(label), |&(before, _)| last(before));
         let mut links: Vec<LinkId> = back.map(|(_, link)| link).collect();
         links.reverse();
         links

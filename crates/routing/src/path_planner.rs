@@ -82,9 +82,9 @@ impl<'n> PathPlanner<'n> {
         self.mask.usable(self.network, link).then(|| LinkQuality::of(self.network.link(link)))
     }
 
-    fn paths_from(&self, from: NodeId, destinations: &BTreeSet<NodeId>, found: &mut PairPaths) {
+    fn paths_from(&self, from: NodeId, destinations: &BTreeSet<NodeId>, paths: &mut PairPaths) {
         let mut add = |path: &dyn Fn(NodeId) -> Option<Path>| {
-            found.extend(destinations.iter().filter_map(|&to| Some(((from, to), vec![path(to)?]))));
+            paths.extend(destinations.iter().filter_map(|&to| Some(((from, to), vec![path(to)?]))));
         };
         match self.search {
             Search::Exact => {
@@ -150,12 +150,12 @@ impl<'n> PathPlanner<'n> {
     /// Links and what the metric sees of them, if all of them are there and usable.
     fn edges(&self, links: impl Iterator<Item = Option<LinkId>>) -> Option<Edges> {
         let usable = |link: Option<LinkId>| link.and_then(|link| Some((link, self.quality(link)?)));
-        let known: Option<Vec<(LinkId, LinkQuality)>> = links.map(usable).collect();
+        let usable_links: Option<Vec<(LinkId, LinkQuality)>> = links.map(usable).collect();
         let seen = |quality| match self.limits {
             None => self.metric.seen(quality),
             Some(_) => self.metric.seen_within(quality),
         };
-        Some(known?.into_iter().map(|(link, quality)| (link, seen(quality))).unzip())
+        Some(usable_links?.into_iter().map(|(link, quality)| (link, seen(quality))).unzip())
     }
 
     fn path(&self, links: Vec<LinkId>) -> Path {

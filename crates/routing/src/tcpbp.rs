@@ -106,9 +106,9 @@ impl TcpbpTree {
                     continue;
                 }
                 let Some(of_link) = quality(node, link, next) else { continue };
-                let way = Label { quality: here.quality.then(of_link), last: Some((node, link)) };
-                if tree.relax(next, way) {
-                    frontier.push(Reverse((metric.rank(way.quality), next)));
+                let label = Label { quality: here.quality.then(of_link), last: Some((node, link)) };
+                if tree.relax(next, label) {
+                    frontier.push(Reverse((metric.rank(label.quality), next)));
                 }
             }
         }
@@ -116,20 +116,21 @@ impl TcpbpTree {
     }
 
     /// Algorithm 1: a way to a node counts if it is the first in order so far. Returns whether it does.
-    fn relax(&mut self, node: NodeId, way: Label) -> bool {
+    fn relax(&mut self, node: NodeId, label: Label) -> bool {
         let order = match &self.labels[node.index()] {
             None => Ordering::Less,
-            Some(known) => self.metric.compare(way.quality, known.quality).then_with(|| {
+            Some(other) => self.metric.compare(label.quality, other.quality).then_with(|| {
                 let parent = |node: NodeId| self.labels[node.index()]?.last.map(|(before, _)| before);
                 // Links leave a node in the order of their ids, so that the first of parallel ones stays.
-                way.last
-                    .zip(known.last)
+                label
+                    .last
+                    .zip(other.last)
                     .map_or(Ordering::Greater, |(new, old)| order_of_ways(new.0, old.0, parent))
             }),
         };
         let better = order == Ordering::Less;
         if better {
-            self.labels[node.index()] = Some(way);
+            self.labels[node.index()] = Some(label);
         }
         better
     }

@@ -8,6 +8,6 @@ pub type Watch<'w, E> = dyn FnMut(usize) -> Result<(), E> + 'w;
 
 /// The result of work that nothing ends early.
 pub(crate) fn unwatched<T>(work: impl FnOnce(&mut Watch<'_, Infallible>) -> Result<T, Infallible>) -> T {
-    let Ok(found) = work(&mut |_| Ok(()));
-    found
+    let Ok(result) = work(&mut |_| Ok(()));
+    result
 }

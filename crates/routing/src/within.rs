@@ -172,14 +172,14 @@ impl LabelSearch {
         let Label { length, spent, node, last } = self.labels[number as usize];
         for place in 0..self.at[node.index()].len() {
             let other = self.at[node.index()][place];
-            let known = self.labels[other as usize];
-            if !known.spent.within(spent) {
+            let other_label = self.labels[other as usize];
+            if !other_label.spent.within(spent) {
                 continue;
             }
-            if known.length < length || self.order(other, number) != Ordering::Greater {
+            if other_label.length < length || self.order(other, number) != Ordering::Greater {
                 return false;
             }
-            if known.spent == spent {
+            if other_label.spent == spent {
                 // Nothing that extends the other has been looked at: it is longer, so comes later.
                 self.labels[other as usize].last = last;
                 return false;
@@ -194,8 +194,8 @@ impl LabelSearch {
 
     /// Which of two ways of equal length to one node comes first.
     fn order(&self, left: u32, right: u32) -> Ordering {
-        spelling(left, right, |way| {
-            let Label { node, last, .. } = self.labels[way as usize];
+        spelling(left, right, |label| {
+            let Label { node, last, .. } = self.labels[label as usize];
             (node, last.map(|(before, arc)| (before, arc.link)))
         })
     }
@@ -203,8 +203,8 @@ impl LabelSearch {
     fn way(&self, number: u32) -> Vec<Arc> {
         let last = |number: u32| self.labels[number as usize].last;
         let back = std::iter::successors(last(number), |&(before, _)| last(before));
-        let mut way: Vec<Arc> = back.map(|(_, arc)| arc).collect();
-        way.reverse();
-        way
+        let mut arcs: Vec<Arc> = back.map(|(_, arc)| arc).collect();
+        arcs.reverse();
+        arcs
     }
 }

@@ -172,13 +172,13 @@ impl Paths<'_, '_> {
         };
         // Where the shortest path from the next node stays clear of the prefix and within the limits it
         // meets the bound, and no path that does comes before it.
-        let way = || std::iter::once(arc).chain(self.tree.walk(arc.node));
-        let whole = || candidate.links.iter().copied().chain(way().map(|arc| arc.link));
+        let deviation = || std::iter::once(arc).chain(self.tree.walk(arc.node));
+        let whole = || candidate.links.iter().copied().chain(deviation().map(|arc| arc.link));
         if !self.tree.walk(arc.node).any(|arc| prefix.has(arc.node))
             && self.within.is_none_or(|within| within.admits(whole()))
         {
             candidate.found = true;
-            for arc in way() {
+            for arc in deviation() {
                 candidate.nodes.push(arc.node);
                 candidate.links.push(arc.link);
             }
@@ -280,14 +280,14 @@ impl Search {
     /// Notes that `arc`, which leaves `node`, gives a way of `length`.
     fn relax(&mut self, tree: &TreeTo, node: NodeId, arc: Arc, length: Length) {
         let there = arc.node.index();
-        let known = if self.seen.has(arc.node) { self.length[there] } else { Length::INFINITE };
-        if length < known {
+        let least = if self.seen.has(arc.node) { self.length[there] } else { Length::INFINITE };
+        if length < least {
             self.seen.set(arc.node);
             self.length[there] = length;
             self.last[there] = Some((node, arc));
             let bound = length + tree.length_or_infinite(arc.node);
             self.frontier.push(Reverse((bound, length, arc.node)));
-        } else if length == known {
+        } else if length == least {
             let parent = |node: NodeId| self.last[node.index()].map(|(parent, _)| parent);
             let (rival, _) = self.last[there].expect("the way back to the spur, of length zero, is barred");
             if order_of_ways(node, rival, parent) == Ordering::Less {
@@ -298,8 +298,8 @@ impl Search {
 
     fn way_to(&self, node: NodeId) -> Vec<Arc> {
         let back = std::iter::successors(self.last[node.index()], |(parent, _)| self.last[parent.index()]);
-        let mut way: Vec<Arc> = back.map(|(_, arc)| arc).collect();
-        way.reverse();
-        way
+        let mut arcs: Vec<Arc> = back.map(|(_, arc)| arc).collect();
+        arcs.reverse();
+        arcs
     }
 }

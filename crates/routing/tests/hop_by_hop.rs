@@ -138,13 +138,13 @@ fn the_check_ends_when_it_is_told_to() {
     let watched = |watch: &mut anabranch_routing::Watch<'_, usize>| {
         check_hop_by_hop_watched(&network, &LinkMask::all_up(&network), by, watch)
     };
-    let mut heard = Vec::new();
+    let mut reports = Vec::new();
     let all = watched(&mut |pairs| {
-        heard.push(pairs);
+        reports.push(pairs);
         Ok(())
     });
     assert_eq!(all, Ok(check_hop_by_hop(&network, &LinkMask::all_up(&network), by.0, by.1)));
-    assert_eq!(heard, (0..10).map(|source| source * 10).chain([100; 10]).collect::<Vec<_>>());
+    assert_eq!(reports, (0..10).map(|source| source * 10).chain([100; 10]).collect::<Vec<_>>());
     for last in [0, 100] {
         assert_eq!(watched(&mut |pairs| if pairs == last { Err(pairs) } else { Ok(()) }), Err(last));
     }
@@ -159,12 +159,12 @@ proptest! {
     fn sums_agree_and_best_paths_do_not_loop(sample in lossy_samples(7, 18)) {
         for (name, metric) in Metric::NAMES {
             for (_, search) in Search::NAMES {
-                let found = check_hop_by_hop(&sample.network, &sample.mask, metric, search);
+                let disagreements = check_hop_by_hop(&sample.network, &sample.mask, metric, search);
                 if matches!(metric.kind(), MetricKind::Additive(_)) {
-                    prop_assert_eq!(found, [], "{}", name);
+                    prop_assert_eq!(disagreements, [], "{}", name);
                     continue;
                 }
-                for pair in found {
+                for pair in disagreements {
                     prop_assert_ne!(pair.walked.as_slice(), pair.wanted.links());
                     prop_assert_eq!(pair.wanted.source(&sample.network), pair.from);
                     prop_assert_eq!(pair.wanted.destination(&sample.network), pair.to);

@@ -76,8 +76,8 @@ proptest! {
                     let mut expected = in_order(&sample, metric, limits, pair);
                     expected.truncate(k);
                     let route = plan.route(pair.0, pair.1).map_or(&[][..], |route| &route.paths[..]);
-                    let found: Vec<&Path> = route.iter().map(|path| &path.links).collect();
-                    prop_assert_eq!(found, expected.iter().collect::<Vec<_>>(), "{} {:?}", name, scheme);
+                    let links: Vec<&Path> = route.iter().map(|path| &path.links).collect();
+                    prop_assert_eq!(links, expected.iter().collect::<Vec<_>>(), "{} {:?}", name, scheme);
                 }
             }
         }
@@ -114,8 +114,8 @@ proptest! {
             }
             expected.truncate(64);
             let route = plan.route(pair.0, pair.1).map_or(&[][..], |route| &route.paths[..]);
-            let found: Vec<&Path> = route.iter().map(|path| &path.links).collect();
-            prop_assert_eq!(found, expected.iter().collect::<Vec<_>>());
+            let links: Vec<&Path> = route.iter().map(|path| &path.links).collect();
+            prop_assert_eq!(links, expected.iter().collect::<Vec<_>>());
         }
     }
 }

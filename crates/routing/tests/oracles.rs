@@ -22,8 +22,8 @@ fn bellman_ford(sample: &Sample, to: NodeId) -> BTreeMap<NodeId, u64> {
             let ends = sample.network.link(link);
             if let Some(rest) = cost.get(&ends.to).copied() {
                 let through = rest + sample.cost(link);
-                let known = cost.entry(ends.from).or_insert(through);
-                *known = through.min(*known);
+                let least = cost.entry(ends.from).or_insert(through);
+                *least = through.min(*least);
             }
         }
     }
@@ -210,7 +210,7 @@ fn best_disjoint(sample: &Sample, paths: &[Path]) -> Vec<(u128, u32)> {
             let total = sample.length(chosen);
             let total = (total.cost(), total.hops());
             match best.get_mut(count) {
-                Some(known) => *known = total.min(*known),
+                Some(least) => *least = total.min(*least),
                 None => best.push(total),
             }
             try_all(sample, &paths[index + 1..], chosen, count + 1, best);

@@ -127,15 +127,15 @@ fn every_scheme_ends_when_it_is_told_to() {
     let nodes = || network.node_ids();
     let pairs: Vec<_> = nodes().flat_map(|from| nodes().map(move |to| (from, to))).collect();
     for scheme in every_scheme() {
-        let mut heard = Vec::new();
+        let mut reports = Vec::new();
         let watched = scheme.plan_watched(&network, &all_up, &pairs, &mut |done| {
-            heard.push(done);
+            reports.push(done);
             Ok::<(), usize>(())
         });
         assert_eq!(watched.as_ref(), Ok(&scheme.plan(&network, &all_up, &pairs)), "{scheme:?}");
         // At least once for each of the eleven nodes; of all pairs that are routed the last are not heard of.
-        assert!(heard.len() >= 11 && heard.is_sorted(), "{scheme:?}: {heard:?}");
-        for last in [0, heard.len() / 2, heard.len() - 1] {
+        assert!(reports.len() >= 11 && reports.is_sorted(), "{scheme:?}: {reports:?}");
+        for last in [0, reports.len() / 2, reports.len() - 1] {
             let mut questions = 0;
             let stopped = scheme.plan_watched(&network, &all_up, &pairs, &mut |_| {
                 questions += 1;
@@ -300,7 +300,7 @@ fn paths_are_near_by_metrics_of_whole_paths() {
         loss,
         weight: 1,
     };
-    let found = |links: &[Link; 3], metric, within_percent| {
+    let links_of = |links: &[Link; 3], metric, within_percent| {
         let nodes = ["a", "b"].map(|name| Node { name: name.into(), place: None });
         let network = Network::new(nodes.to_vec(), links.to_vec()).expect("a network");
         let scheme = Scheme::NearShortest(NearShortestScheme { within_percent, k: 8, metric, limits: None });
@@ -312,14 +312,14 @@ fn paths_are_near_by_metrics_of_whole_paths() {
         plan.routes[0].paths.iter().map(ids).collect::<Vec<_>>()
     };
     let lossy = [link(10, 0.01, 10), link(4, 0.04, 8), link(20, 0.09, 4)];
-    assert_eq!(found(&lossy, Metric::Tcpbp, 24), [1]);
-    assert_eq!(found(&lossy, Metric::Tcpbp, 26), [1, 0]);
-    assert_eq!(found(&lossy, Metric::Tcpbp, 700), [1, 0, 2]);
-    assert_eq!(found(&lossy, Metric::Capacity, 24), [0]);
-    assert_eq!(found(&lossy, Metric::Capacity, 25), [0, 1]);
+    assert_eq!(links_of(&lossy, Metric::Tcpbp, 24), [1]);
+    assert_eq!(links_of(&lossy, Metric::Tcpbp, 26), [1, 0]);
+    assert_eq!(links_of(&lossy, Metric::Tcpbp, 700), [1, 0, 2]);
+    assert_eq!(links_of(&lossy, Metric::Capacity, 24), [0]);
+    assert_eq!(links_of(&lossy, Metric::Capacity, 25), [0, 1]);
     let clean = [link(10, 0.0, 10), link(4, 0.0, 8), link(20, 0.0, 4)];
-    assert_eq!(found(&clean, Metric::Tcpbp, 149), [1]);
-    assert_eq!(found(&clean, Metric::Tcpbp, 151), [1, 0]);
+    assert_eq!(links_of(&clean, Metric::Tcpbp, 149), [1]);
+    assert_eq!(links_of(&clean, Metric::Tcpbp, 151), [1, 0]);
 }
 
 /// A plan for Seattle to Atlanta over two paths, one to three, and a table to Denver.

@@ -245,8 +245,9 @@ fn read_parameters(
             None => {}
         }
     }
-    let own = algorithm.parameters.iter().filter(|entry| is_in_table(kind, entry)).map(|entry| entry.name);
-    let keys: Vec<_> = std::iter::once("algorithm").chain(own).collect();
+    let parameters =
+        algorithm.parameters.iter().filter(|entry| is_in_table(kind, entry)).map(|entry| entry.name);
+    let keys: Vec<_> = std::iter::once("algorithm").chain(parameters).collect();
     for (key, _) in node.table().unwrap_or_default() {
         if !keys.contains(&key.as_str()) {
             problems.add(&at.key(key), foreign(kind, algorithm.name, key, &keys));
@@ -256,7 +257,7 @@ fn read_parameters(
 }
 
 /// What to say about a key that an algorithm does not have; a parameter of another one says whose it is.
-fn foreign(kind: &str, name: &str, key: &str, known: &[&str]) -> String {
+fn foreign(kind: &str, name: &str, key: &str, keys: &[&str]) -> String {
     let owners = |of: &'static Registry| -> Vec<&'static str> {
         let has = |algorithm: &&Algorithm| {
             algorithm.parameters.iter().any(|entry| entry.name == key && is_written(entry))
@@ -269,10 +270,10 @@ fn foreign(kind: &str, name: &str, key: &str, known: &[&str]) -> String {
         owned = all().collect();
     }
     if owned.is_empty() {
-        return unknown_key(key, known);
+        return unknown_key(key, keys);
     }
     let owned: Vec<_> = owned.iter().map(|(of, names)| format!("{} ({of})", listed(names))).collect();
-    let own = known[1..].join(", ");
+    let own = keys[1..].join(", ");
     let has = if own.is_empty() { "which has no parameters".into() } else { format!("which has {own}") };
     format!("is a parameter of {}; the {kind} here is {}, {has}", owned.join(" and "), quoted(name))
 }

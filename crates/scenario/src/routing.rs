@@ -170,7 +170,7 @@ impl RouteChoice {
     pub fn configuration(&self) -> Result<Configuration, &OwnAlgorithm> {
         let configuration = match &self.scheme.0 {
             Chosen::Declared(configuration) => configuration,
-            Chosen::Own(own) => return Err(own),
+            Chosen::Own(choice) => return Err(choice),
         };
         let mut configuration = configuration.clone();
         configuration.insert(METRIC.into(), json!(self.metric().name()));

@@ -296,19 +296,19 @@ mod tests {
             ("flow_series = True", "flow_series = true"),
         ];
         for (line, mended) in cases {
-            let told = told(&format!("x = 1\n{line}\ny = 2\n"));
-            assert_eq!(told.len(), 1, "{told:?}");
-            assert!(told[0].starts_with("line 2, column "), "{told:?}");
-            assert!(told[0].ends_with(&format!("; write {mended}")), "{told:?}");
+            let messages = told(&format!("x = 1\n{line}\ny = 2\n"));
+            assert_eq!(messages.len(), 1, "{messages:?}");
+            assert!(messages[0].starts_with("line 2, column "), "{messages:?}");
+            assert!(messages[0].ends_with(&format!("; write {mended}")), "{messages:?}");
         }
     }
 
     #[test]
     fn every_mistake_is_told_once_a_line() {
-        let told = told("capacity = 10 Mbps\ndelay = 5 ms\n[x\n");
-        let starts: Vec<_> = told.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
+        let messages = told("capacity = 10 Mbps\ndelay = 5 ms\n[x\n");
+        let starts: Vec<_> = messages.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
         assert_eq!(starts, ["line 1, column 12", "line 2, column 9", "line 3, column 3"]);
-        assert!(told[0].ends_with("string values must be quoted; write capacity = \"10 Mbps\""));
+        assert!(messages[0].ends_with("string values must be quoted; write capacity = \"10 Mbps\""));
     }
 
     #[test]

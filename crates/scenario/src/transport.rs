@@ -22,7 +22,7 @@ pub struct Transport {
 fn fields() -> Vec<&'static Parameter> {
     let mut fields: Vec<&'static Parameter> = Vec::new();
     for parameter in registry("protocol").algorithms.iter().flat_map(|protocol| &protocol.parameters) {
-        if is_written(parameter) && fields.iter().all(|known| known.name != parameter.name) {
+        if is_written(parameter) && fields.iter().all(|field| field.name != parameter.name) {
             fields.push(parameter);
         }
     }
@@ -108,13 +108,13 @@ impl Read for Transport {
         if let Some(preset) = node.get("preset") {
             transport.preset = String::read(preset, &at.key("preset"), problems);
         }
-        let known: Vec<_> = fields.iter().map(|field| field.name).chain(["preset"]).collect();
+        let names: Vec<_> = fields.iter().map(|field| field.name).chain(["preset"]).collect();
         for (key, _) in entries {
-            if !known.contains(&key.as_str()) {
+            if !names.contains(&key.as_str()) {
                 let choices: Vec<_> =
                     fields.iter().filter_map(|field| Some((field.name, field.registry?))).collect();
                 let message = stands_elsewhere(key, node, &choices);
-                problems.add(&at.key(key), message.unwrap_or_else(|| unknown_key(key, &known)));
+                problems.add(&at.key(key), message.unwrap_or_else(|| unknown_key(key, &names)));
             }
         }
         (problems.count() == before).then_some(transport)

@@ -136,11 +136,11 @@ fn matching(a: &[char], b: &[char]) -> usize {
 
 /// What to say about a key that a table does not have.
 #[must_use]
-pub fn unknown_key(key: &str, known: &[&str]) -> String {
-    match suggest(key, known.iter().copied()) {
+pub fn unknown_key(key: &str, keys: &[&str]) -> String {
+    match suggest(key, keys.iter().copied()) {
         Some(near) => format!("no such key; nearest: {}", quoted(near)),
-        None if known.is_empty() => "no such key".into(),
-        None => format!("no such key; there are {}", known[..known.len().min(LISTED_KEYS)].join(", ")),
+        None if keys.is_empty() => "no such key".into(),
+        None => format!("no such key; there are {}", keys[..keys.len().min(LISTED_KEYS)].join(", ")),
     }
 }
 

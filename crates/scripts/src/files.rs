@@ -48,24 +48,24 @@ pub enum FileError {
 /// # Errors
 /// A path that does not exist, or a folder without scripts.
 pub fn collect(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
         let metadata =
             fs::metadata(path).map_err(|error| FileError::Unreadable { path: path.clone(), error })?;
         if !metadata.is_dir() {
-            found.push(path.clone());
+            files.push(path.clone());
             continue;
         }
-        let before = found.len();
-        below(path, &mut found)?;
-        if found.len() == before {
+        let before = files.len();
+        below(path, &mut files)?;
+        if files.len() == before {
             return Err(FileError::Empty { path: path.clone() });
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
-fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), FileError> {
+fn below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), FileError> {
     let unreadable = |error| FileError::Unreadable { path: folder.to_owned(), error };
     let entries: Result<Vec<_>, _> = fs::read_dir(folder).map_err(unreadable)?.collect();
     let mut entries = entries.map_err(unreadable)?;
@@ -74,9 +74,9 @@ fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), FileError> {
         let path = entry.path();
         // Links are not followed: a folder may contain itself.
         if entry.file_type().map_err(unreadable)?.is_dir() {
-            below(&path, found)?;
+            below(&path, files)?;
         } else if path.extension().is_some_and(|suffix| suffix == SUFFIX) {
-            found.push(path);
+            files.push(path);
         }
     }
     Ok(())

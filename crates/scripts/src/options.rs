@@ -166,9 +166,9 @@ impl ScriptChoices {
                 Err(reason) => return Some(reason),
             },
             _ => {
-                let known =
+                let has_setting =
                     KERNEL_SETTINGS.iter().any(|(own, values)| *own == name && values.contains(&value));
-                return (!known).then(|| format!("the model has no kernel setting {name}={value}"));
+                return (!has_setting).then(|| format!("the model has no kernel setting {name}={value}"));
             }
         }
         None

@@ -188,20 +188,20 @@ impl<const BITS: u32> Histogram<BITS> {
 
     /// The buckets that have a value, in order, and how many.
     fn counted(&self) -> Vec<(usize, u64)> {
-        let mut found = Vec::with_capacity(WAITING);
+        let mut buckets = Vec::with_capacity(WAITING);
         if let Some(table) = &self.table {
-            found.extend(table.counted());
+            buckets.extend(table.counted());
         }
         let carries =
             self.table.iter().flat_map(|table| table.carries.iter().map(|&bucket| (bucket, 1 << 32)));
         let waiting = self.waiting[..usize::from(self.waits)].iter().map(|&bucket| (usize::from(bucket), 1));
         for (bucket, more) in carries.chain(waiting) {
-            match found.binary_search_by_key(&bucket, |entry| entry.0) {
-                Ok(at) => found[at].1 += more,
-                Err(at) => found.insert(at, (bucket, more)),
+            match buckets.binary_search_by_key(&bucket, |entry| entry.0) {
+                Ok(at) => buckets[at].1 += more,
+                Err(at) => buckets.insert(at, (bucket, more)),
             }
         }
-        found
+        buckets
     }
 
     /// Smallest and largest value that can be in a bucket of this histogram.
@@ -265,9 +265,9 @@ mod tests {
         values.sort_unstable();
         prop_assert_eq!((all.smallest(), all.largest()), (values.first().copied(), values.last().copied()));
         let per_mille = [0, 1, 10, 500, 900, 950, 990, 999, 1000];
-        for (per_mille, found) in per_mille.into_iter().zip(all.quantiles(per_mille).unwrap()) {
+        for (per_mille, quantile) in per_mille.into_iter().zip(all.quantiles(per_mille).unwrap()) {
             let exact = values[(values.len() * per_mille as usize).div_ceil(1000).max(1) - 1];
-            prop_assert!(exact.abs_diff(found) <= exact >> (BITS + 1), "{per_mille}: {exact} {found}");
+            prop_assert!(exact.abs_diff(quantile) <= exact >> (BITS + 1), "{per_mille}: {exact} {quantile}");
         }
         let mut below = 0;
         for (largest, count) in all.steps() {
@@ -293,9 +293,9 @@ mod tests {
 
     #[test]
     fn equal_values_are_exact() {
-        let found = histogram::<8>(&[12_345_678_901; 30]);
-        assert_eq!(found.quantiles([0, 500, 999, 1000]), Some([12_345_678_901; 4]));
-        assert_eq!(found.mean(), Some(12_345_678_901.0));
+        let values = histogram::<8>(&[12_345_678_901; 30]);
+        assert_eq!(values.quantiles([0, 500, 999, 1000]), Some([12_345_678_901; 4]));
+        assert_eq!(values.mean(), Some(12_345_678_901.0));
         assert_eq!(Histogram::<8>::default().quantiles([500]), None);
         assert_eq!((Histogram::<8>::default().mean(), Histogram::<8>::default().smallest()), (None, None));
     }

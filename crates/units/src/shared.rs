@@ -52,8 +52,8 @@ const REMEMBERED: usize = 4;
 impl<T: PartialEq> Recent<T> {
     /// Gives an owner the place of an equal value, if there is one among the last.
     pub fn share(&mut self, value: &mut Shared<T>) {
-        if let Some(known) = self.values.iter().find(|known| **known == *value) {
-            value.0 = Arc::clone(&known.0);
+        if let Some(other) = self.values.iter().find(|other| **other == *value) {
+            value.0 = Arc::clone(&other.0);
             return;
         }
         self.values.truncate(REMEMBERED - 1);

@@ -415,8 +415,8 @@ mod tests {
         for text in ["0.3333333333333333 B", "33.300000000000000 B"] {
             assert!(matches!(parse_bytes(text), Err(ParseError::TooFine { .. })), "{text}");
         }
-        let told = parse_count("41.5 packets").unwrap_err().to_string();
-        assert!(told.ends_with("by more than one part in 1000000000; write \"42 packets\""), "{told}");
+        let message = parse_count("41.5 packets").unwrap_err().to_string();
+        assert!(message.ends_with("by more than one part in 1000000000; write \"42 packets\""), "{message}");
         for text in ["1.5 packets", "1000000.5 packets", "0.9 packets"] {
             assert!(matches!(parse_count(text), Err(ParseError::TooFine { .. })), "{text}");
         }

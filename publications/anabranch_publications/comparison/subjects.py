@@ -194,6 +194,8 @@ def from_scenario(path: Path) -> Subject:
     """
     scenario = Scenario.load(path)
     setup = resolve(scenario)
+    if lacks := [Problem(*problem) for problem in scenario.core().lacks_for_run()]:
+        raise ScenarioError(lacks, scenario.origin)
     data = parse_toml(read_text(path), path.name)
     _check_controller(scenario, path)
     routing = data.get("routing", {})

@@ -50,6 +50,9 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "semper.fairness.two_paths_each": (32,),
     "semper.recovery.next_timeout": (50.0, (0.22, 0.27)),
     "robust.nsfnet.between_plans": ((7.5, 9.84), (1.0, 1.0)),
+    "robust.parallel_paths.total_in_ns2": ("SSLL", 1.3),
+    "robust.parallel_paths.fall_in_ns2": ("SSSL", 1.1, 1.3),
+    "robust.parallel_paths.recoveries_in_ns2": ("SSSL",),
     "mprc.figures.by_the_law_of_loss": ("disjoint", 20.0),
 }
 """One call of every experiment; a new one that is not here fails the first test."""

@@ -92,7 +92,7 @@ class LinkSetup:
     def sustained_rate(self) -> int:
         """The rate in bits per second that passes in the long run: the capacity, or a token bucket's."""
         buckets = (self.shaper, self.policer)
-        return min(self.capacity, *(bucket.rate for bucket in buckets if bucket is not None))
+        return min([self.capacity, *(bucket.rate for bucket in buckets if bucket is not None)])
 
     @property
     def impairments(self) -> tuple[ReorderSetup | ChanceSetup, ...]:

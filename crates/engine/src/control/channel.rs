@@ -82,10 +82,11 @@ impl Channels {
         pairs.sort_unstable();
         let plan = Scheme::Shortest(ShortestScheme { metric: Metric::Delay, limits: None })
             .plan(network, &mask, &pairs);
-        let way = |from, to| plan.route(from, to).map(|route| route.paths[0].links.links().to_vec());
+        let links_between =
+            |from, to| plan.route(from, to).map(|route| route.paths[0].links.links().to_vec());
         for &switch in &self.switches {
-            self.down[switch.index()] = way(controller, switch);
-            self.up[switch.index()] = way(switch, controller);
+            self.down[switch.index()] = links_between(controller, switch);
+            self.up[switch.index()] = links_between(switch, controller);
         }
     }
 

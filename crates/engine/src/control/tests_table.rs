@@ -252,8 +252,8 @@ impl Model {
         for _ in 0..over {
             let order = |place: &usize| {
                 let rule = &self.list[*place].0;
-                let way = (rule.flow, rule.direction == Direction::Backward);
-                (self.last_used(rule), way, rule.priority, std::cmp::Reverse(*place))
+                let of_flow = (rule.flow, rule.direction == Direction::Backward);
+                (self.last_used(rule), of_flow, rule.priority, std::cmp::Reverse(*place))
             };
             let places = (0..self.list.len()).filter(|&place| !mine(&self.list[place].0));
             let victim = places.min_by_key(order).expect("there are enough others");
@@ -327,9 +327,9 @@ proptest! {
             prop_assert_eq!(model.expire(now), 0, "an entry has outlived its time");
             match step {
                 Step::LookUp(header, from) => {
-                    let found = model.look_up(now, &header, from);
-                    prop_assert_eq!(table.look_up(at(now), &header, from), found);
-                    *(if found.is_some() { &mut hits } else { &mut misses }) += 1;
+                    let expected = model.look_up(now, &header, from);
+                    prop_assert_eq!(table.look_up(at(now), &header, from), expected);
+                    *(if expected.is_some() { &mut hits } else { &mut misses }) += 1;
                 }
                 Step::Insert(rules) => {
                     let mut removed = Vec::new();

@@ -27,8 +27,8 @@ proptest! {
         let link = |node: NodeId| LinkId(10 + node.0);
         let mut table = Table::new(nodes.iter().map(|&node| (node, NextHops::Only(link(node)))).collect());
         for node in (0..300).map(NodeId) {
-            let found = table.of(node).and_then(|hops| hops.links().first().copied());
-            prop_assert_eq!(found, nodes.contains(&node).then(|| link(node)));
+            let first = table.of(node).and_then(|hops| hops.links().first().copied());
+            prop_assert_eq!(first, nodes.contains(&node).then(|| link(node)));
         }
     }
 }
@@ -92,14 +92,14 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
     for index in 0..50 {
         let key = key(49_152 + index);
         assert_eq!(forwarding.start(Instant::ZERO, route, &key), Some(PathStart::NextHops(0)));
-        let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
+        let (mut node, mut packet, mut passed) = (from, packet_to(to), Vec::new());
         while node != to {
             let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
             let link = link.expect("every node on the way has a next hop");
-            way.push(link.0);
+            passed.push(link.0);
             node = network.link(link).to;
         }
-        ways.insert(way);
+        ways.insert(passed);
     }
     assert_eq!(ways, BTreeSet::from([vec![0, 2, 8], vec![0, 4, 6, 8]]));
 
@@ -251,13 +251,13 @@ fn as_many_other_ways_lead_back_as_forth() {
 #[test]
 fn a_path_listed_twice_has_two_identities() {
     let mirror = Mirror::new(&four_ways());
-    let known = |paths: [[u32; 2]; 3]| {
+    let identities = |paths: [[u32; 2]; 3]| {
         let paths = paths.map(|links| links.map(LinkId));
         identities(paths.iter().map(<[LinkId; 2]>::as_slice), Some(&mirror))
     };
-    let forth = known([[0, 2], [0, 2], [4, 6]]);
+    let forth = identities([[0, 2], [0, 2], [4, 6]]);
     assert_eq!(forth.iter().collect::<BTreeSet<_>>().len(), 3);
-    assert_eq!(known([[3, 1], [3, 1], [7, 5]]), forth);
+    assert_eq!(identities([[3, 1], [3, 1], [7, 5]]), forth);
 }
 
 /// A plan that leaves a route as it was leaves its flowlets where they are (Kandula 2007: a flowlet is not split).

@@ -30,7 +30,7 @@ pub(super) fn search(setup: &Setup, loads: &Loads) -> Option<(Vec<bool>, f64)> {
     least.dedup();
     // The search draws nothing that the run does.
     let mut stream = Streams::new(0, 0).stream("partition", "search");
-    let found = least.into_iter().filter_map(|delay| {
+    let cuts = least.into_iter().filter_map(|delay| {
         let groups = Groups::new(setup, loads, delay);
         let duration = setup.duration.as_ps() as f64;
         let best = (0..STARTS)
@@ -39,7 +39,7 @@ pub(super) fn search(setup: &Setup, loads: &Loads) -> Option<(Vec<bool>, f64)> {
         let windows = groups.lookahead(&best.sides).map_or(1.0, |lookahead| duration / lookahead as f64);
         Some((groups.of_nodes(&best.sides), best.cost + WINDOW * windows))
     });
-    found.min_by(|a, b| a.1.total_cmp(&b.1))
+    cuts.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// Nodes that stay together.

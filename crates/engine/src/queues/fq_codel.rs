@@ -231,8 +231,11 @@ mod tests {
         queue.enqueue(ledger.waiting(0, 32, 1_500), &mut ledger);
         let ten: Vec<u32> =
             (0..10).map(|_| queue.dequeue(at_us(0), &mut ledger).unwrap().packet % 10).collect();
-        let own = ten.iter().filter(|flow| **flow == 2).count();
-        assert!((2..=4).contains(&own) && ten.iter().filter(|flow| **flow == 0).count() >= 3, "{ten:?}");
+        let of_sparse = ten.iter().filter(|flow| **flow == 2).count();
+        assert!(
+            (2..=4).contains(&of_sparse) && ten.iter().filter(|flow| **flow == 0).count() >= 3,
+            "{ten:?}"
+        );
     }
 
     /// Section 4.1: with ten packets of a fat flow and one of a thin one in a room for ten, the fat flow loses its head.

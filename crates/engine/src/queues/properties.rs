@@ -112,8 +112,8 @@ proptest! {
         for name in Discipline::NAMES {
             let (_, sent, _) = play(name, &steps, Limit { packets: Some(packets), bytes: None }, false);
             for flow in 0..5 {
-                let own: Vec<u32> = sent.iter().copied().filter(|packet| packet % 5 == flow).collect();
-                prop_assert!(own.is_sorted(), "{}: {:?}", name, own);
+                let of_flow: Vec<u32> = sent.iter().copied().filter(|packet| packet % 5 == flow).collect();
+                prop_assert!(of_flow.is_sorted(), "{}: {:?}", name, of_flow);
             }
         }
     }

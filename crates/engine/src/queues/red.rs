@@ -195,17 +195,17 @@ mod tests {
 
     /// Intervals between drops while the average stays at this value.
     fn intervals(red: &mut Red, avg: f64, drops: usize) -> Vec<i64> {
-        let mut found = Vec::new();
+        let mut intervals = Vec::new();
         let mut since = 0;
-        while found.len() < drops {
+        while intervals.len() < drops {
             red.avg = avg;
             since += 1;
             if red.decide() != Verdict::Take {
-                found.push(since);
+                intervals.push(since);
                 since = 0;
             }
         }
-        found
+        intervals
     }
 
     /// Section 7, method 2, with the count as in figure 2: at an average half way p_b = max_p / 2 = 0.01, and the
@@ -214,11 +214,11 @@ mod tests {
     fn intervals_between_drops_are_uniform() {
         let mut red = red(|_| ());
         red.count = 0;
-        let found = intervals(&mut red, 10.0, 20_000);
-        let mean = found.iter().sum::<i64>() as f64 / found.len() as f64;
+        let gaps = intervals(&mut red, 10.0, 20_000);
+        let mean = gaps.iter().sum::<i64>() as f64 / gaps.len() as f64;
         assert!((mean - 50.0).abs() < 1.0, "{mean}");
-        assert_eq!((found.iter().min(), found.iter().max()), (Some(&1), Some(&99)));
-        let third = found.iter().filter(|&&interval| interval <= 33).count() as f64;
+        assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&1), Some(&99)));
+        let third = gaps.iter().filter(|&&interval| interval <= 33).count() as f64;
         // A third of 20,000, binomial with a deviation of 67.
         assert!((third - 6_667.0).abs() < 300.0, "{third}");
     }
@@ -230,12 +230,12 @@ mod tests {
         let mut gentle = red(|p| p.gentle = true);
         assert!(intervals(&mut gentle, 30.0, 100).iter().all(|&interval| interval == 1));
         // At the upper threshold p_b = max_p = 0.02: uniform in 1..=49.
-        let found = intervals(&mut gentle, 15.0, 20_000);
-        let mean = found.iter().sum::<i64>() as f64 / found.len() as f64;
+        let gaps = intervals(&mut gentle, 15.0, 20_000);
+        let mean = gaps.iter().sum::<i64>() as f64 / gaps.len() as f64;
         assert!((mean - 25.0).abs() < 0.5, "{mean}");
         // A quarter above: p_b = 0.02 + 0.98 / 4 = 0.265: 0.265 / 0.735 for intervals of 1 and 2, the rest 3.
-        let found = intervals(&mut gentle, 18.75, 20_000);
-        let share = |n| found.iter().filter(|&&i| i == n).count() as f64 / 20_000.0;
+        let gaps = intervals(&mut gentle, 18.75, 20_000);
+        let share = |n| gaps.iter().filter(|&&i| i == n).count() as f64 / 20_000.0;
         for (interval, expected) in [(1, 0.3605), (2, 0.3605), (3, 0.279)] {
             assert!((share(interval) - expected).abs() < 0.015, "{interval}: {}", share(interval));
         }

@@ -60,8 +60,8 @@ impl Row<'_> {
 
     /// Of the packets whose fate is known.
     fn loss_ratio(&self) -> f64 {
-        let known = self.flow.received() + self.lost();
-        if known == 0 { f64::NAN } else { self.lost() as f64 / known as f64 }
+        let ended = self.flow.received() + self.lost();
+        if ended == 0 { f64::NAN } else { self.lost() as f64 / ended as f64 }
     }
 
     /// From the first packet until the flow stops, or now.
@@ -153,7 +153,9 @@ impl Simulation {
                 ("sent", flow.sent + copies, flow.arrived + lost + forward.data + forward.bare),
                 ("answered", answered + drops.copies_back, flow.answers + drops.backward + backward),
             ];
-            if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
+            if let Some((what, sent, accounted)) =
+                books.into_iter().find(|&(_, sent, counted)| sent != counted)
+            {
                 let books = format!("{}: {what} {sent}, accounted for {accounted}", flow.setup.name);
                 return Err(EngineError::Conservation(books));
             }
@@ -210,7 +212,9 @@ impl DatagramSeries {
 fn add_latency(table: &mut Table, rows: &[Row<'_>]) {
     let mean = |row: &Row<'_>| row.flow.measured.latencies.mean().map_or(f64::NAN, |ps| ps / PS_PER_MS);
     table.numbers("latency_mean_ms", rows.iter().map(mean));
-    let quantiles = |row: &Row<'_>| row.flow.measured.latencies.quantiles(QUANTILES.map(|known| known.1));
+    let quantiles = |row: &Row<'_>| {
+        row.flow.measured.latencies.quantiles(QUANTILES.map(|quantile_and_name| quantile_and_name.1))
+    };
     let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
     for (at, (name, _)) in QUANTILES.into_iter().enumerate() {
         let quantile = |found: &Option<[u64; QUANTILES.len()]>| {

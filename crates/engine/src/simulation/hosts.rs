@@ -268,12 +268,12 @@ impl Simulation {
                 }
             }
         }
-        let way = match direction {
+        let ends = match direction {
             Direction::Forward => &mut flow.forward,
             Direction::Backward => &mut flow.backward,
         };
-        way.injected += 1 + rest.len() as u64;
-        let lane = way.lanes.get_mut(segment.subflow);
+        ends.injected += 1 + rest.len() as u64;
+        let lane = ends.lanes.get_mut(segment.subflow);
         let order = lane.data_packets;
         lane.data_packets += u32::from(segment.payload > 0) + rest.len() as u32;
         let start = match self.control {
@@ -285,7 +285,7 @@ impl Simulation {
             && let Some(multipath) = &mut flow.multipath
         {
             let is_same = |before, after| {
-                self.data.forwarding.is_same_path(&self.data.network, (before, after), way.to)
+                self.data.forwarding.is_same_path(&self.data.network, (before, after), ends.to)
             };
             multipath.on_sent(self.data.now, segment, start, is_same);
         }
@@ -294,12 +294,12 @@ impl Simulation {
             flow: id,
             direction,
             subflow: segment.subflow,
-            destination: way.to,
+            destination: ends.to,
             steering,
             cursor,
             hops_left: MAX_HOPS,
         };
-        let node = way.from;
+        let node = ends.from;
         if rarely(self.data.taps.watches_hosts()) {
             // A copy, or each packet would be put together in memory before it is written to its place.
             for segment in std::iter::once(segment).chain(rest) {

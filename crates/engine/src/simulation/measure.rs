@@ -313,7 +313,9 @@ impl Simulation {
                     flow.answered + drops.backward + backward,
                 ),
             ];
-            if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
+            if let Some((what, sent, accounted)) =
+                books.into_iter().find(|&(_, sent, counted)| sent != counted)
+            {
                 let name = &self.setup.flows[index].name;
                 let books = format!("flow {name}: {what} {sent}, accounted for {accounted}");
                 return Err(EngineError::Conservation(books));

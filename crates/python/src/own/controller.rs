@@ -519,10 +519,10 @@ impl Application for Controller {
 
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         let links = ControlledLinks::new(view);
-        let told = guarded(&self.code, "on_network_change", view.now.as_secs_f64(), |py| {
+        let answer = guarded(&self.code, "on_network_change", view.now.as_secs_f64(), |py| {
             self.object.call_method1(py, intern!(py, "_follow"), (links,)).map(drop)
         });
-        if told.is_some() {
+        if answer.is_some() {
             self.tell("on_network_change", view.now, out, |_| Ok((view.now.as_secs_f64(),)));
         }
     }

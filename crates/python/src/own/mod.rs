@@ -41,8 +41,8 @@ thread_local! {
 struct Code(Py<PyAny>);
 
 /// Puts the user's code to where a setup names it; whether it names any. What has no code is refused by the check.
-pub(crate) fn bind(setup: &mut Setup, own: Vec<Py<PyAny>>) -> bool {
-    let codes: Vec<_> = own.into_iter().map(|make| Arc::new(Code(make))).collect();
+pub(crate) fn bind(setup: &mut Setup, makers: Vec<Py<PyAny>>) -> bool {
+    let codes: Vec<_> = makers.into_iter().map(|make| Arc::new(Code(make))).collect();
     for transport in &mut setup.transports {
         if let Some(external) = transport.config.external_control_mut() {
             external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));

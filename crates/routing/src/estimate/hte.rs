@@ -169,8 +169,8 @@ fn student_test(t: f64, degrees: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(found: f64, expected: f64, within: f64) {
-        assert!((found - expected).abs() <= within, "{found}, not {expected}");
+    fn close(estimate: f64, expected: f64, within: f64) {
+        assert!((estimate - expected).abs() <= within, "{estimate}, not {expected}");
     }
 
     /// Fair coins: no head of ten, 2 / 1024; eight or more of ten, 2 x (45 + 10 + 1) / 1024; five, certain.

@@ -85,10 +85,10 @@ fn semper_plan<E>(
     let forth: BTreeSet<(NodeId, NodeId)> =
         pairs.iter().map(|&(from, to)| (from.min(to), from.max(to))).collect();
     let forth: Vec<_> = forth.into_iter().collect();
-    let found = find(&two_way, &forth, &there_and_back)?;
+    let both_ways = find(&two_way, &forth, &there_and_back)?;
     let wanted: BTreeSet<(NodeId, NodeId)> = pairs.iter().copied().collect();
     let mut routes = Vec::new();
-    for route in found.routes {
+    for route in both_ways.routes {
         if wanted.contains(&(route.to, route.from)) {
             routes.push(reversed(network, &mirror, &route));
         }

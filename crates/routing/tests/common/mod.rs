@@ -169,12 +169,12 @@ impl Sample {
         nodes: &mut Vec<NodeId>,
         links: &mut Vec<LinkId>,
         to: NodeId,
-        found: &mut Vec<Vec<LinkId>>,
+        paths: &mut Vec<Vec<LinkId>>,
     ) {
         let here = nodes[nodes.len() - 1];
         if here == to {
             if !links.is_empty() {
-                found.push(links.clone());
+                paths.push(links.clone());
             }
             return;
         }
@@ -183,7 +183,7 @@ impl Sample {
             if ends.from == here && !nodes.contains(&ends.to) {
                 nodes.push(ends.to);
                 links.push(link);
-                self.extend(nodes, links, to, found);
+                self.extend(nodes, links, to, paths);
                 nodes.pop();
                 links.pop();
             }

@@ -49,8 +49,8 @@ fn list<'n>(node: &'n Node, at: &Place<'_>, problems: &mut Problems) -> Option<&
         return Some(entries);
     }
     let place = at.to_string();
-    let known = LISTS_OF_TABLES.iter().find(|list| place == **list && !problems.is_of_call());
-    let hint = known.map_or("write it in square brackets".to_owned(), |list| {
+    let tables = LISTS_OF_TABLES.iter().find(|list| place == **list && !problems.is_of_call());
+    let hint = tables.map_or("write it in square brackets".to_owned(), |list| {
         format!("write [[{list}]], in double brackets")
     });
     problems.add(at, format!("{} is not a list; {hint}", node.shown()));

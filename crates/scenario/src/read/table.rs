@@ -37,7 +37,7 @@ impl Reading<'_, '_> {
         if !self.problems.is_of_call() || self.node.has(key) {
             return key;
         }
-        self.names.iter().find(|(known, _)| *known == key).map_or(key, |(_, name)| *name)
+        self.names.iter().find(|(field, _)| *field == key).map_or(key, |(_, name)| *name)
     }
 
     /// The value of a field, its default where it is left out; one that is wrong or missing is noted.
@@ -129,7 +129,7 @@ fn note_unknown(
 ) {
     let at = reading.at.key(key);
     let (keys, of_call) = (reading.names, reading.problems.is_of_call());
-    if keys.iter().any(|(known, _)| *known == key) || tag == Some(key) {
+    if keys.iter().any(|(field, _)| *field == key) || tag == Some(key) {
         return;
     }
     if let Some((twin, _)) = keys.iter().find(|(_, name)| of_call && *name == key) {
@@ -165,15 +165,15 @@ fn unknown_field(
     of_call: bool,
 ) -> String {
     let written = |&(key, name): &(&'static str, &'static str)| if of_call { name } else { key };
-    let known: Vec<_> = tag.into_iter().chain(names.iter().map(written)).collect();
+    let keys: Vec<_> = tag.into_iter().chain(names.iter().map(written)).collect();
     let others = names.iter().filter(|(key, name)| key != name).flat_map(|&(key, name)| [key, name]);
-    let every: Vec<_> = known.iter().copied().chain(others).collect();
+    let every: Vec<_> = keys.iter().copied().chain(others).collect();
     match suggest(key, every.iter().copied()) {
         Some(near) => {
             let meant = names.iter().find(|(key, name)| *key == near || *name == near).map_or(near, written);
             format!("no such key; nearest: {}", quoted(meant))
         }
-        None => unknown_key(key, &known),
+        None => unknown_key(key, &keys),
     }
 }
 

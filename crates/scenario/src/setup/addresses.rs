@@ -76,8 +76,8 @@ impl<'a> Addresses<'a> {
         let mut up: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         for (number, event) in order {
             let Some(state) = event.state.filter(|_| event.address.is_some()) else { continue };
-            let told = format!("event[{number}]");
-            let at = Place::Told(&told);
+            let place = format!("event[{number}]");
+            let at = Place::Told(&place);
             for link in address_links(event, &at, self.network, problems) {
                 let host = self.network.links[link].from.0;
                 let all = || {

@@ -93,12 +93,12 @@ impl Entry<'_> {
                 let gap = self.draws.one(stagger, &format!("{}.{number}", self.name), "stagger");
                 offset = offset.saturating_add(gap);
             }
-            let own;
+            let name;
             let (stream, gap) = match (gaps, &common) {
                 (Some(gaps), _) => (&gaps[pair].0, &gaps[pair].1),
                 (None, Some(common)) => {
-                    own = format!("{}.{number}", self.name);
-                    (&own, common)
+                    name = format!("{}.{number}", self.name);
+                    (&name, common)
                 }
                 (None, None) => break,
             };

@@ -158,8 +158,8 @@ fn hose(
     let others = named.iter().find(|(name, _)| name == "*").map(|(_, rate)| rate.as_bps());
     let mut bounds = Vec::new();
     for (name, rate) in named.iter().filter(|(name, _)| name != "*") {
-        let told = format!("{at}.{name}");
-        if let Some(node) = router(name, &Place::Told(&told), network, problems) {
+        let place = format!("{at}.{name}");
+        if let Some(node) = router(name, &Place::Told(&place), network, problems) {
             bounds.push((node, Rate::as_bps(*rate)));
         }
     }

@@ -156,8 +156,8 @@ fn usual_settings(table: &Controller) -> LinkSettings {
 
 fn wire(switch: &str, settings: &LinkSettings) -> Wire {
     let link = PlainLink { a: NAME.into(), b: switch.into(), ..PlainLink::default() };
-    let way = || Settings { said: settings.clone(), ..Settings::default() };
-    Wire { link, ways: [way(), way()], place: LINKS }
+    let settings_of_way = || Settings { said: settings.clone(), ..Settings::default() };
+    Wire { link, ways: [settings_of_way(), settings_of_way()], place: LINKS }
 }
 
 /// A control link to each switch.
@@ -172,7 +172,7 @@ fn lay_apart(
     for (index, entry) in table.link.iter().enumerate() {
         let place = format!("controller.link[{index}].switch");
         if let Some(switch) = switch(&entry.switch, &Place::Told(&place), switches, network, problems) {
-            let of = switches.iter().position(|known| *known == switch).expect("a switch of the controller");
+            let of = switches.iter().position(|other| *other == switch).expect("a switch of the controller");
             settings[of] = entry.settings.over(&settings[of]);
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn table_rows(name: &str, text: &str, columns: &[&str], optional: &[&
         sorted.dedup();
         let fits = sorted.len() == header.len()
             && header.iter().all(|column| is_known(column))
-            && columns.iter().all(|column| header.iter().any(|known| known == column));
+            && columns.iter().all(|column| header.iter().any(|cell| cell == column));
         let besides = if optional.is_empty() {
             String::new()
         } else {

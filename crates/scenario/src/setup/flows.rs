@@ -172,11 +172,11 @@ impl Flows {
         let mut maker = Maker { given, problems, reach, flows: Self::default() };
         let mut named: BTreeMap<&str, usize> = BTreeMap::new();
         let places: Vec<_> = (0..traffic.len()).map(|place| format!("traffic[{place}]")).collect();
-        for (place, (table, told)) in traffic.iter().zip(&places).enumerate() {
-            let name = table.name.as_deref().unwrap_or(told);
-            let at = Place::Told(told);
-            if let Some(known) = named.get(name) {
-                let message = format!("{} is the name of traffic[{known}] as well", quoted(name));
+        for (place, (table, place_text)) in traffic.iter().zip(&places).enumerate() {
+            let name = table.name.as_deref().unwrap_or(place_text);
+            let at = Place::Told(place_text);
+            if let Some(other) = named.get(name) {
+                let message = format!("{} is the name of traffic[{other}] as well", quoted(name));
                 maker.problems.add(&at.key("name"), message);
                 maker.flows.of_entries.push(0..0);
                 continue;
@@ -500,8 +500,8 @@ fn source(table: &Traffic) -> SourceSetup {
 fn messages_at(application: &RateApplication, bps: Option<f64>) -> SourceSetup {
     let mean = application.gap.map_or_else(
         || {
-            let own = application.rate.map_or(0.0, |rate| rate.as_bps() as f64);
-            let bps = bps.filter(|&bps| bps != 0.0).unwrap_or(own);
+            let usual_bps = application.rate.map_or(0.0, |rate| rate.as_bps() as f64);
+            let bps = bps.filter(|&bps| bps != 0.0).unwrap_or(usual_bps);
             application.message.mean() * 8.0 * PS_PER_SECOND / bps
         },
         |gap| gap.base() as f64,

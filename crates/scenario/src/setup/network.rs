@@ -163,8 +163,8 @@ impl Network {
         at: &Place<'_>,
         problems: &mut Problems,
     ) -> Vec<usize> {
-        let found = [0, 1].map(|end| self.find(&ends[end], &at.entry(end), problems));
-        let [Some(a), Some(b)] = found else { return Vec::new() };
+        let nodes = [0, 1].map(|end| self.find(&ends[end], &at.entry(end), problems));
+        let [Some(a), Some(b)] = nodes else { return Vec::new() };
         let pairs: &[(u32, u32)] = match selector.direction {
             Direction::Both => &[(a, b), (b, a)],
             Direction::Forward => &[(a, b)],

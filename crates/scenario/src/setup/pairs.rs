@@ -105,8 +105,8 @@ impl Entry<'_> {
                 followers.entry(from).or_default().push(to);
             }
         }
-        let mut told = BTreeSet::new();
-        let first = senders.iter().copied().filter(|&node| told.insert(node));
+        let mut named = BTreeSet::new();
+        let first = senders.iter().copied().filter(|&node| named.insert(node));
         let pairs: NodePairs = first
             .flat_map(|from| followers.get(&from).into_iter().flatten().map(move |&to| (from, to)))
             .collect();

@@ -206,9 +206,9 @@ fn flows(
     let mut routes = TrafficRoutes::new(scenario.routing.as_ref().map(|routing| &routing.routing), governed);
     let (mut routings, mut named) = (Vec::new(), BTreeMap::new());
     for (place, entry) in scenario.traffic.0.iter().enumerate() {
-        let told = format!("traffic[{place}]");
-        let at = Place::Told(&told);
-        let name = entry.name.clone().unwrap_or_else(|| told.clone());
+        let at_entry = format!("traffic[{place}]");
+        let at = Place::Told(&at_entry);
+        let name = entry.name.clone().unwrap_or_else(|| at_entry.clone());
         if named.insert(name.clone(), ()).is_some() {
             routings.push(0);
             continue;
@@ -224,12 +224,13 @@ fn flows(
             routing.map_or(0, |routing| routes.place(&routing.choice, &name, &at, world.own, problems)),
         );
     }
-    let known = transports.setups.iter().enumerate();
-    let known = known.map(|(place, of)| (of.name.clone(), (place, of.config.name().to_owned()))).collect();
+    let by_name = transports.setups.iter().enumerate();
+    let by_name =
+        by_name.map(|(place, of)| (of.name.clone(), (place, of.config.name().to_owned()))).collect();
     let bounds = demand.map(DemandSetup::arrays);
     let given = Given {
         duration: run.duration,
-        transports: &known,
+        transports: &by_name,
         routings: &routings,
         demand: bounds.as_ref(),
         draws: Draws::new(run.seed, run.replication),
@@ -329,8 +330,8 @@ fn events(
     let addresses = Addresses::new(network, flows.connections.slices(), transports);
     let mut events = Vec::new();
     for (number, event) in scenario.event.iter().enumerate() {
-        let told = format!("event[{number}]");
-        let at = Place::Told(&told);
+        let place = format!("event[{number}]");
+        let at = Place::Told(&place);
         events.extend(event_setups(event, &at, network, problems));
         addresses.check(event, &at, problems);
     }
@@ -345,8 +346,8 @@ fn captures(scenario: &Scenario, network: &Network, problems: &mut Problems) -> 
     let mut setups = Vec::new();
     let mut files: BTreeMap<&str, usize> = BTreeMap::new();
     for (number, capture) in scenario.capture.iter().enumerate() {
-        let told = format!("capture[{number}]");
-        let at = Place::Told(&told);
+        let place = format!("capture[{number}]");
+        let at = Place::Told(&place);
         if let Some(other) = files.insert(&capture.file, number) {
             let message = format!("{} is the file of capture[{other}] as well", quoted(&capture.file));
             problems.add(&at.key("file"), message);

@@ -116,9 +116,9 @@ impl<'t> TrafficRoutes<'t> {
         {
             problems.add_at("routing.demand", format!("{}, and {at} has it", lacks_bounds(scheme)));
         }
-        if let Some(known) = self.routes.iter().position(|routes| routes.choice.is_same_as(choice)) {
-            self.routes[known].traffic.push(name.to_owned());
-            return known + 1;
+        if let Some(place) = self.routes.iter().position(|routes| routes.choice.is_same_as(choice)) {
+            self.routes[place].traffic.push(name.to_owned());
+            return place + 1;
         }
         self.routes.push(OwnRoutes {
             place: at.to_string(),

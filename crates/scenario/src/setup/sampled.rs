@@ -155,7 +155,7 @@ mod tests {
             rows.iter().zip(&bounds.ingress).all(holds) && columns.iter().zip(&bounds.egress).all(holds)
         };
         let wanted: Vec<_> = (0..400_000).map(|_| point()).filter(is_inside).collect();
-        let found: Vec<_> = (0..4000).map(|number| drawn(&bounds, number)).collect();
+        let samples: Vec<_> = (0..4000).map(|number| drawn(&bounds, number)).collect();
         assert!(wanted.len() > 50_000);
         for entry in 0..10 {
             // The last is the total.
@@ -164,7 +164,7 @@ mod tests {
                     |matrix: &Vec<f64>| matrix.get(entry).copied().unwrap_or_else(|| matrix.iter().sum());
                 mean_and_deviation(&matrices.iter().map(value).collect::<Vec<_>>())
             };
-            let ((mean, deviation), (wanted_mean, wanted_deviation)) = (of(&found), of(&wanted));
+            let ((mean, deviation), (wanted_mean, wanted_deviation)) = (of(&samples), of(&wanted));
             // Means of 4,000 of numbers below 0.7 stray by some 0.003.
             assert!((mean - wanted_mean).abs() < 0.02, "{entry}: {mean} in place of {wanted_mean}");
             assert!((deviation - wanted_deviation).abs() < 0.02, "{entry}: {deviation}, {wanted_deviation}");
@@ -177,13 +177,13 @@ mod tests {
         let count = 40;
         let free = vec![f64::INFINITY; count];
         let bounds = bounds(vec![1.0; count], free, vec![f64::INFINITY; count * count]);
-        let found: Vec<_> = (0..60).map(|number| drawn(&bounds, number)).collect();
+        let samples: Vec<_> = (0..60).map(|number| drawn(&bounds, number)).collect();
         let n = count as f64;
         for shift in 1..count {
             let shifted = |matrix: &Vec<f64>| {
                 (0..count).map(|row| matrix[row * count + (row + shift) % count]).collect::<Vec<_>>()
             };
-            let (mean, _) = mean_and_deviation(&found.iter().flat_map(shifted).collect::<Vec<_>>());
+            let (mean, _) = mean_and_deviation(&samples.iter().flat_map(shifted).collect::<Vec<_>>());
             // 2,400 entries for each shift, whose mean strays by 0.02.
             assert!((0.91..1.09).contains(&(mean * n)), "{shift}: {mean}");
         }
@@ -194,9 +194,9 @@ mod tests {
                 .map(|entry| matrix[entry])
                 .collect::<Vec<_>>()
         };
-        let (_, deviation) = mean_and_deviation(&found.iter().flat_map(off_diagonal).collect::<Vec<_>>());
+        let (_, deviation) = mean_and_deviation(&samples.iter().flat_map(off_diagonal).collect::<Vec<_>>());
         assert!((deviation / spread - 1.0).abs() < 0.03, "{deviation} in place of {spread}");
-        let rows: Vec<_> = found.iter().flat_map(|matrix| sums(matrix, count).0).collect();
+        let rows: Vec<_> = samples.iter().flat_map(|matrix| sums(matrix, count).0).collect();
         let (mean, deviation) = mean_and_deviation(&rows);
         assert!((mean - (n - 1.0) / n).abs() < 0.002, "{mean}");
         assert!((deviation / spread - 1.0).abs() < 0.1, "{deviation} in place of {spread}");

@@ -23,7 +23,7 @@ impl<'t> Transports<'t> {
     }
 
     fn table(&self, name: &str) -> Option<&'t Transport> {
-        self.tables.iter().find(|(known, _)| known == name).map(|(_, table)| table)
+        self.tables.iter().find(|(of_table, _)| of_table == name).map(|(_, table)| table)
     }
 
     /// The place of a transport; an unknown one is noted, with the nearest name.
@@ -35,14 +35,14 @@ impl<'t> Transports<'t> {
         problems: &mut Problems,
     ) -> Option<usize> {
         if self.table(name).is_none() && !is_preset(name) {
-            let tables = self.tables.iter().map(|(known, _)| known.as_str());
-            let presets = PRESETS.iter().map(|(known, _)| *known).filter(|known| self.table(known).is_none());
-            let known: Vec<_> = tables.chain(presets).collect();
-            problems.add(at, format!("transport {}", unknown_name(name, &known)));
+            let tables = self.tables.iter().map(|(names, _)| names.as_str());
+            let presets = PRESETS.iter().map(|(names, _)| *names).filter(|names| self.table(names).is_none());
+            let names: Vec<_> = tables.chain(presets).collect();
+            problems.add(at, format!("transport {}", unknown_name(name, &names)));
             return None;
         }
-        if let Some(known) = self.indices.get(name) {
-            return *known;
+        if let Some(names) = self.indices.get(name) {
+            return *names;
         }
         let usual = Transport::default();
         let config = resolved(name, self.table(name).unwrap_or(&usual), own, problems);
@@ -65,7 +65,7 @@ impl<'t> Transports<'t> {
 }
 
 fn is_preset(name: &str) -> bool {
-    PRESETS.iter().any(|(known, _)| *known == name)
+    PRESETS.iter().any(|(preset, _)| *preset == name)
 }
 
 /// The names of the fields that a transport of a protocol can have, the preset apart.
@@ -75,10 +75,10 @@ fn fields_of(protocol: &str) -> Vec<&'static str> {
         let found = algorithms.iter().find(|algorithm| algorithm.name == name);
         found.into_iter().flat_map(|algorithm| &algorithm.parameters).filter(|entry| is_written(entry))
     };
-    let own = of(protocol).map(|entry| entry.name);
+    let fields = of(protocol).map(|entry| entry.name);
     // A subflow of Multipath TCP has all of TCP's.
     let subflow = of("tcp").filter(|_| protocol == "mptcp").map(|entry| entry.name);
-    own.chain(subflow).collect()
+    fields.chain(subflow).collect()
 }
 
 fn resolved(
@@ -91,7 +91,7 @@ fn resolved(
     let at = transports.key(name);
     let preset = table.preset.as_deref().unwrap_or(name);
     let Some(base) = transport::preset(preset) else {
-        let presets: Vec<_> = PRESETS.iter().map(|(known, _)| *known).collect();
+        let presets: Vec<_> = PRESETS.iter().map(|(fields, _)| *fields).collect();
         let message = match table.preset {
             None => format!("is missing; {} is no preset itself: {}", quoted(name), presets.join(", ")),
             Some(_) => unknown_name(preset, &presets),
@@ -102,7 +102,7 @@ fn resolved(
     let protocol = base.name();
     let mut config = serde_json::to_value(&base).expect("a preset is plain data");
     let before = problems.count();
-    let known = fields_of(protocol);
+    let fields = fields_of(protocol);
     let subflow = fields_of("tcp");
     let mut put = |field: &str, value: Value| {
         let into =
@@ -110,7 +110,7 @@ fn resolved(
         into[field] = value;
     };
     for (field, value) in &table.values {
-        if known.contains(field) {
+        if fields.contains(field) {
             put(field, value.clone());
         } else {
             foreign(field, protocol, preset, &at, problems);
@@ -118,7 +118,7 @@ fn resolved(
     }
     for (field, chosen) in &table.choices {
         match chosen {
-            _ if !known.contains(field) => foreign(field, protocol, preset, &at, problems),
+            _ if !fields.contains(field) => foreign(field, protocol, preset, &at, problems),
             Chosen::Declared(configuration) => put(field, Value::Object(configuration.clone())),
             Chosen::Own(of) => {
                 let kind =

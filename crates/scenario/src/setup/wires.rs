@@ -52,12 +52,12 @@ impl Settings {
 
     /// What a topology says of a link, above or below what the scenario says of all links.
     fn of_topology(link: &PlainLink, common: LinkSettings, is_above: bool) -> Self {
-        let own = LinkSettings {
+        let of_link = LinkSettings {
             capacity: link.capacity_bps.map(Rate::from_bps),
             delay: link.delay_ps.map(|ps| Delay::Drawn(Drawn::Fixed(Span::from_ps(ps)))),
             ..LinkSettings::default()
         };
-        let mut said = if is_above { own.over(&common) } else { common.over(&own) };
+        let mut said = if is_above { of_link.over(&common) } else { common.over(&of_link) };
         let plain_loss = link.loss.filter(|_| is_above || common.loss.is_none());
         let plain_weight = link.weight.filter(|_| is_above || common.weight.is_none());
         if plain_loss.is_some() {
@@ -164,9 +164,9 @@ fn apply(
 ) {
     let between = format!("network.link[{number}].between");
     let place = Place::Told(&between);
-    let found: Vec<_> =
+    let nodes: Vec<_> =
         (0..2).map(|end| network.find(&entry.between[end], &place.entry(end), problems)).collect();
-    let [Some(a), Some(b)] = found[..] else { return };
+    let [Some(a), Some(b)] = nodes[..] else { return };
     if a == b {
         problems.add(&place, format!("both names mean the node {}", quoted(network.name(a))));
         return;

@@ -100,8 +100,8 @@ fn come_from(read: &PairRates, made: &[&str], table: &mut Reading<'_, '_>) -> Op
         });
     }
     if source != TOPOLOGY && !names_file(source) {
-        let known = all_quoted(std::iter::once(TOPOLOGY).chain(made.iter().copied()));
-        let message = format!("{} is neither {known} nor like \"file:demands.csv\"", quoted(source));
+        let sources = all_quoted(std::iter::once(TOPOLOGY).chain(made.iter().copied()));
+        let message = format!("{} is neither {sources} nor like \"file:demands.csv\"", quoted(source));
         return table.refuse("from", message);
     }
     Some(())

@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
             return digits.parse().ok().map(Expression::Number);
         }
         let name = self.cursor.word();
-        let known = !name.is_empty() && !self.cursor.rest().starts_with(['(', '[', '.']);
-        known.then(|| Expression::Name(name.to_owned()))
+        let is_name = !name.is_empty() && !self.cursor.rest().starts_with(['(', '[', '.']);
+        is_name.then(|| Expression::Name(name.to_owned()))
     }
 }

@@ -112,8 +112,8 @@ fn read_event(cursor: &mut Cursor<'_>, script: &mut Script) -> Result<(), Script
         Some('%') => code::read(cursor)?,
         Some(c) if c.is_ascii_alphabetic() || c == '_' => call::read(cursor)?,
         _ => {
-            let found = cursor.found();
-            return Err(cursor.error(format!("expected <, >, a call, `command` or %{{ code }}%, {found}")));
+            let rest = cursor.found();
+            return Err(cursor.error(format!("expected <, >, a call, `command` or %{{ code }}%, {rest}")));
         }
     };
     match parsed {
@@ -163,11 +163,8 @@ fn read_moment(cursor: &mut Cursor<'_>) -> Result<Moment, ScriptError> {
     let point = cursor.rest().starts_with('.') && !cursor.rest().starts_with("..");
     let part = if point && cursor.eat(".") { cursor.take_while(|c| c.is_ascii_digit()) } else { "" };
     if whole.is_empty() && part.is_empty() {
-        let found = cursor.found();
-        return Err(ScriptError::at(
-            place,
-            format!("expected a time in seconds such as 0.1 or +.1, {found}"),
-        ));
+        let rest = cursor.found();
+        return Err(ScriptError::at(place, format!("expected a time in seconds such as 0.1 or +.1, {rest}")));
     }
     let seconds: u64 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(u64::MAX) };
     if seconds > LONGEST_SECONDS || part.len() > DIGITS {

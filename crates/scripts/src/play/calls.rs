@@ -74,11 +74,11 @@ pub(super) fn beyond(call: &Call) -> Option<String> {
             .then(|| format!("the model has no fcntl with {}", text(argument(1)))),
         "setsockopt" | "getsockopt" => {
             let option = text(argument(2));
-            let known = match name {
+            let has_option = match name {
                 "setsockopt" => option == "TCP_CONGESTION" || NEUTRAL_OPTIONS.contains(&option),
                 _ => option == "SO_ERROR",
             };
-            (!known).then(|| format!("the model has no {name} of {option}"))
+            (!has_option).then(|| format!("the model has no {name} of {option}"))
         }
         _ => Some(format!("the model has no call {name}")),
     }

@@ -68,8 +68,8 @@ pub(super) struct Timestamps {
 }
 
 impl Timestamps {
-    pub(super) fn new(own: Span, script: Option<Span>) -> Self {
-        Self { ticks: (own, script), pairs: Vec::new() }
+    pub(super) fn new(live: Span, script: Option<Span>) -> Self {
+        Self { ticks: (live, script), pairs: Vec::new() }
     }
 
     /// The connection's timestamp for one of the script.
@@ -77,13 +77,13 @@ impl Timestamps {
         let Some(&(first_script, first_live)) = self.pairs.first() else {
             return script;
         };
-        if let (own, Some(tick)) = self.ticks {
+        if let (tick_here, Some(tick)) = self.ticks {
             let ahead = i64::from(script.wrapping_sub(first_script) as i32);
-            let ticks = ahead.saturating_mul(tick.as_ps() as i64) / own.as_ps() as i64;
+            let ticks = ahead.saturating_mul(tick.as_ps() as i64) / tick_here.as_ps() as i64;
             return first_live.wrapping_add_signed(ticks as i32);
         }
-        let known = self.pairs.iter().rev().find(|(own, _)| *own == script);
-        known.map_or_else(|| first_live.wrapping_add(script.wrapping_sub(first_script)), |(_, live)| *live)
+        let pair = self.pairs.iter().rev().find(|(tick_here, _)| *tick_here == script);
+        pair.map_or_else(|| first_live.wrapping_add(script.wrapping_sub(first_script)), |(_, live)| *live)
     }
 
     /// Whether a timestamp that left is what the script says, and remembers both.
@@ -92,12 +92,12 @@ impl Timestamps {
             self.pairs.push((script, live));
             return true;
         };
-        if let (own, Some(tick)) = self.ticks {
+        if let (tick_here, Some(tick)) = self.ticks {
             let since = |one: u32, first: u32, tick: Span| {
                 i128::from(one.wrapping_sub(first) as i32) * i128::from(tick.as_ps())
             };
-            let apart = since(script, first_script, tick) - since(live, first_live, own);
-            return apart.unsigned_abs() <= u128::from((tolerance + own + tick).as_ps());
+            let apart = since(script, first_script, tick) - since(live, first_live, tick_here);
+            return apart.unsigned_abs() <= u128::from((tolerance + tick_here + tick).as_ps());
         }
         let contradicts = |pair: &(u32, u32)| (pair.0 == script) != (pair.1 == live);
         // Clocks are coarse: two values of the script may be one of the connection.

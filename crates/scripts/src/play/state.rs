@@ -73,14 +73,14 @@ fn options(connection: &Connection) -> u8 {
 }
 
 fn value(name: &str, connection: &Connection) -> Option<f64> {
-    NAMES.iter().find(|(own, _)| *own == name).map(|(_, of)| of(connection))
+    NAMES.iter().find(|(field, _)| *field == name).map(|(_, of)| of(connection))
 }
 
 /// A name that the model has no value for.
 pub(super) fn beyond(assertion: &Assertion) -> Option<String> {
     let mut names = Vec::new();
     collect(&assertion.expression, &mut names);
-    let unknown = names.into_iter().find(|name| NAMES.iter().all(|(own, _)| own != name))?;
+    let unknown = names.into_iter().find(|name| NAMES.iter().all(|(field, _)| field != name))?;
     Some(format!("the model has no {unknown}"))
 }
 

@@ -40,8 +40,8 @@ pub(super) struct Addresses {
 
 impl Addresses {
     pub(super) fn get(&self, interface: u8) -> Address {
-        let known = self.known.get(usize::from(interface)).copied();
-        known.unwrap_or(Address { up: true, backup: false, id: interface })
+        let address = self.known.get(usize::from(interface)).copied();
+        address.unwrap_or(Address { up: true, backup: false, id: interface })
     }
 
     /// The address of an interface has this identifier from now on.
@@ -185,7 +185,7 @@ impl Announcements {
     }
 }
 
-fn add_addr(address_id: u8, address: [u8; 4], (own, other): (u64, u64)) -> MptcpOption {
-    let hmac = Some(keys::address_hmac(own, other, address_id, address));
+fn add_addr(address_id: u8, address: [u8; 4], (mine, other): (u64, u64)) -> MptcpOption {
+    let hmac = Some(keys::address_hmac(mine, other, address_id, address));
     MptcpOption::AddAddr { address_id, address, hmac }
 }

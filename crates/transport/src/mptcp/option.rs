@@ -320,13 +320,13 @@ impl MptcpOption {
 
     /// RFC 8684 section 3.4.1: an address, perhaps a port, and the HMAC unless it is an echo.
     fn decode_address(is_echo: bool, address_id: u8, rest: &[u8]) -> Result<Option<Self>, ()> {
-        let known = |address: &[u8], hmac| {
+        let option = |address: &[u8], hmac| {
             let address = [address[0], address[1], address[2], address[3]];
             Ok(Some(Self::AddAddr { address_id, address, hmac }))
         };
         match (is_echo, rest.len()) {
-            (true, 4) => known(rest, None),
-            (false, 12) => known(rest, Some(be64(&rest[4..]))),
+            (true, 4) => option(rest, None),
+            (false, 12) => option(rest, Some(be64(&rest[4..]))),
             (true, 6 | 16 | 18) | (false, 14 | 24 | 26) => Ok(None),
             _ => Err(()),
         }

@@ -75,8 +75,8 @@ impl OutOfOrder {
 
     /// The range that contains `position` arrived last.
     pub(crate) fn remember(&mut self, position: u64) {
-        let known = self.recent.iter().position(|&p| p == position).unwrap_or(self.recent.len() - 1);
-        self.recent[..=known].rotate_right(1);
+        let place = self.recent.iter().position(|&p| p == position).unwrap_or(self.recent.len() - 1);
+        self.recent[..=place].rotate_right(1);
         self.recent[0] = position;
     }
 

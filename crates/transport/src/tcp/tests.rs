@@ -205,10 +205,10 @@ fn a_fin_alone_is_no_segment_of_data() {
 fn a_closed_end_answers_a_fin_and_no_ack() {
     let mut pair = Pair::transfer(&tcp_preset("newreno").unwrap(), 50_000, |_, _, _| Fate::Arrive);
     for answered in [true, false] {
-        let heard = pair.log.iter().rev().find(|(_, side, segment)| {
+        let answer = pair.log.iter().rev().find(|(_, side, segment)| {
             *side == Side::Receiver && segment.flags.has(Flags::FIN) == answered && segment.payload == 0
         });
-        let segment = heard.expect("one was sent").2;
+        let segment = answer.expect("one was sent").2;
         pair.sender.on_segment(pair.now, &segment);
         assert_eq!(pair.sender.poll_transmit(pair.now).is_some(), answered, "{segment:?}");
     }
@@ -407,8 +407,8 @@ fn an_ecn_mark_reduces_the_window_without_loss() {
         }
         let stats = pair.sender.stats();
         assert_eq!((left, stats.ecn_reductions, stats.retransmissions), (0, reductions, 0), "{name}");
-        let told = |side: Side, s: &Segment| side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR);
-        assert_eq!(pair.log.iter().filter(|(_, side, s)| told(*side, s)).count(), marks, "{name}");
+        let tells = |side: Side, s: &Segment| side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR);
+        assert_eq!(pair.log.iter().filter(|(_, side, s)| tells(*side, s)).count(), marks, "{name}");
     }
 }
 

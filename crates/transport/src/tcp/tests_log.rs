@@ -143,8 +143,8 @@ proptest! {
         prop_assert_eq!(pair.sender.stats(), plain.sender.stats());
         assert_sums(&pair, &log, bytes);
         let allowed = possible(config);
-        let found = causes(&log).into_iter().all(|c| c == LossCause::Timeout || allowed.contains(&c));
-        prop_assert!(found, "{:?}", decisions(&log));
+        let are_allowed = causes(&log).into_iter().all(|c| c == LossCause::Timeout || allowed.contains(&c));
+        prop_assert!(are_allowed, "{:?}", decisions(&log));
         let names = names(&log);
         prop_assert_eq!((names.first(), names.last()), (Some(&"opened"), Some(&"closed")));
         prop_assert!(plain.sender.stats().segments > 0);
@@ -166,14 +166,14 @@ fn a_loss_is_logged_with_the_rule_that_found_it() {
     ];
     for (config, cause) in cases {
         let (_, log) = logged(&config, 1_000_000, losing(&[30]));
-        let found = cause.name();
+        let rule = cause.name();
         assert_eq!(
             decisions(&log),
             [
-                ("loss", found),
+                ("loss", rule),
                 ("phase", ""),
                 ("reduction", "loss"),
-                ("fast recovery entered", found),
+                ("fast recovery entered", rule),
                 ("fast recovery left", "acknowledged"),
             ],
             "{config:?}"
@@ -233,12 +233,12 @@ fn timeouts_are_logged_with_their_backoff() {
         assert_eq!(*rto, timeouts[0].2.saturating_mul(1 << number));
     }
     assert!(causes(&log).contains(&LossCause::Timeout));
-    let found = decisions(&log);
+    let logged = decisions(&log);
     assert!(
-        found.contains(&("reduction", "timeout")) && found.contains(&("loss recovery entered", "timeout"))
+        logged.contains(&("reduction", "timeout")) && logged.contains(&("loss recovery entered", "timeout"))
     );
-    assert!(found.contains(&("loss recovery left", "superseded")), "by the second timeout");
-    assert!(found.contains(&("loss recovery left", "acknowledged")));
+    assert!(logged.contains(&("loss recovery left", "superseded")), "by the second timeout");
+    assert!(logged.contains(&("loss recovery left", "acknowledged")));
     // RFC 5681 section 3.1: one segment.
     let after = log.iter().filter_map(|entry| match entry.decision {
         Decision::Reduced { after, .. } => Some(after),
@@ -260,11 +260,11 @@ fn extreme_losses_are_a_timeout_of_tcp_pr() {
     assert!(pair.run(HOUR, |_, _, _| Fate::Arrive));
     let log = pair.sender.take_log();
     assert_sums(&pair, &log, 400_000);
-    let found = decisions(&log);
+    let logged = decisions(&log);
     for wanted in
         [("timeout", "extreme losses"), ("reduction", "extreme losses"), ("loss recovery entered", "tcp-pr")]
     {
-        assert!(found.contains(&wanted), "{wanted:?} in {found:?}");
+        assert!(logged.contains(&wanted), "{wanted:?} in {logged:?}");
     }
     assert!(log.iter().all(|e| e.metrics.rto == Span::ZERO || e.metrics.srtt == Span::ZERO));
 }
@@ -299,8 +299,8 @@ fn a_tail_loss_probe_and_what_it_repaired_are_logged() {
     assert!(pair.run(HOUR, &mut fate));
     let log = pair.sender.take_log();
     assert_sums(&pair, &log, 30 * 1448);
-    let found: Vec<_> = decisions(&log).into_iter().filter(|(name, _)| *name != "phase").collect();
-    assert_eq!(found, [("tail loss probe", ""), ("reduction", "probe repair")]);
+    let logged: Vec<_> = decisions(&log).into_iter().filter(|(name, _)| *name != "phase").collect();
+    assert_eq!(logged, [("tail loss probe", ""), ("reduction", "probe repair")]);
 }
 
 /// RFC 3522: a segment comes 15 ms late, and the recovery that duplicate ACKs began is taken back.
@@ -313,8 +313,8 @@ fn a_spurious_recovery_is_logged_as_undone() {
         other => other,
     });
     assert_eq!(pair.sender.stats().undone_recoveries, 1);
-    let found = decisions(&log);
-    assert_eq!(found.last(), Some(&("fast recovery left", "undone")), "{found:?}");
+    let logged = decisions(&log);
+    assert_eq!(logged.last(), Some(&("fast recovery left", "undone")), "{logged:?}");
     let window = |name: &str| {
         log.iter().find(|entry| entry.decision.name() == name).map(|entry| match entry.decision {
             Decision::Reduced { before, .. } => before,

@@ -162,11 +162,11 @@ fn a_mark_and_a_loss_in_one_window_reduce_once() {
         assert_eq!(pair.receiver.stats().marked_segments, 1);
         assert_eq!(stats.fast_recoveries, 1);
         assert_eq!(stats.retransmissions, 1);
-        let told = pair
+        let tellings = pair
             .log
             .iter()
             .filter(|(_, side, s)| *side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR));
-        assert!(told.count() > 0, "the receiver is told");
+        assert!(tellings.count() > 0, "the receiver is told");
         // What left in the round that was marked is the window; half of it, not a quarter, is ssthresh.
         let round = Instant::ZERO + Span::from_ms(60)..Instant::ZERO + Span::from_ms(80);
         let sent = |(at, side, segment): &&(Instant, Side, Segment)| {

@@ -14,8 +14,8 @@ fn set(object: &Object, key: &str, value: impl Into<JsValue>) {
 
 /// Texts as a list. To hand one over takes a microsecond, so one that comes again is handed over once.
 fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Array {
-    let mut known: BTreeMap<&str, JsValue> = BTreeMap::new();
-    texts.map(|text| known.entry(text).or_insert_with(|| text.into()).clone()).collect()
+    let mut made: BTreeMap<&str, JsValue> = BTreeMap::new();
+    texts.map(|text| made.entry(text).or_insert_with(|| text.into()).clone()).collect()
 }
 
 /// Mistakes as a list of objects.

@@ -124,7 +124,7 @@ def subflow_table(subflows: pl.DataFrame) -> DataTable:
 
 
 def protocol_table(result: Result) -> DataTable | None:
-    """What the packets are; None where all of them are TCP outside of tunnels."""
+    """The packets by what they are; None where all of them are TCP outside of tunnels."""
     protocols = result.tables.get("protocols")
     if protocols is None or (protocols.height < 2 and protocols["encapsulation"].null_count() > 0):
         return None

@@ -30,8 +30,8 @@ impl ConfiguredApplication for ForwardingApplication {
 impl<F: PathFinder> Application for ForwardingApplication<F> {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        let known = self.router.flow(header.flow).is_some();
-        if known {
+        let has_opened = self.router.flow(header.flow).is_some();
+        if has_opened {
             self.router.repeat(view, packet, out);
         } else if !self.router.admit(view, header, out) {
             return;

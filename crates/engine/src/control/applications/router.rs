@@ -315,10 +315,10 @@ impl<F: PathFinder> Router<F> {
             return false;
         };
         let metric = self.metrics.get(&id).copied();
-        let stay = |(from, to), current: &[LinkId], found: Vec<LinkId>| {
-            let own = self.finder.own_path(view, id, from, to).is_some();
-            let keeps = !own && self.finder.keeps(view, metric, old.moved, current, &found);
-            if keeps { current.to_vec() } else { found }
+        let stay = |(from, to), current: &[LinkId], path_now: Vec<LinkId>| {
+            let is_own = self.finder.own_path(view, id, from, to).is_some();
+            let keeps = !is_own && self.finder.keeps(view, metric, old.moved, current, &path_now);
+            if keeps { current.to_vec() } else { path_now }
         };
         let forward = stay(ends, &old.forward, forward);
         let backward = stay((ends.1, ends.0), &old.backward, backward);
@@ -357,11 +357,12 @@ impl<F: PathFinder> Router<F> {
 
     fn path(&mut self, view: &View<'_>, id: FlowId, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let finder = &self.finder;
-        if let Some(own) = finder.own_path(view, id, from, to) {
-            return Some(own);
+        if let Some(path_of_flow) = finder.own_path(view, id, from, to) {
+            return Some(path_of_flow);
         }
         let metric = self.metrics.get(&id).copied();
-        let place = metric.and_then(|metric| Metric::NAMES.iter().position(|&(_, known)| known == metric));
+        let place =
+            metric.and_then(|metric| Metric::NAMES.iter().position(|&(_, of_name)| of_name == metric));
         self.paths.entry((from, to, place)).or_insert_with(|| finder.path(view, (from, to), metric)).clone()
     }
 }

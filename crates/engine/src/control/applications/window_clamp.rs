@@ -64,9 +64,9 @@ impl WindowClamp {
     fn adjust(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         let mut flows_on: BTreeMap<LinkId, u64> = BTreeMap::new();
         let open: Vec<FlowId> = self.windows.keys().copied().collect();
-        let known = |id: &FlowId| self.router.flow(*id).cloned();
+        let state_of = |id: &FlowId| self.router.flow(*id).cloned();
         let flows: Vec<(FlowId, KnownFlow)> =
-            open.iter().filter_map(|id| known(id).map(|flow| (*id, flow))).collect();
+            open.iter().filter_map(|id| state_of(id).map(|flow| (*id, flow))).collect();
         for (_, flow) in &flows {
             for &link in &flow.forward {
                 *flows_on.entry(link).or_default() += 1;
@@ -98,8 +98,8 @@ impl WindowClamp {
         for order in out {
             let Order::SetUp { switch, rules } = order else { continue };
             for rule in rules.iter_mut().filter(|rule| rule.direction == Direction::Backward) {
-                let known = self.router.flow(rule.flow).zip(self.windows.get(&rule.flow));
-                if let (Some((flow, clamped)), Action::Output(link)) = (known, rule.action)
+                let flow_and_windows = self.router.flow(rule.flow).zip(self.windows.get(&rule.flow));
+                if let (Some((flow, clamped)), Action::Output(link)) = (flow_and_windows, rule.action)
                     && last_switch(view, flow) == Some(*switch)
                     && clamped.window > 0
                 {
@@ -142,8 +142,8 @@ fn last_switch(view: &View<'_>, flow: &KnownFlow) -> Option<NodeId> {
 impl Application for WindowClamp {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        let known = self.router.flow(header.flow).is_some();
-        if known {
+        let has_opened = self.router.flow(header.flow).is_some();
+        if has_opened {
             self.router.repeat(view, packet, out);
         } else {
             if !self.router.admit(view, header, out) {

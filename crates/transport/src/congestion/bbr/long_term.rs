@@ -153,8 +153,8 @@ mod tests {
             rounds(&mut long_term, &mut now, 4, second);
             assert_eq!(long_term.holds, holds, "{first} {second}");
             let expected = if holds { f64::midpoint(first as f64, second as f64) } else { second as f64 };
-            let found = long_term.bandwidth.unwrap().bytes_in(Span::from_ms(10));
-            assert!((found - expected).abs() < 1e-6, "{found}");
+            let bytes = long_term.bandwidth.unwrap().bytes_in(Span::from_ms(10));
+            assert!((bytes - expected).abs() < 1e-6, "{bytes}");
         }
     }
 

@@ -42,8 +42,8 @@ fn a_larger_sample_counts_though_the_application_limits_it() {
         let ack = round_end(&link, share, (0, 200));
         let rate = ack.rate.map(|rate| RateSample { app_limited: true, ..rate });
         link.controller.on_ack(&Ack { rate, ..ack });
-        let found = link.controller.max_bw.max().as_bps() / RATE.as_bps() as f64;
-        assert!((found - largest).abs() < 0.01, "{share}: {found}");
+        let share_of_rate = link.controller.max_bw.max().as_bps() / RATE.as_bps() as f64;
+        assert!((share_of_rate - largest).abs() < 0.01, "{share}: {share_of_rate}");
     }
 }
 

@@ -5,15 +5,15 @@ use crate::congestion::{Balia, CongestionControl, Coupled, Coupling, CouplingRul
 use anabranch_units::{Instant, Span};
 
 /// Subflow `own` of several with (window in segments, RTT in ms).
-fn coupling(subflows: &[(u64, u64)], own: usize) -> Coupling {
+fn coupling(subflows: &[(u64, u64)], index: usize) -> Coupling {
     let rate = |&(window, ms): &(u64, u64)| (window * SEGMENT) as f64 / (ms as f64 / 1e3);
     let gain = |subflow: &(u64, u64)| rate(subflow) / (subflow.1 as f64 / 1e3);
     Coupling {
         total_rate: subflows.iter().map(rate).sum(),
         max_rate: subflows.iter().map(rate).fold(0.0, f64::max),
         max_gain: subflows.iter().map(gain).fold(0.0, f64::max),
-        rate: rate(&subflows[own]),
-        gain: gain(&subflows[own]),
+        rate: rate(&subflows[index]),
+        gain: gain(&subflows[index]),
         olia_alpha: 0.0,
     }
 }
@@ -73,9 +73,9 @@ fn lia_on_equal_paths_grows_each_by_a_quarter() {
 fn lia_takes_the_smaller_of_both_terms() {
     let rule = crate::congestion::lia::LiaRule::default();
     let both = [(1000, 10), (2, 100)];
-    let segments = |own: usize| {
-        let cwnd = both[own].0 * SEGMENT;
-        rule.increase(&coupling(&both, own), cwnd as f64) * SEGMENT as f64
+    let segments = |index: usize| {
+        let cwnd = both[index].0 * SEGMENT;
+        rule.increase(&coupling(&both, index), cwnd as f64) * SEGMENT as f64
     };
     assert!((segments(1) - 0.000_999_6).abs() < 1e-7, "{}", segments(1));
     assert!((segments(0) - 0.000_999_6).abs() < 1e-7, "{}", segments(0));
@@ -123,7 +123,8 @@ fn olia_remembers_the_longer_interval_between_losses() {
 fn balia_follows_its_formula() {
     let rule = crate::congestion::balia::BaliaRule::default();
     let both = [(10, 10), (10, 100)];
-    let segments = |own: usize| rule.increase(&coupling(&both, own), (10 * SEGMENT) as f64) * SEGMENT as f64;
+    let segments =
+        |index: usize| rule.increase(&coupling(&both, index), (10 * SEGMENT) as f64) * SEGMENT as f64;
     assert!((segments(0) - 0.082_644_6).abs() < 1e-6, "{}", segments(0));
     assert!((segments(1) - 0.012_727_3).abs() < 1e-6, "{}", segments(1));
 }

@@ -65,9 +65,13 @@ fn a_transport_finds_it_alone_and_on_subflows() {
     if let TransportConfig::Tcp(tcp) = &mut tcp {
         tcp.congestion_control = choice.clone();
     }
-    assert!(tcp.external_control().is_some_and(|found| CongestionConfig::External(found.clone()) == choice));
+    assert!(
+        tcp.external_control().is_some_and(|control| CongestionConfig::External(control.clone()) == choice)
+    );
     tcp.external_control_mut().expect("it is there").maker = Brought(Some(Arc::new(Renos)));
-    assert!(tcp.external_control().is_some_and(|found| CongestionConfig::External(found.clone()) != choice));
+    assert!(
+        tcp.external_control().is_some_and(|control| CongestionConfig::External(control.clone()) != choice)
+    );
     let mut mptcp = crate::preset("mptcp").expect("a preset");
     if let TransportConfig::Mptcp(mptcp) = &mut mptcp {
         mptcp.tcp.congestion_control = choice;

@@ -175,9 +175,9 @@ impl Subflow {
     /// A segment tells a window; its ACK is of position `ack`, and the first unacknowledged one was `una` before. As in
     /// Linux, an ACK that moves nothing on may only make the window larger, or shut it; RFC 9293 section 3.10.7.4 (SND.WL2)
     /// has it make the window smaller, too.
-    pub(super) fn take_window(&mut self, told: u64, ack: u64, una: u64) {
-        if ack > una || (ack == una && (told > self.window || told == 0)) {
-            self.window = told;
+    pub(super) fn take_window(&mut self, window: u64, ack: u64, una: u64) {
+        if ack > una || (ack == una && (window > self.window || window == 0)) {
+            self.window = window;
         }
     }
 

@@ -38,9 +38,9 @@ fn the_application_writes_again_when_a_third_of_the_buffer_is_free() {
 fn a_duplicate_ack_makes_no_window_smaller() {
     let mut sender = sender(1);
     let subflow = &mut sender.subflows[0];
-    let told = [(100, 5000, 5000), (100, 4000, 5000), (100, 6000, 6000), (90, 9000, 6000), (100, 0, 0)];
+    let acks = [(100, 5000, 5000), (100, 4000, 5000), (100, 6000, 6000), (90, 9000, 6000), (100, 0, 0)];
     let mut una = 50;
-    for (ack, window, taken) in told {
+    for (ack, window, taken) in acks {
         subflow.take_window(window, ack, una);
         una = una.max(ack);
         assert_eq!(subflow.window(), taken, "{ack} {window}");

@@ -15,14 +15,14 @@ impl Receiver {
     /// section 4.2.3.2), and the other end's timestamp that the segment echoes is the receiver's (RFC 7323 section 4.3).
     pub fn acknowledge_with(&mut self, now: Instant, segment: &mut Segment) {
         let acks = self.stats.acks;
-        let own = self.acknowledgment(now);
+        let acknowledgment = self.acknowledgment(now);
         // A segment of data is no ACK in the books.
         self.stats.acks = acks;
-        segment.ack = own.ack;
-        segment.window = own.window;
-        segment.timestamp_echo = own.timestamp_echo;
-        segment.sack = own.sack;
-        if own.flags.has(Flags::ECE) {
+        segment.ack = acknowledgment.ack;
+        segment.window = acknowledgment.window;
+        segment.timestamp_echo = acknowledgment.timestamp_echo;
+        segment.sack = acknowledgment.sack;
+        if acknowledgment.flags.has(Flags::ECE) {
             segment.flags = segment.flags.with(Flags::ECE);
         }
     }

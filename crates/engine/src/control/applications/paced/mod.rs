@@ -123,14 +123,14 @@ impl Paced {
 impl Application for Paced {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        let Some(known) = self.router.flow(header.flow).cloned() else {
+        let Some(flow) = self.router.flow(header.flow).cloned() else {
             self.on_unknown(view, packet, out);
             return;
         };
-        let open = known.open;
+        let open = flow.open;
         if open && header.fin && from_sender(packet) {
             // The parameters of the next cycle go out ahead of the FIN.
-            self.on_close(view, header.flow, &known, out);
+            self.on_close(view, header.flow, &flow, out);
             self.router.release(view, packet, out);
             self.router.close(view, header.flow, out);
             return;
@@ -144,9 +144,11 @@ impl Application for Paced {
 
     fn on_notice(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        let Some(known) = self.router.flow(header.flow).filter(|flow| flow.open).cloned() else { return };
+        let Some(flow_state) = self.router.flow(header.flow).filter(|flow| flow.open).cloned() else {
+            return;
+        };
         if header.fin {
-            self.on_close(view, header.flow, &known, out);
+            self.on_close(view, header.flow, &flow_state, out);
             self.router.close(view, header.flow, out);
         } else {
             self.on_repeated_open(view, header.flow, out);
@@ -154,9 +156,9 @@ impl Application for Paced {
     }
 
     fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
-        let known = self.router.flow(removal.flow).cloned();
+        let flow_state = self.router.flow(removal.flow).cloned();
         if self.router.on_removed(view, removal)
-            && let Some(gone) = known
+            && let Some(gone) = flow_state
         {
             self.on_close(view, removal.flow, &gone, out);
         }

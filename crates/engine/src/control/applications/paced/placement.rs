@@ -81,15 +81,15 @@ impl Ways {
             loop {
                 let waits = reach
                     .iter()
-                    .filter_map(|(link, way)| taken.get(link)?.blocked((start + way + later) % interval));
+                    .filter_map(|(link, delay)| taken.get(link)?.blocked((start + delay + later) % interval));
                 let Some(wait) = waits.max() else { break };
                 later += wait;
                 if later >= interval {
                     return None;
                 }
             }
-            for &(link, way) in reach {
-                taken.entry(link).or_default().take((start + way + later) % interval, slot, interval);
+            for &(link, delay) in reach {
+                taken.entry(link).or_default().take((start + delay + later) % interval, slot, interval);
             }
             all.push(later);
         }
@@ -157,15 +157,15 @@ fn in_step(reach: &[Reach]) -> Vec<u64> {
         let mut queue = VecDeque::from([first]);
         while let Some(index) = queue.pop_front() {
             let start = starts[index].unwrap_or_default();
-            for &(link, way) in &reach[index] {
-                let arrival = start + way as i64;
+            for &(link, delay) in &reach[index] {
+                let arrival = start + delay as i64;
                 if reached.insert(link, arrival).is_some() {
                     continue;
                 }
                 for &other in users.get(&link).into_iter().flatten() {
                     if starts[other].is_none() {
-                        let way = reach[other].iter().find(|entry| entry.0 == link).map_or(0, |e| e.1);
-                        starts[other] = Some(arrival - way as i64);
+                        let delay = reach[other].iter().find(|entry| entry.0 == link).map_or(0, |e| e.1);
+                        starts[other] = Some(arrival - delay as i64);
                         queue.push_back(other);
                     }
                 }
@@ -187,8 +187,8 @@ mod tests {
         let interval = placement.interval.as_ps();
         let mut links: BTreeMap<LinkId, Vec<u64>> = BTreeMap::new();
         for (reach, start) in ways.reach.iter().zip(&placement.starts) {
-            for (link, way) in reach {
-                links.entry(*link).or_default().push((start.as_ps() + way) % interval);
+            for (link, delay) in reach {
+                links.entry(*link).or_default().push((start.as_ps() + delay) % interval);
             }
         }
         links.values_mut().all(|times| {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn ways(reach: &[&[(u32, u64)]]) -> Ways {
-        let link = |&(link, way): &(u32, u64)| (LinkId(link), way);
+        let link = |&(link, delay): &(u32, u64)| (LinkId(link), delay);
         Ways::of(reach.iter().map(|links| links.iter().map(link).collect()).collect())
     }
 
@@ -231,9 +231,9 @@ mod tests {
             slot in 1u64..60,
         ) {
             let path = |links: Vec<(u32, u64)>| {
-                let mut way = 0;
+                let mut delay = 0;
                 let distinct: BTreeMap<u32, u64> = links.into_iter().collect();
-                let step = |(link, length)| { way += length; (LinkId(link), way - length) };
+                let step = |(link, length)| { delay += length; (LinkId(link), delay - length) };
                 distinct.into_iter().map(step).collect()
             };
             let ways = Ways::of(paths.into_iter().map(path).collect());

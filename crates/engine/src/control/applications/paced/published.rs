@@ -43,7 +43,7 @@ impl Published {
 
     /// A flow has opened: CTRLs to every sender of its access switch.
     pub fn on_open(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &mut Vec<Order>) {
-        let Some(access) = router.flow(flow).map(|known| known.access) else { return };
+        let Some(access) = router.flow(flow).map(|flow_state| flow_state.access) else { return };
         self.senders.entry(access).or_default().push(flow);
         self.tell(view, router, access, Cause::Syn(flow), out);
     }
@@ -70,10 +70,12 @@ impl Published {
             let flows = senders.iter().filter_map(|&id| router.flow(id));
             flows.flat_map(|flow| flow.forward.iter().copied()).collect()
         };
-        let Some(own) = self.senders.get(&access).map(links) else { return };
+        let Some(links_of_access) = self.senders.get(&access).map(links) else { return };
         let others = self.senders.iter().filter(|(other, _)| **other != access);
         self.shared = others
-            .flat_map(|(&other, senders)| Some((other, *links(senders).intersection(&own).next()?)))
+            .flat_map(|(&other, senders)| {
+                Some((other, *links(senders).intersection(&links_of_access).next()?))
+            })
             .next()
             .map(|(other, link)| Breach::SharedLink {
                 at: view.now,
@@ -110,7 +112,8 @@ impl Published {
     fn tell(&mut self, view: &View<'_>, router: &Router, access: NodeId, cause: Cause, out: &mut Vec<Order>) {
         self.look_at_links(view, router, access);
         let ids = self.senders.get(&access).cloned().unwrap_or_default();
-        let timing = |id: &FlowId| router.flow(*id).map(|known| Timing::new(view, known, self.data));
+        let timing =
+            |id: &FlowId| router.flow(*id).map(|flow_state| Timing::new(view, flow_state, self.data));
         let timings: Vec<Timing<'_>> = ids.iter().filter_map(timing).collect();
         let Some(first) = timings.first() else { return };
         self.epoch += 1;

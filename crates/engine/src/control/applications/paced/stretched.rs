@@ -122,8 +122,8 @@ impl Stretched {
         out: &[Order],
     ) {
         self.senders.retain(|&sender| sender != flow);
-        if let Some(told) = self.told.remove(&flow) {
-            self.repeat.remove(&(told.repeat_at, flow));
+        if let Some(telling) = self.told.remove(&flow) {
+            self.repeat.remove(&(telling.repeat_at, flow));
         }
         self.dirty.remove(&flow);
         let shares = |id: &&FlowId| router.flow(**id).is_some_and(|other| share_link(gone, other));
@@ -135,8 +135,8 @@ impl Stretched {
     /// Time between the SYN of a flow and the next one. Where data are on their way, there is room for a data
     /// segment: behind a data packet SYNs would wait in a row otherwise.
     pub fn gap(&self, view: &View<'_>, router: &Router, flow: FlowId) -> Span {
-        let Some(known) = router.flow(flow) else { return Span::ZERO };
-        let carrying = known.forward.iter().filter(|link| self.carrying.contains(link));
+        let Some(flow_state) = router.flow(flow) else { return Span::ZERO };
+        let carrying = flow_state.forward.iter().filter(|link| self.carrying.contains(link));
         let room = carrying.map(|&link| {
             let control = transmission(view.network, link, MESSAGE_BYTES).saturating_mul(2);
             transmission(view.network, link, self.data).saturating_add(control)
@@ -146,21 +146,21 @@ impl Stretched {
 
     /// A SYN came again: the sender may have missed its CTRL.
     pub fn on_repeated_open(&mut self, view: &View<'_>, flow: FlowId) {
-        if let Some(told) = self.told.get_mut(&flow) {
-            told.confirmed = false;
-            self.repeat.remove(&(told.repeat_at, flow));
-            told.repeat_at = view.now;
+        if let Some(telling) = self.told.get_mut(&flow) {
+            telling.confirmed = false;
+            self.repeat.remove(&(telling.repeat_at, flow));
+            telling.repeat_at = view.now;
             self.repeat.insert((view.now, flow));
         }
     }
 
     /// A CTRL has arrived.
     pub fn on_confirmation(&mut self, flow: FlowId, epoch: u32) {
-        if let Some(told) = self.told.get_mut(&flow)
-            && told.epoch == epoch
+        if let Some(telling) = self.told.get_mut(&flow)
+            && telling.epoch == epoch
         {
-            told.confirmed = true;
-            self.repeat.remove(&(told.repeat_at, flow));
+            telling.confirmed = true;
+            self.repeat.remove(&(telling.repeat_at, flow));
         }
     }
 
@@ -227,7 +227,7 @@ impl Stretched {
     /// replaces the cycle that is pending (section 4.3.2), and those that it reaches before that cycle begins would
     /// go on in the old one beside those that it reaches later.
     fn pending_start(&self, view: &View<'_>, group: &[FlowId]) -> Option<Instant> {
-        let starts = group.iter().filter_map(|id| self.told.get(id)).map(|told| told.starts);
+        let starts = group.iter().filter_map(|id| self.told.get(id)).map(|telling| telling.starts);
         starts.filter(|&at| at > view.now).max()
     }
 
@@ -276,9 +276,9 @@ impl Stretched {
             .map(|(_, flow)| {
                 let sent = self.take(view, flow.access);
                 let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
-                let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
+                let delay = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
                 let behind = Timing::new(view, flow, self.data).behind_an_ack();
-                sent.saturating_add(way.saturating_sub(transmission).saturating_add(behind))
+                sent.saturating_add(delay.saturating_sub(transmission).saturating_add(behind))
             })
             .collect();
         let starts = self.start(view, &flows, &arrivals);
@@ -303,8 +303,9 @@ impl Stretched {
     /// When a cycle starts: once every sender knows of it, the newest have had time for their handshake, and
     /// not before a start that was announced already.
     fn start(&self, view: &View<'_>, flows: &[(FlowId, &KnownFlow)], arrivals: &[Instant]) -> Instant {
-        let known = arrivals.iter().copied().max().unwrap_or(view.now);
-        let announced = flows.iter().filter_map(|(id, _)| self.told.get(id)).map(|told| told.starts).max();
+        let latest = arrivals.iter().copied().max().unwrap_or(view.now);
+        let announced =
+            flows.iter().filter_map(|(id, _)| self.told.get(id)).map(|telling| telling.starts).max();
         let fresh = flows.iter().filter(|(id, _)| !self.told.contains_key(id));
         let handshake = fresh.map(|(_, flow)| {
             let timing = Timing::new(view, flow, self.data);
@@ -314,48 +315,48 @@ impl Stretched {
                 .scaled(self.factors.beta)
         });
         let established = view.now.saturating_add(handshake.max().unwrap_or_default());
-        known.max(established).max(announced.unwrap_or(view.now))
+        latest.max(established).max(announced.unwrap_or(view.now))
     }
 
     fn confirmation_time(&self, view: &View<'_>, flow: &KnownFlow, attempts: u32) -> Span {
         let timing = Timing::new(view, flow, self.data);
         let up = view.channels.delay_up(view.network, flow.access, MESSAGE_BYTES);
-        let way = timing.access(MESSAGE_BYTES).saturating_add(up);
+        let delay = timing.access(MESSAGE_BYTES).saturating_add(up);
         let queue = transmission_of_all(view, flow.access, self.senders.len() as u64);
-        let once = way.saturating_add(queue).max(LEAST_CONFIRMATION);
+        let once = delay.saturating_add(queue).max(LEAST_CONFIRMATION);
         once.saturating_mul(CONFIRMATION_SLACK << attempts.min(10))
     }
 
     /// Sends a CTRL again that has not been confirmed. Its sender joins the cycle under way at the start of an
     /// interval.
     fn repeat_ctrl(&mut self, view: &View<'_>, router: &Router, id: FlowId, out: &mut Vec<Order>) {
-        let (Some(told), Some(flow)) = (self.told.get(&id).copied(), router.flow(id)) else { return };
-        if told.confirmed {
+        let (Some(telling), Some(flow)) = (self.told.get(&id).copied(), router.flow(id)) else { return };
+        if telling.confirmed {
             return;
         }
         let sent = self.take(view, flow.access);
         let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
-        let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
+        let delay = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
         let timing = Timing::new(view, flow, self.data);
         let arrival =
-            sent.saturating_add(way.saturating_sub(transmission).saturating_add(timing.behind_an_ack()));
-        let late = arrival.saturating_since(told.starts).as_ps();
-        let interval = told.parameters.interval.as_ps().max(1);
+            sent.saturating_add(delay.saturating_sub(transmission).saturating_add(timing.behind_an_ack()));
+        let late = arrival.saturating_since(telling.starts).as_ps();
+        let interval = telling.parameters.interval.as_ps().max(1);
         let joins =
-            told.starts.saturating_add(Span::from_ps(late.div_ceil(interval).saturating_mul(interval)));
+            telling.starts.saturating_add(Span::from_ps(late.div_ceil(interval).saturating_mul(interval)));
         let delay_to_next_cycle = joins.saturating_since(arrival);
-        let parameters = CycleParameters { delay_to_next_cycle, ..told.parameters };
+        let parameters = CycleParameters { delay_to_next_cycle, ..telling.parameters };
         out.push(Order::Control { flow: id, switch: flow.access, parameters });
-        let attempts = told.attempts.saturating_add(1);
+        let attempts = telling.attempts.saturating_add(1);
         let repeat_at = arrival.saturating_add(self.confirmation_time(view, flow, attempts));
-        self.watch(id, Told { attempts, repeat_at, ..told });
+        self.watch(id, Told { attempts, repeat_at, ..telling });
     }
 
     /// Notes what a sender has been told, to be repeated at its time: once for each flow, however often its
     /// cycle changes meanwhile.
-    fn watch(&mut self, id: FlowId, told: Told) {
-        self.repeat.insert((told.repeat_at, id));
-        if let Some(old) = self.told.insert(id, told).filter(|old| old.repeat_at != told.repeat_at) {
+    fn watch(&mut self, id: FlowId, telling: Told) {
+        self.repeat.insert((telling.repeat_at, id));
+        if let Some(old) = self.told.insert(id, telling).filter(|old| old.repeat_at != telling.repeat_at) {
             self.repeat.remove(&(old.repeat_at, id));
         }
     }
@@ -431,13 +432,13 @@ fn groups(senders: &[FlowId], router: &Router, dirty: &BTreeSet<FlowId>) -> Vec<
         }
         count += 1;
     }
-    let mut found = vec![Vec::new(); count];
+    let mut groups = vec![Vec::new(); count];
     for id in senders {
         if let Some(&group) = group_of.get(id) {
-            found[group].push(*id);
+            groups[group].push(*id);
         }
     }
-    found
+    groups
 }
 
 /// Flows by link.

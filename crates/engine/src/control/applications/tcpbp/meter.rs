@@ -190,8 +190,11 @@ mod tests {
             meter.on_probe(&probe(1000 * (n as u64 + 1), 4 + n as u64, sent, received));
             seen.push((meter.loss().unwrap(), meter.delay_s().unwrap()));
         }
-        for (found, expected) in seen.iter().zip([(0.02, 0.004), (0.025, 0.0045), (0.05 / 3.0, 0.005)]) {
-            assert!((found.0 - expected.0).abs() < 1e-12 && (found.1 - expected.1).abs() < 1e-12, "{seen:?}");
+        for (estimate, expected) in seen.iter().zip([(0.02, 0.004), (0.025, 0.0045), (0.05 / 3.0, 0.005)]) {
+            assert!(
+                (estimate.0 - expected.0).abs() < 1e-12 && (estimate.1 - expected.1).abs() < 1e-12,
+                "{seen:?}"
+            );
         }
         assert_eq!(meter.counted(), (350, 8));
     }

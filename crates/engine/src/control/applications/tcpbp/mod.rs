@@ -179,9 +179,9 @@ impl Tcpbp {
 impl Application for Tcpbp {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let id = packet.header.flow;
-        let known = self.forwarding.router.flow(id).is_some();
+        let has_opened = self.forwarding.router.flow(id).is_some();
         self.forwarding.on_packet(view, packet, out);
-        if !known {
+        if !has_opened {
             self.note(view, id);
         }
     }

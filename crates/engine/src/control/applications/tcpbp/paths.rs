@@ -110,11 +110,11 @@ impl BestPath {
         &self,
         network: &Network,
         ends: (NodeId, NodeId),
-        known: impl Fn(LinkId) -> Option<LinkQuality>,
+        quality_of: impl Fn(LinkId) -> Option<LinkQuality>,
     ) -> Option<Vec<LinkId>> {
         let path = match self.search {
-            Search::Published => tcpbp_path(network, ends.0, ends.1, known),
-            Search::Exact => exact_path(network, PathMetric::Tcpbp, ends.0, ends.1, known),
+            Search::Published => tcpbp_path(network, ends.0, ends.1, quality_of),
+            Search::Exact => exact_path(network, PathMetric::Tcpbp, ends.0, ends.1, quality_of),
         };
         path.map(|path| path.links().to_vec())
     }
@@ -130,11 +130,11 @@ impl PathFinder for BestPath {
         if self.loss.is_empty() || metric.is_some() {
             return self.by_metric(view, (from, to), metric);
         }
-        let known = |link| carries(view, link, from, to).then(|| self.quality(view, link));
-        let alive = |link| known(link).filter(|_| !self.is_dead(link));
+        let quality_of = |link| carries(view, link, from, to).then(|| self.quality(view, link));
+        let alive = |link| quality_of(link).filter(|_| !self.is_dead(link));
         // Where every way leads over a dead link, one of them may come to life again.
         let over_living = self.search(view.network, (from, to), alive);
-        over_living.or_else(|| self.search(view.network, (from, to), known))
+        over_living.or_else(|| self.search(view.network, (from, to), quality_of))
     }
 
     /// That of a flow which measures: the link between its ends.
@@ -152,17 +152,17 @@ impl PathFinder for BestPath {
         metric: Option<Metric>,
         moved: Option<Instant>,
         current: &[LinkId],
-        found: &[LinkId],
+        links: &[LinkId],
     ) -> bool {
         let Some(quality) = self.path_quality(view, current) else { return false };
         if moved.is_some_and(|at| view.now < at.saturating_add(self.hold_time)) {
             return true;
         }
-        let found = self.path_quality(view, found);
+        let links = self.path_quality(view, links);
         // The threshold is one of f.
         metric.is_none()
             && !self.loss.is_empty()
-            && found.is_some_and(|found| !found.beats(quality, self.threshold))
+            && links.is_some_and(|links| !links.beats(quality, self.threshold))
     }
 }
 
