@@ -3,7 +3,8 @@
     python docs/generate/topology_files.py [FOLDER ...]
 
 The first table has the files of ``tests/topology/data``, the second one those of other people in the folders,
-counts only: they are not part of the repository. Without a folder the second one stays as it is.
+networks, traffic, measurements and captures, counts only: they are not part of the repository. Without a
+folder the second one stays as it is.
 """
 
 import re
@@ -11,17 +12,21 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from anabranch.errors import CaptureError
+from anabranch.runs.capture import CaptureResult, analyze
+from anabranch.setup.files import traffic_of
 from anabranch.topology import Topology, TopologyError, load
+from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources.files import sniff
+from anabranch.topology.traffic import TrafficFile, is_rate_table
+from anabranch.topology.traffic.error import TrafficError
+from anabranch.topology.traffic.load import head_text, recognised
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "topology" / "data"
 PAGE = ROOT / "docs" / "topologies.md"
 OWN_HEAD = "| file | format | read as |\n|---|---|---|\n"
-OTHER_HEAD = (
-    "| file of other people | format | nodes | links | with capacity | with delay | demands |\n"
-    "|---|---|---|---|---|---|---|\n"
-)
+OTHER_HEAD = "| file of other people | format | read as |\n|---|---|---|\n"
 
 
 def own_rows() -> list[str]:
@@ -34,23 +39,53 @@ def own_rows() -> list[str]:
 
 
 def other_rows(folders: Iterable[Path]) -> list[str]:
-    """A row for each file in folders: counts, or why it is not read."""
-    rows = []
-    for path in _files(folders):
+    """A row for each file in folders: what it is read as, or what is said where it is not read."""
+    return [f"| `{path.name}` | {' | '.join(_read_as(path))} |\n" for path in _files(folders)]
+
+
+def _read_as(path: Path) -> tuple[str, str]:
+    """The format of a file of any kind and what is in it: a network, traffic, a measurement, a capture."""
+    head = path.read_bytes()[: 1 << 16]
+    traffic = recognised(head)
+    if traffic is None or traffic.name in READERS:
         try:
             network = load(f"file:{path.name}", base=path.parent)
-        except TopologyError as error:
-            rows.append(f"| `{path.name}` | not read: {error.what} | | | | | |\n")
-            continue
-        counts = (
-            len(network.nodes),
-            len(network.links),
-            sum(link.capacity_bps is not None for link in network.links),
-            sum(link.delay_ps is not None for link in network.links),
-            len(network.demands or ()),
+            if network.links or traffic is None:
+                return _format(path), ", ".join(_facts(network))
+        except TopologyError:
+            pass
+    problem = ""
+    if traffic is None and not is_rate_table(head_text(head)):
+        try:
+            return _measured(analyze([path]))
+        except CaptureError as error:
+            problem = error.problems[0].message
+    try:
+        read = traffic_of(path.name, path.parent)
+    except TrafficError as error:
+        is_capture = "packet capture" in error.what
+        return "not read", problem if is_capture else f"{error.what}; {error.remedy}"
+    return (traffic.name if traffic else "CSV of rates"), "a matrix" if read is None else _of_traffic(read)
+
+
+def _measured(result: CaptureResult) -> tuple[str, str]:
+    tools = ", ".join(map(str, result.summary.get("measured_by", ["capture"])))
+    subflows = _count(result.subflows.height, "subflow")
+    return tools, f"{_count(result.connections.height, 'connection')}, {subflows}"
+
+
+def _of_traffic(read: TrafficFile) -> str:
+    if read.matrices:
+        count = sum(len(matrix.value) for matrix in read.matrices)
+        entries = "1 entry" if count == 1 else f"{count} entries"
+        return (
+            f"{len(read.matrices)} matrices, {entries}"
+            if len(read.matrices) > 1
+            else f"a matrix of {entries}"
         )
-        rows.append(f"| `{path.name}` | {_format(path)} | {' | '.join(map(str, counts))} |\n")
-    return rows
+    if len(read.flows.bytes):
+        return _count(len(read.flows.bytes), "flow")
+    return f"a distribution of sizes by {_count(len(read.sizes), 'point')}"
 
 
 def page(text: str, folders: Iterable[Path]) -> str:

@@ -169,3 +169,9 @@ def test_what_is_no_scenario_is_told_who_reads_it(folder: Path, anabranch: Anabr
         done = anabranch("import", file, "--out", "x.toml")
         assert (done.returncode, words in done.stderr, done.stdout) == (2, True, ""), done.stderr
         assert not (folder / "x.toml").exists()
+
+
+def test_a_trace_is_told_where_it_belongs(folder: Path, anabranch: Anabranch) -> None:
+    (folder / "trace").write_text("0\n1\n1\n5\n", encoding="utf-8")
+    done = anabranch("import", "trace", "--out", "x.toml")
+    assert (done.returncode, "name it in a [[profile]], with format = " in done.stderr) == (2, True)

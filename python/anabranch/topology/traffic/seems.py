@@ -60,6 +60,12 @@ def _has_numbers(head: bytes, _: str) -> bool:
     return len(words) > 1 and all(re.fullmatch(rb"[-+0-9.eE]+", word) for word in words)
 
 
+def _is_list(head: bytes, _: str) -> bool:
+    """Whether each of the first lines has one number, but for the last one, which may be cut."""
+    lines = head.split(b"\n")[:-1]
+    return len(lines) > 2 and all(re.fullmatch(rb"[-+0-9.eE]+\s*", line) for line in lines[:50])
+
+
 def _is_pickle(head: bytes, name: str) -> bool:
     return re.match(rb"\x80[\x02-\x05]", head) is not None or name.endswith((".pkl", ".pickle"))
 
@@ -143,6 +149,12 @@ _KINDS: Final = (
         "YAML",
         'convert it in Python: import yaml; d = yaml.safe_load(open("FILE")), and write its entries as CSV',
         _is_yaml,
+    ),
+    _Kind(
+        "a list of numbers, as traces of Mahimahi and lists of delays are",
+        "it is no traffic, but what a link was like: name it in a [[profile]], with "
+        'format = "mahimahi" or "delays"',
+        _is_list,
     ),
     _Kind(
         "lines of numbers",
