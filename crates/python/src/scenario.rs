@@ -189,7 +189,7 @@ pub fn scenario_tables() -> PyResult<String> {
 #[pyfunction]
 pub fn check_table(name: &str, data: &Bound<'_, PyAny>, called: bool) -> PyResult<Vec<Told>> {
     let problems = check(name, &node(data, 0)?, noting(called));
-    problems.map(messages).ok_or_else(|| value_error(format!("no table {name}")))
+    problems.map(told).ok_or_else(|| value_error(format!("no table {name}")))
 }
 
 fn noting(called: bool) -> Problems {
