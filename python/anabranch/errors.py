@@ -166,8 +166,8 @@ class LiveError(AnabranchError):
 
 def system_error(number: int | None, what: str | None = None) -> OSError:
     """The error with this number of the system, in its words; ``what`` was to be done."""
-    found = number or 0
-    return OSError(found, os.strerror(found), what)
+    code = number or 0
+    return OSError(code, os.strerror(code), what)
 
 
 def reason(error: BaseException) -> str:

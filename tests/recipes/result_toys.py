@@ -195,10 +195,10 @@ assert [finding.verdict for figure in outcome.figures for finding in figure.find
                 ('SourceName = Literal["zoo", "topohub", "sndlib", "generator"', ', "toys"'),
                 ('"sndlib": load_sndlib', ', "toys": load_toy'),
                 (
-                    '        found += [TopologyName(g.name, "generator", g.summary) for g in '
+                    '        every_name += [TopologyName(g.name, "generator", g.summary) for g in '
                     "GENERATORS.values()]\n",
                     '    if source in (None, "toys"):\n'
-                    '        found += [TopologyName(f"toys/{name}", "toys", "two nodes") for name in '
+                    '        every_name += [TopologyName(f"toys/{name}", "toys", "two nodes") for name in '
                     "NAMES]\n",
                 ),
             ],

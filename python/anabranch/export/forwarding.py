@@ -54,9 +54,9 @@ def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, Destinati
             forwarding.conflicts.append(Conflict(pair, pair[0], pair))
             continue
         for node, split in splits.items():
-            known = forwarding.next_hops.setdefault(node, split)
+            earlier = forwarding.next_hops.setdefault(node, split)
             other = first.setdefault((pair[1], node), pair)
-            if known is not split and not _same(known, split):
+            if earlier is not split and not _same(earlier, split):
                 forwarding.conflicts.append(Conflict(pair, node, other))
                 break
     return dict(by_end)

@@ -71,9 +71,9 @@ def write(job: ExportJob) -> Export:
         name = f"{interface}-{layout.label(link.origin)}-{layout.label(link.to)}.trace"
         lines = [f"{line}\n" for line in opportunities(steps[number], setup.duration)]
         export.files[name] = "".join(lines)
-        told = link.name.replace("|", "/")
+        label = link.name.replace("|", "/")
         delay_ms, loss = link.delay / _PS_PER_MS, mean_loss(link)
-        rows.append(f"| `{name}` | {told} | {len(lines):,} | {delay_ms:g} ms | {loss:.3g} |")
+        rows.append(f"| `{name}` | {label} | {len(lines):,} | {delay_ms:g} ms | {loss:.3g} |")
     export.notes = _notes(job, chosen)
     readme = _README.format(rows="\n".join(rows))
     return export.with_readme(layout, "Traces for Mahimahi", readme, interfaces=False)
@@ -121,18 +121,18 @@ def opportunities(steps: Sequence[tuple[int, int]], duration: int) -> Iterator[i
     """
     # In bits times picoseconds per second, so that nothing is rounded.
     size = _BITS * 10**12
-    carried = told = last_ms = 0
+    carried = sent = last_ms = 0
     ends = [*(at for at, _ in steps[1:]), duration]
     for (begin, rate), end in zip(steps, ends, strict=True):
         until = min(end, duration)
         if until <= begin:
             continue
         after = carried + (until - begin) * rate
-        for number in range(told + 1, after // size + 1):
+        for number in range(sent + 1, after // size + 1):
             at = begin + -(-(number * size - carried) // rate)
             last_ms = -(-at // _PS_PER_MS)
             yield last_ms
-        carried, told = after, after // size
+        carried, sent = after, after // size
     if last_ms < (end_ms := -(-duration // _PS_PER_MS)):
         yield end_ms
 

@@ -34,8 +34,8 @@ def write(job: ExportJob) -> Export:
     switches = [node for node in nodes if node not in layout.hosts]
     jobs = job.jobs()
     plans = [
-        ({pair: one.ways(pair) for pair in one.plan.pairs}, own)
-        for one, own in zip(jobs, (None, *(own.traffic for own in job.own)), strict=True)
+        ({pair: one.ways(pair) for pair in one.plan.pairs}, traffic)
+        for one, traffic in zip(jobs, (None, *(traffic.traffic for traffic in job.own)), strict=True)
     ]
     addresses = {node: [layout.address(node)] for node in nodes}
     stations = {node: layout.mac(node) for node in nodes}

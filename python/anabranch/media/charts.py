@@ -162,20 +162,20 @@ class LineChart:
     def drawn(self, line: int, axis: ValueAxis) -> Drawn:
         """The samples of a line from its first to its last value, with the gaps between them."""
         names = [axis.name, *(name for name in (axis.low, axis.high) if name)]
-        own = self.samples.filter(pl.col("line") == line).select("time_s", *names)
+        rows = self.samples.filter(pl.col("line") == line).select("time_s", *names)
         if not self.is_joined:
             instants = self.samples.select(pl.col("time_s").unique().sort())
-            own = instants.join(own, on="time_s", how="left", maintain_order="left")
-        known = own[axis.name].is_not_null().arg_true()
-        if known.is_empty():
-            own = own.clear()
+            rows = instants.join(rows, on="time_s", how="left", maintain_order="left")
+        places = rows[axis.name].is_not_null().arg_true()
+        if places.is_empty():
+            rows = rows.clear()
         else:
-            first, last = int(known[0]), int(known[-1])
-            own = own[first : last + 1]
+            first, last = int(places[0]), int(places[-1])
+            rows = rows[first : last + 1]
         if self.is_joined:
-            own = own.drop_nulls(axis.name)
-        low, high = (numbers(own[name]) if name else None for name in (axis.low, axis.high))
-        return Drawn(numbers(own["time_s"]), numbers(own[axis.name]), low, high)
+            rows = rows.drop_nulls(axis.name)
+        low, high = (numbers(rows[name]) if name else None for name in (axis.low, axis.high))
+        return Drawn(numbers(rows["time_s"]), numbers(rows[axis.name]), low, high)
 
     def with_total(self) -> LineChart:
         """The chart with the sum of its lines as one more, where that says something."""
@@ -200,8 +200,8 @@ class LineChart:
         instants = chart.samples.select(pl.col("time_s").unique().sort())
         columns, values = [column("time_s")], [instants["time_s"]]
         for number, line in enumerate(chart.lines):
-            own = chart.samples.filter(pl.col("line") == number).unique("time_s", keep="last")
-            joined = instants.join(own, on="time_s", how="left", maintain_order="left")
+            corner = chart.samples.filter(pl.col("line") == number).unique("time_s", keep="last")
+            joined = instants.join(corner, on="time_s", how="left", maintain_order="left")
             columns.append(_value_column(f"line_{number}", line.full_label, axis.shown_unit))
             values.append(joined[axis.name])
         lines = tuple(
@@ -272,9 +272,9 @@ class DistributionChart:
             headings = (curve.label, self.axis.shown_unit), (f"share of {self.shares_of}", "")
             # A step has two corners.
             corners = np.repeat(curve.values, 2)[1:], np.repeat(curve.shares, 2)[:-1]
-            for name, (heading, unit), own in zip(names, headings, corners, strict=True):
+            for name, (heading, unit), corner in zip(names, headings, corners, strict=True):
                 columns.append(_value_column(name, heading, unit))
-                values.append([*map(float, own), *[None] * (length - own.size)])
+                values.append([*map(float, corner), *[None] * (length - corner.size)])
             lines.append(TableLine(curve.label, curve.look, *names))
         drawn = TableLines(
             self.axis.labelled(self.axis.shown_unit), f"share of {self.shares_of}", tuple(lines)

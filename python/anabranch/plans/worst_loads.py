@@ -418,8 +418,8 @@ def _shares(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> sparse.cs
 def _refuse_host(routers: RouterNetwork, pair: NDArray[np.int64], link: LinkSetup) -> NoReturn:
     """Refuses a route that leads through a host."""
     message = f"the route from {routers.network.pair_name(*pair)} leads through the host at the link"
-    told = f"{message} {link.name}; loads are known between routers only"
-    raise ScenarioError([Problem("routing", told)])
+    sentence = f"{message} {link.name}; loads are known between routers only"
+    raise ScenarioError([Problem("routing", sentence)])
 
 
 def _on_links(plan: _core.Plan, links: Sequence[LinkSetup]) -> sparse.csr_array:

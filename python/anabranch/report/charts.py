@@ -108,7 +108,7 @@ def _series(
         series |= {**_bar(look), "gap": 60}
         names = [str(level) for level in block.rows]
         if len(block.columns) == 1 and any(is_transport(name) for name in names):
-            series["points"] = [_bar(own) for own in looks(names)]
+            series["points"] = [_bar(each) for each in looks(names)]
     if width_column is not None and any(width is not None for width in column.half_widths):
         cells = "=" + xl_range_formula(place.sheet, top, width_column, bottom, width_column)
         series["y_error_bars"] = {

@@ -137,14 +137,14 @@ def _draw_line(axes: Axes, x: NDArray[np.float64], column: MetricColumn, look: L
     """A line with markers; what was not measured is a gap in it."""
     means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
     _draw_bounds(axes, x, column, look, factor)
-    known = bool(np.isfinite(widths).any())
-    shaded = known and len(x) > _MOST_WITH_BARS
+    has_widths = bool(np.isfinite(widths).any())
+    shaded = has_widths and len(x) > _MOST_WITH_BARS
     if shaded:
         axes.fill_between(x, means - widths, means + widths, color=look.color, alpha=0.15, linewidth=0)
     return axes.errorbar(
         x,
         means,
-        yerr=np.nan_to_num(widths) if known and not shaded else None,
+        yerr=np.nan_to_num(widths) if has_widths and not shaded else None,
         color=look.color,
         marker=look.marker,
         markerfacecolor="white" if look.hollow else look.color,
@@ -175,9 +175,9 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
     factor, _ = table.shown
     drawn: list[Drawn] = []
     for index, (column, look) in enumerate(zip(block.columns, styles, strict=True)):
-        own = [look] * len(names)
+        bar_looks = [look] * len(names)
         if len(styles) == 1 and any(is_transport(name) for name in names):
-            own = looks(names)
+            bar_looks = looks(names)
         means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
         places = positions + (index - (len(styles) - 1) / 2) * width
         _draw_bounds(axes, places, column, look, factor, width)
@@ -187,9 +187,9 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
             width,
             yerr=np.nan_to_num(widths) if np.isfinite(widths).any() else None,
             error_kw={"elinewidth": 0.9, "ecolor": "#404040"},
-            color=["white" if each.hollow else each.color for each in own],
-            edgecolor=[each.color for each in own],
-            hatch=["////" if each.hollow else "" for each in own],
+            color=["white" if each.hollow else each.color for each in bar_looks],
+            edgecolor=[each.color for each in bar_looks],
+            hatch=["////" if each.hollow else "" for each in bar_looks],
         )
         drawn.append(bars)
     axes.set_xticks(positions)

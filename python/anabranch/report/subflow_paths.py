@@ -32,9 +32,9 @@ def names_of_paths(paths: Sequence[tuple[str, ...]]) -> list[str]:
 
     Paths that are not known, without a node, have the empty name.
     """
-    known = {path for path in paths if path}
-    everywhere = set.intersection(*map(set, known)) if known else set()
-    short = {path: ", ".join(node for node in path if node not in everywhere) for path in known}
+    distinct = {path for path in paths if path}
+    everywhere = set.intersection(*map(set, distinct)) if distinct else set()
+    short = {path: ", ".join(node for node in path if node not in everywhere) for path in distinct}
     used = list(short.values())
     names = {
         path: name if name and used.count(name) == 1 else SEPARATOR.join(path) for path, name in short.items()

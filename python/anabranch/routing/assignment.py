@@ -211,8 +211,8 @@ class Assigner:
                         return tuple(chosen)
                     before = chosen[number]
                     chosen[number] = path
-                    if path != before and self._better(found := self._value(chosen), value):
-                        value, moved = found, True
+                    if path != before and self._better(better := self._value(chosen), value):
+                        value, moved = better, True
                     else:
                         chosen[number] = before
         return tuple(chosen)

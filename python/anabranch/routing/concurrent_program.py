@@ -156,18 +156,18 @@ class ConcurrentProgram:
     """The three programs. Rates are in parts of the largest capacity while they are solved."""
 
     def __init__(
-        self, sending: Sending, links: Links, known: KnownPaths, every: PathSearch | None, budget: Budget
+        self, sending: Sending, links: Links, paths: KnownPaths, every: PathSearch | None, budget: Budget
     ) -> None:
         """Takes what is sent over which links.
 
         Args:
             sending: the pairs, and what they send.
             links: the links.
-            known: at least one path of each pair; those that turn out to be of use join.
+            paths: at least one path of each pair; those that turn out to be of use join.
             every: where these come from; None where the known ones are all that may be taken.
             budget: what work may be done; is spent.
         """
-        self._sending, self._links, self._known = sending, links, known
+        self._sending, self._links, self._known = sending, links, paths
         self._every, self._budget = every, budget
         self._scale = float(links.capacity_mbps.max())
         self._capacity = links.capacity_mbps / self._scale

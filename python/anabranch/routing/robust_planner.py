@@ -108,8 +108,8 @@ def _solved(routers: RouterNetwork, scheme: RobustScheme) -> _Answer:
         return replace(answer, seconds=time.perf_counter() - begin)
 
     bounds = None if setup.demand is None else asdict(setup.demand)
-    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, bounds, _parameters(scheme)]), solve)
-    return found
+    solved: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, bounds, _parameters(scheme)]), solve)
+    return solved
 
 
 def _answer_of(routers: RouterNetwork, scheme: RobustScheme) -> _Answer:

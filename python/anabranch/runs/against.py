@@ -115,11 +115,11 @@ def _of_capture(result: CaptureResult, title: str) -> _Side:
         pl.col("acked_bytes").cast(pl.Float64).alias("carried_bytes"),
         *(_float(connections, name) for name in MEASURES if name != "carried_bytes"),
     ).with_columns(pl.Series("name", names, dtype=pl.String))
-    own = result.subflow_series
-    series = own.select(
+    samples = result.subflow_series
+    series = samples.select(
         "time_s",
         pl.col("connection").cast(pl.Int64).alias("flow"),
-        *(_float(own, name) for name in _OVER_TIME),
+        *(_float(samples, name) for name in _OVER_TIME),
     )
     interval_s = float(result.summary["interval_s"])
     return _Side(title, flows, _together(series, ["time_s", "flow"]), interval_s if series.height else None)
@@ -234,8 +234,8 @@ def _whole(flows: pl.DataFrame) -> dict[str, Any]:
     """All flows of a side as one; what is unknown of one of them is unknown."""
     whole: dict[str, Any] = {"name": f"all {flows.height:,}"}
     for name in _TOTALS:
-        known = flows.height and not flows[name].null_count()
-        whole[name] = flows[name].sum() if known else None
+        is_known = flows.height and not flows[name].null_count()
+        whole[name] = flows[name].sum() if is_known else None
     return whole
 
 

@@ -95,23 +95,23 @@ def analyze(
     """
     window_ps, interval_ps = _checked(files, window, interval, ports)
     begin = time.perf_counter()
-    known = recognised(files, form)
-    if sources := known.measured:
+    kinds = recognised(files, form)
+    if sources := kinds.measured:
         if disjoint or jobs is not None:
             option = "--disjoint" if disjoint else "--jobs"
             raise CaptureError(
                 [Problem(option, f"is for packet captures; {sources[0][0].name} is {sources[0][1].title}")]
             )
-        tables, found = measure(
+        tables, facts = measure(
             sources,
             window_s=None if window_ps is None else window_ps / 1e12,
             interval_s=None if interval is None else interval_ps / 1e12,
             ports=ports,
         )
-        return CaptureResult(tables, _summary(files, found, subflows, begin))
+        return CaptureResult(tables, _summary(files, facts, subflows, begin))
     try:
         outcome = _core.analyze_captures(
-            [os.fspath(file) for file in known.captures],
+            [os.fspath(file) for file in kinds.captures],
             window_ps,
             interval_ps,
             list(ports),
@@ -121,9 +121,9 @@ def analyze(
         )
     except _core.CaptureFileError as error:
         raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
-    found = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
-    summary = _summary(files, found, subflows, begin)
-    summary["warnings"] = [*known.left_out, *summary["warnings"]]
+    facts = dict(outcome["summary"]) | {"interval_s": interval_ps / 1e12}
+    summary = _summary(files, facts, subflows, begin)
+    summary["warnings"] = [*kinds.left_out, *summary["warnings"]]
     return _with_counts(CaptureResult.from_columns(outcome["tables"], summary))
 
 
@@ -152,14 +152,14 @@ def _checked(
 
 
 def _summary(
-    files: Sequence[Path | str], found: dict[str, Any], subflows: int | None, begin: float
+    files: Sequence[Path | str], facts: dict[str, Any], subflows: int | None, begin: float
 ) -> dict[str, Any]:
     """The summary of what was found, which was begun at a time of the performance counter."""
-    warnings = [*found.pop("warnings"), *_count_warning(subflows, found)]
+    warnings = [*facts.pop("warnings"), *_count_warning(subflows, facts)]
     return {
         "version": _core.version(),
         "captures": [capture_name(file) for file in files],
-        **found,
+        **facts,
         "warnings": warnings,
         "wall_s": time.perf_counter() - begin,
     }

@@ -278,8 +278,8 @@ def _paths_of_a_subflow(plan: PlanPaths, pair: Pair, manager: AnyPathManager | N
     by_interfaces = isinstance(manager, Fullmesh) or (
         isinstance(manager, Ndiffports) and manager.by_interfaces
     )
-    if by_interfaces and (own := plan.plan.paths(*pair)):
-        ends = ((links[0], links[-1]) for links, _ in own)
+    if by_interfaces and (planned := plan.plan.paths(*pair)):
+        ends = ((links[0], links[-1]) for links, _ in planned)
         return max(Counter(ends).values(), default=0)
     paths = plan.of_pair(pair, _MOST_PATHS)
     return _MOST_PATHS if paths is None else len(paths)

@@ -42,5 +42,5 @@ def classes_of(kind: str) -> Mapping[str, type[Algorithm]]:
 
 def own_class() -> type[Own]:
     """The class of an algorithm of the user's own."""
-    own: type[Own] = import_module("anabranch.scenario.algorithm").Own
-    return own
+    loaded: type[Own] = import_module("anabranch.scenario.algorithm").Own
+    return loaded

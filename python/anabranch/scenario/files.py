@@ -87,13 +87,13 @@ HOSTS = ".hosts"
 def series_of(path: Path) -> list[Path] | None:
     """The files that a folder or a pattern stands for, by their names, 9 before 10; None for one file."""
     if path.is_dir():
-        found = [file for file in path.iterdir() if not file.name.startswith(".")]
+        members = [file for file in path.iterdir() if not file.name.startswith(".")]
     elif has_magic(str(path)) and not path.exists():
         # A pattern may be absolute, and Path.glob takes relative ones alone.
-        found = [Path(name) for name in glob(str(path))]  # noqa: PTH207 - as said
+        members = [Path(name) for name in glob(str(path))]  # noqa: PTH207 - as said
     else:
         return None
-    files = [file for file in found if file.is_file() and file.suffix != HOSTS]
+    files = [file for file in members if file.is_file() and file.suffix != HOSTS]
     return sorted(files, key=lambda file: (_natural(file.name), file))
 
 

@@ -40,8 +40,10 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     topology = load_topology(scenario, problems)
     read = _read(scenario, problems, for_run=needed is Needed.ALL)
     files = ScenarioFiles(scenario.base)
-    named, resolved, told = read.resolve(topology, is_generated(scenario.network), files, code.algorithm)
-    for problem in told:
+    named, resolved, core_problems = read.resolve(
+        topology, is_generated(scenario.network), files, code.algorithm
+    )
+    for problem in core_problems:
         problems.add(*problem)
     network = NamedNetwork(named)
     given = given_routes(scenario, network, problems)

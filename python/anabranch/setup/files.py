@@ -127,7 +127,7 @@ def matrices_of(name: str, base: Path | None) -> list[tuple[str, int | None, str
     files = [name] if series is None else [os.path.relpath(file, folder) for file in series]
     if not files:
         raise ValueError(f"{quoted(name)}: there are no such files")
-    found: list[tuple[str, int | None, str]] = []
+    entries: list[tuple[str, int | None, str]] = []
     for file in files:
         try:
             traffic = load_traffic(file, base)
@@ -137,11 +137,13 @@ def matrices_of(name: str, base: Path | None) -> list[tuple[str, int | None, str
             raise ValueError(f"{quoted(file)} ({traffic.format}) has no traffic matrix")
         labels = [Path(file).stem] if traffic is None else [matrix.label for matrix in traffic.matrices]
         for number, label in enumerate(labels, start=1):
-            found.append((file, number if len(labels) > 1 else None, label or f"{Path(file).stem} {number}"))
-    told = Counter(label for *_, label in found)
+            entries.append(
+                (file, number if len(labels) > 1 else None, label or f"{Path(file).stem} {number}")
+            )
+    counts = Counter(label for *_, label in entries)
     return [
-        (file, number, label if told[label] == 1 else f"{label}, matrix {place}")
-        for place, (file, number, label) in enumerate(found, start=1)
+        (file, number, label if counts[label] == 1 else f"{label}, matrix {place}")
+        for place, (file, number, label) in enumerate(entries, start=1)
     ]
 
 

@@ -94,24 +94,24 @@ def import_files(files: Sequence[Path], folder: Path, *, named: str | None = Non
         TrafficError: traffic that cannot be read.
         ScenarioError: what does not go together, such as a matrix for other nodes.
     """
-    found = _Found()
+    content = _Found()
     if named is not None:
-        found.network, found.network_name = topology.load(named), named
-        found.files.append(ImportedFile(named, _of_network(found.network), found.network.provenance))
+        content.network, content.network_name = topology.load(named), named
+        content.files.append(ImportedFile(named, _of_network(content.network), content.network.provenance))
     for file in files:
-        _take(file, FILE + _relative(file, folder), found)
-    if found.network is None:
-        raise ImportFilesError(_without_network(found))
-    if found.matrix is None and found.network.demands and named is None:
-        found.matrix = {"from": "topology"}
-    if found.matrix is None and found.flows is None and found.sizes is None:
-        found.sizes = ""
-    if len(found.network.nodes) < 2:
-        raise ImportFilesError(f"{found.network_name}: has one node, and traffic needs two")
-    data, assumed = _completed(_data(found), folder)
-    assumed = [*_choices(found), *assumed]
+        _take(file, FILE + _relative(file, folder), content)
+    if content.network is None:
+        raise ImportFilesError(_without_network(content))
+    if content.matrix is None and content.network.demands and named is None:
+        content.matrix = {"from": "topology"}
+    if content.matrix is None and content.flows is None and content.sizes is None:
+        content.sizes = ""
+    if len(content.network.nodes) < 2:
+        raise ImportFilesError(f"{content.network_name}: has one node, and traffic needs two")
+    data, assumed = _completed(_data(content), folder)
+    assumed = [*_choices(content), *assumed]
     text = "".join(f"# {line}\n" for line in assumed) + _text(data)
-    return ImportedScenario(text, tuple(found.files), tuple(assumed), found.matrix is not None)
+    return ImportedScenario(text, tuple(content.files), tuple(assumed), content.matrix is not None)
 
 
 def _text(data: dict[str, Any]) -> str:
@@ -133,7 +133,7 @@ def _relative(file: Path, folder: Path) -> str:
     return Path(os.path.relpath(file, folder)).as_posix()
 
 
-def _take(file: Path, name: str, found: _Found) -> None:
+def _take(file: Path, name: str, content: _Found) -> None:
     """Takes what is in a file; a network with demands gives both."""
     head = _head(file)
     reader = None if head is None else recognised(head)
@@ -146,22 +146,22 @@ def _take(file: Path, name: str, found: _Found) -> None:
         raise ImportFilesError(f"{file}: {seems.what}; {seems.remedy}")
     network = None if format_name is None else _network(file, is_traffic=is_traffic)
     if network is not None and (network.links or not is_traffic):
-        _once(found.network_name, "network", name)
-        found.network, found.network_name = network, name
-        found.files.append(ImportedFile(str(file), _of_network(network), network.provenance))
+        _once(content.network_name, "network", name)
+        content.network, content.network_name = network, name
+        content.files.append(ImportedFile(str(file), _of_network(network), network.provenance))
         return
     traffic = traffic_of(str(file), None)
     notes = ("The CSV has a rate and its unit for each pair.",) if traffic is None else traffic.notes
     if traffic is None or traffic.matrices:
-        _once("" if found.matrix is None else str(found.matrix["from"]), "traffic matrix", name)
-        found.matrix, found.series = {"from": name}, 1 if traffic is None else len(traffic.matrices)
+        _once("" if content.matrix is None else str(content.matrix["from"]), "traffic matrix", name)
+        content.matrix, content.series = {"from": name}, 1 if traffic is None else len(traffic.matrices)
     elif len(traffic.flows.bytes):
-        _once(found.flows or "", "list of flows", name)
-        found.flows, found.last_start_s = name, float(traffic.flows.start_ps.max()) / 1e12
+        _once(content.flows or "", "list of flows", name)
+        content.flows, content.last_start_s = name, float(traffic.flows.start_ps.max()) / 1e12
     else:
-        _once(found.sizes or "", "distribution of sizes", name)
-        found.sizes = name
-    found.files.append(ImportedFile(str(file), _of_traffic(traffic), notes))
+        _once(content.sizes or "", "distribution of sizes", name)
+        content.sizes = name
+    content.files.append(ImportedFile(str(file), _of_traffic(traffic), notes))
 
 
 def _network(file: Path, *, is_traffic: bool) -> Topology | None:
@@ -228,32 +228,32 @@ def _of_traffic(traffic: TrafficFile | None) -> str:
     return f"a distribution of sizes by {len(traffic.sizes)} points"
 
 
-def _without_network(found: _Found) -> str:
-    hint = _ABILENE if any("Abilene matrices" in file.holds for file in found.files) else "zoo/Abilene"
+def _without_network(content: _Found) -> str:
+    hint = _ABILENE if any("Abilene matrices" in file.holds for file in content.files) else "zoo/Abilene"
     return f"no file has a network, which the traffic crosses; give one, too, or --topology, such as {hint}"
 
 
-def _data(found: _Found) -> dict[str, Any]:
+def _data(content: _Found) -> dict[str, Any]:
     """The scenario as plain data, before what no file says is filled in."""
-    title = "from " + ", ".join(Path(file.name).name for file in found.files)
-    data: dict[str, Any] = {"title": title[:200], "network": {"topology": found.network_name}}
+    title = "from " + ", ".join(Path(file.name).name for file in content.files)
+    data: dict[str, Any] = {"title": title[:200], "network": {"topology": content.network_name}}
     entry: dict[str, Any] = {}
     run: dict[str, Any] = {"duration": "1 s"}
-    size = {"size": found.sizes or "1 MB"}
-    if _has_weights(found.network):
+    size = {"size": content.sizes or "1 MB"}
+    if _has_weights(content.network):
         data["routing"] = {"scheme": "ecmp", "metric": "weight"}
-    if found.matrix is not None:
-        number = {"number": 1} if found.series > 1 else {}
-        data["routing"] = {**data.get("routing", {}), "demand": {"matrix": {**found.matrix, **number}}}
+    if content.matrix is not None:
+        number = {"number": 1} if content.series > 1 else {}
+        data["routing"] = {**data.get("routing", {}), "demand": {"matrix": {**content.matrix, **number}}}
         udp = {"application": {"kind": "udp", "packet": "1500 B"}}
-        entry = {"matrix": {**found.matrix, **number}, **(size if found.sizes else udp)}
-    elif found.flows is None:
-        entry = {"from": _ends(found.network), "pairs": "permutation", **size}
+        entry = {"matrix": {**content.matrix, **number}, **(size if content.sizes else udp)}
+    elif content.flows is None:
+        entry = {"from": _ends(content.network), "pairs": "permutation", **size}
         run |= {"until": "done", "duration": "60 s"}
     entries = [entry] if entry else []
-    if found.flows is not None:
-        entries.append({"flow_list": found.flows})
-        run = {"duration": f"{found.last_start_s + 60:.6g} s", "until": "done"}
+    if content.flows is not None:
+        entries.append({"flow_list": content.flows})
+        run = {"duration": f"{content.last_start_s + 60:.6g} s", "until": "done"}
     return {**data, "traffic": entries, "run": run}
 
 
@@ -272,14 +272,14 @@ def _ends(network: Topology | None) -> str | list[str]:
     return [name for name in parts[0] if name in hosts or not hosts][:_MOST_ENDS]
 
 
-def _choices(found: _Found) -> list[str]:
+def _choices(content: _Found) -> list[str]:
     """What was chosen where the files leave a choice, in sentences."""
     choices = []
-    if _has_weights(found.network):
+    if _has_weights(content.network):
         choices.append("Each link has a weight: the routes are all the shortest by weight (ECMP).")
-    ends = _ends(found.network)
-    if found.matrix is None and found.flows is None and found.network is not None and ends != "*":
-        parts = len(found.network.components())
+    ends = _ends(content.network)
+    if content.matrix is None and content.flows is None and content.network is not None and ends != "*":
+        parts = len(content.network.components())
         choices.append(
             f"The network is in {parts} parts: traffic is between {len(ends)} nodes of the largest."
         )

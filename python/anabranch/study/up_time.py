@@ -58,9 +58,9 @@ class MeasuredRun:
     @cached_property
     def _ways(self) -> list[tuple[PairWay, PairWay]]:
         """For each flow, the way of its data and that of its acknowledgments."""
-        flows, way = self.setup.flows, self._known.way
+        flows, path = self.setup.flows, self._known.way
         ends = zip(flows.routing.tolist(), flows.origin.tolist(), flows.to.tolist(), strict=True)
-        return [(way(routing, a, z), way(routing, z, a)) for routing, a, z in ends]
+        return [(path(routing, a, z), path(routing, z, a)) for routing, a, z in ends]
 
     @cached_property
     def _lives(self) -> tuple[Floats, Floats]:

@@ -107,9 +107,9 @@ def capture(
     if out is not None:
         from anabranch.report.html import save_capture_report  # noqa: PLC0415
 
-        with deferred() as heard:
+        with deferred() as signals:
             result.save(out, replace=replace, add=partial(save_capture_report, result))
-            heard.kept = f"the tables are in {out}"
+            signals.kept = f"the tables are in {out}"
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
     if as_json:

@@ -39,18 +39,20 @@ def import_(
         raise ResultError(f"{target}: exists; choose another name with --out, or give --replace")
     for given in files:
         _check_kind(given)
-    found = import_files(files, target.parent, named=network)
-    write_whole(target, found.text.encode())
+    imported = import_files(files, target.parent, named=network)
+    write_whole(target, imported.text.encode())
     if as_json:
-        taken = [{"file": file.name, "holds": file.holds, "notes": list(file.notes)} for file in found.files]
-        print_json({"scenario": str(target), "files": taken, "assumed": list(found.assumed)})
+        taken = [
+            {"file": file.name, "holds": file.holds, "notes": list(file.notes)} for file in imported.files
+        ]
+        print_json({"scenario": str(target), "files": taken, "assumed": list(imported.assumed)})
         return
-    for file in found.files:
+    for file in imported.files:
         write("\n".join([f"{file.name}: {file.holds}", *(f"  {note}" for note in file.notes)]))
     write(f"scenario in {target}")
-    for line in found.assumed:
+    for line in imported.assumed:
         say(f"note: {line}")
-    load = f"anabranch load {target}, or " if found.loads else ""
+    load = f"anabranch load {target}, or " if imported.loads else ""
     say(f"next: {load}anabranch run {target}")
 
 

@@ -108,11 +108,11 @@ def _places(nodes: Sequence[TopologyNode]) -> str:
 
 
 def _lengths(links: Sequence[TopologyLink]) -> str:
-    known = [link.length_km for link in links if link.length_km is not None]
-    if not known:
+    lengths = [link.length_km for link in links if link.length_km is not None]
+    if not lengths:
         return "none"
     default = sum(link.length_source == "default" for link in links)
-    text = f"{min(known):.1f} to {max(known):.1f} km, median {statistics.median(known):.1f} km"
+    text = f"{min(lengths):.1f} to {max(lengths):.1f} km, median {statistics.median(lengths):.1f} km"
     return f"{text}; {default} of {len(links)} by default" if default else text
 
 
@@ -120,8 +120,8 @@ def _demands(topology: Topology) -> str:
     if topology.demands is None:
         return "none"
     unit = topology.demand_unit
-    told = "of no unit that the source states" if unit is None else f"in {unit.name}"
-    return f"{len(topology.demands)}, {told}"
+    unit_words = "of no unit that the source states" if unit is None else f"in {unit.name}"
+    return f"{len(topology.demands)}, {unit_words}"
 
 
 def _sizes(components: Sequence[Sequence[str]]) -> str:

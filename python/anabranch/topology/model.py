@@ -142,11 +142,11 @@ class Topology:
 
         Raises TopologyError with the nearest name when there is none.
         """
-        found = self._by_name.get(name)
-        if found is None:
+        entry = self._by_name.get(name)
+        if entry is None:
             remedy = nearest_remedy(name, (node.name for node in self.nodes))
             raise TopologyError("", f'no node "{name}" in {self.name}', remedy)
-        return found
+        return entry
 
     def components(self) -> tuple[tuple[str, ...], ...]:
         """The connected components, directions of links ignored.

@@ -45,8 +45,8 @@ def merge_note(what: str, chart: LineChart, steps: Steps) -> list[str]:
     kinds: dict[Merge, list[str]] = {}
     for axis in chart.axes:
         kinds.setdefault(axis.merge, []).append(axis.quantity)
-    told = ", ".join(f"the {_MERGED[kind]} of {_listed(names)}" for kind, names in kinds.items())
-    return [f"{what}: {steps.merged} samples in a row are one step: {told}."]
+    merges = ", ".join(f"the {_MERGED[kind]} of {_listed(names)}" for kind, names in kinds.items())
+    return [f"{what}: {steps.merged} samples in a row are one step: {merges}."]
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -95,8 +95,8 @@ def chart_data(chart: LineChart, steps: Steps) -> dict[str, Any]:
 def _values(chart: LineChart, samples: pl.DataFrame, steps: Steps) -> list[dict[str, Any]]:
     """The values of each axis at each step."""
     merged = (axis.merged() for axis in chart.axes)
-    found = steps.columns(samples, "line", len(chart.lines), *merged)
-    return [found[axis.name] for axis in chart.axes]
+    values = steps.columns(samples, "line", len(chart.lines), *merged)
+    return [values[axis.name] for axis in chart.axes]
 
 
 def screen_look(look: Look) -> dict[str, Any]:
@@ -127,9 +127,9 @@ def distribution_data(
     factor, unit = shown.axis.suited(most)
     about = {"title": sentence(shown.axis.quantity), "shares_of": shown.shares_of, "log": shown.wants_log}
     every = np.sort(np.concatenate([curve.sample for curve in shown.curves] or [np.empty(0)]))
-    told = _told(shown, every, nothing, none_is_zero)
-    if told:
-        return {**about, "unit": shown.axis.shown_unit, "words": told}
+    words = _told(shown, every, nothing, none_is_zero)
+    if words:
+        return {**about, "unit": shown.axis.shown_unit, "words": words}
     return {**about, "unit": unit, "curves": [_curve(curve, factor) for curve in shown.curves]}
 
 

@@ -144,8 +144,10 @@ class Steps:
         merged = numbered.group_by(row, "step", maintain_order=True).agg(*merge)
         data = {}
         for name in merged.columns[2:]:
-            known = merged.drop_nulls(name)
+            present = merged.drop_nulls(name)
             values = np.full((rows, len(self.times_s)), np.nan)
-            values[known[row].to_numpy(), known["step"].to_numpy()] = known[name].cast(pl.Float64).to_numpy()
+            values[present[row].to_numpy(), present["step"].to_numpy()] = (
+                present[name].cast(pl.Float64).to_numpy()
+            )
             data[name] = column(values)
         return data

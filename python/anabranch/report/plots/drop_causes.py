@@ -27,12 +27,12 @@ _CAUSE_LOOKS = (
 def cause_plot(result: Result, links: Names | None, layout: Layout) -> Plot:
     """Packets that links dropped, by cause: the links that are named, or those that dropped most."""
     table = table_of(result, "links", "plot.drop_causes")
-    known = [
+    causes = [
         (column, label, *look)
         for (column, label), look in zip(CAUSES, cycle(_CAUSE_LOOKS), strict=False)
         if column in table.columns
     ]
-    table = table.with_columns(pl.sum_horizontal(cause[0] for cause in known).alias("all"))
+    table = table.with_columns(pl.sum_horizontal(cause[0] for cause in causes).alias("all"))
     notes = []
     if links is None:
         dropping = table.filter(pl.col("all") > 0)
@@ -45,7 +45,7 @@ def cause_plot(result: Result, links: Names | None, layout: Layout) -> Plot:
         shown = table[matching(table["name"].to_list(), links, "link")]
     with styled():
         figure, axes = new_figure(layout)
-        _bars(axes, shown, known, 105.0 if layout.narrow else 150.0)
+        _bars(axes, shown, causes, 105.0 if layout.narrow else 150.0)
         finish(figure, axes, layout, str(result.summary.get("title") or ""))
         # As high as its bars need.
         figure.set_figheight(figure.get_figheight() - 1.6 + 0.17 * shown.height)

@@ -104,14 +104,20 @@ def _stack(axes: Axes, lines: Sequence[Line], drawn: Sequence[Drawn]) -> None:
     base = np.zeros_like(times)
     named: set[str] = set()
     for line, one in zip(lines, drawn, strict=True):
-        own = np.zeros_like(times)
-        own[np.searchsorted(times, one.times_s)] = np.nan_to_num(one.values)
+        layer = np.zeros_like(times)
+        layer[np.searchsorted(times, one.times_s)] = np.nan_to_num(one.values)
         label = "_nolegend_" if line.full_label in named else plain(line.full_label)
         named.add(line.full_label)
         axes.fill_between(
-            times, base, base + own, facecolor=line.look.color, edgecolor="white", linewidth=0.25, label=label
+            times,
+            base,
+            base + layer,
+            facecolor=line.look.color,
+            edgecolor="white",
+            linewidth=0.25,
+            label=label,
         )
-        base = base + own
+        base = base + layer
 
 
 def _scale_values(

@@ -21,9 +21,9 @@ def cards(result: Result) -> list[Card]:
     return known([*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result)])
 
 
-def known(found: Sequence[Card]) -> list[Card]:
+def known(cards: Sequence[Card]) -> list[Card]:
     """The cards that have a value."""
-    return [each for each in found if each.value != NOTHING]
+    return [each for each in cards if each.value != NOTHING]
 
 
 def _of_flows(result: Result) -> list[Card]:
@@ -42,7 +42,7 @@ def _of_flows(result: Result) -> list[Card]:
         share.append(f"{quantity(failed)} given up")
     if waiting := without_connection(flows).height:
         share.append(f"{quantity(waiting)} without a connection")
-    found = [
+    cards = [
         Card(
             "Live" if "live" in result.summary else "Simulated",
             measure(ended_s, "s"),
@@ -61,7 +61,7 @@ def _of_flows(result: Result) -> list[Card]:
     ]
     resent = f"{quantity(again)} segments; {quantity(_sum(flows, 'timeouts'))} timeouts"
     return [
-        *found,
+        *cards,
         Card("Retransmitted", share_text(again, segments), resent),
         Card("Reordered", share_text(reordered, received), f"{quantity(reordered)} packets"),
     ]
@@ -77,7 +77,7 @@ def _of_live(result: Result) -> list[Card]:
     if live is None:
         return []
     latest = measure(live["check"]["lateness_p99_us"], "us")
-    found = [
+    cards = [
         Card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
         Card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
     ]
@@ -85,8 +85,8 @@ def _of_live(result: Result) -> list[Card]:
     if (difference := against.get("median_difference_percent")) is not None:
         note = f"median of {quantity(against['flows'])} real flows' goodputs; largest "
         note += f"{plain(against['largest_difference_percent'], 3)} %"
-        found.append(Card("Simulation differs by", f"{plain(difference, 3)} %", note))
-    return found
+        cards.append(Card("Simulation differs by", f"{plain(difference, 3)} %", note))
+    return cards
 
 
 def _of_datagrams(result: Result) -> list[Card]:

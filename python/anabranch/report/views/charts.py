@@ -25,17 +25,17 @@ Chart = LineChart | DistributionChart
 
 
 def _sampled(result: Result, table: str, column: str) -> bool:
-    found = result.tables.get(table)
+    samples = result.tables.get(table)
     # A result of captures has some tables of the same names, and no flows.
-    known = found is not None and "flows" in result.tables
-    return known and found is not None and bool(found[column].is_not_null().any())
+    has_flows = samples is not None and "flows" in result.tables
+    return has_flows and samples is not None and bool(samples[column].is_not_null().any())
 
 
 def _some(result: Result, table: str, *columns: str) -> bool:
     """Whether something was counted in one of these columns."""
-    found = result.tables.get(table)
-    known = [name for name in columns if found is not None and name in found.columns]
-    return found is not None and any(bool((found[name] > 0).any()) for name in known)
+    rows = result.tables.get(table)
+    present = [name for name in columns if rows is not None and name in rows.columns]
+    return rows is not None and any(bool((rows[name] > 0).any()) for name in present)
 
 
 SHOWS: Mapping[str, Callable[[Result], bool]] = {

@@ -73,22 +73,22 @@ def matching(names: Sequence[str], wanted: Names, what: str) -> list[int]:
     places: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         places.setdefault(name, []).append(index)
-    found: dict[int, None] = {}
+    matched: dict[int, None] = {}
     for word in each:
-        own: Sequence[int]
+        matches: Sequence[int]
         if isinstance(word, int):
-            own = [word] if 0 <= word < len(names) else []
+            matches = [word] if 0 <= word < len(names) else []
         elif word in places:
-            own = places[word]
+            matches = places[word]
         else:
             pattern = re.compile("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in word), re.DOTALL)
-            own = [index for index, name in enumerate(names) if pattern.fullmatch(name)]
-        if not own:
+            matches = [index for index, name in enumerate(names) if pattern.fullmatch(name)]
+        if not matches:
             raise ResultError(_no_such(names, word, what))
-        found.update(dict.fromkeys(own))
-    if not found:
+        matched.update(dict.fromkeys(matches))
+    if not matched:
         raise ResultError(f"{what}s: an empty list shows nothing; leave it out for all {len(names)}")
-    return list(found)
+    return list(matched)
 
 
 def _no_such(names: Sequence[str], word: str | int, what: str) -> str:
@@ -127,12 +127,12 @@ def recorded_flow(
     """
     chosen = chosen_flows(result, None if flow is None else [flow], place)
     recorded = table["flow"].unique().implode()
-    found = chosen.filter(pl.col("flow").is_in(recorded))
-    if found.is_empty():
-        known = result.flows.filter(pl.col("flow").is_in(recorded))["name"]
-        some = ", ".join(f'"{name}"' for name in known.head(5))
+    recorded_rows = chosen.filter(pl.col("flow").is_in(recorded))
+    if recorded_rows.is_empty():
+        recorded_names = result.flows.filter(pl.col("flow").is_in(recorded))["name"]
+        some = ", ".join(f'"{name}"' for name in recorded_names.head(5))
         raise ResultError(f'{place}: flow "{flow}" {lack} {some}')
-    return int(found["flow"][0]), str(found["name"][0])
+    return int(recorded_rows["flow"][0]), str(recorded_rows["name"][0])
 
 
 def within(series: pl.DataFrame, span: TimeRange, place: str, what: str) -> pl.DataFrame:

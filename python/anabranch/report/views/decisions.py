@@ -58,20 +58,20 @@ def log_chart(
     table = table_of(result, "log", _PLACE)
     lack = "was not recorded; name it in run.log and run it again. Recorded are"
     number, name = recorded_flow(result, table, flow, _PLACE, lack)
-    own = _of_subflow(table.filter(pl.col("flow") == number), subflow, name)
-    own = within(own, span, _PLACE, f"the log of {name}")
-    acks = own.filter(pl.col("event") == "ack")
+    events = _of_subflow(table.filter(pl.col("flow") == number), subflow, name)
+    events = within(events, span, _PLACE, f"the log of {name}")
+    acks = events.filter(pl.col("event") == "ack")
     if acks.is_empty():
         raise ResultError(f"{_PLACE}: {name} received no ACK in this time; choose another flow or time")
     step = -(-acks.height // _MOST_ACKS)
     axis = ValueAxis(column(_LINES[measure][0]), _HEADINGS[measure])
-    lines, samples = _lines(axis.column, _LINES[measure], acks.gather_every(step), own)
+    lines, samples = _lines(axis.column, _LINES[measure], acks.gather_every(step), events)
     notes = [f"Of {acks.height} ACKs one in {step} is drawn."] if step > 1 else []
     return replace(chart_of(result, "log", [axis], lines, samples, span, notes), is_joined=True)
 
 
 def _lines(
-    about: Column, names: Sequence[str], acks: pl.DataFrame, own: pl.DataFrame
+    about: Column, names: Sequence[str], acks: pl.DataFrame, events: pl.DataFrame
 ) -> tuple[list[Line], pl.DataFrame]:
     """A line for each column that has a value, and marks for each kind of decision that there is."""
     lines, parts = list[Line](), list[pl.DataFrame]()
@@ -85,18 +85,18 @@ def _lines(
     for place, name in enumerate(names):
         add(Line(_LABELS[name], look_at(place)), acks, name)
     for event, look in _MARKS.items():
-        rows = own.filter(pl.col("event") == event)
+        rows = events.filter(pl.col("event") == event)
         add(Line(event, look, str(rows.height), is_marked=True), rows, names[0])
     return lines, pl.concat(parts)
 
 
-def _of_subflow(own: pl.DataFrame, subflow: int | None, name: str) -> pl.DataFrame:
+def _of_subflow(events: pl.DataFrame, subflow: int | None, name: str) -> pl.DataFrame:
     """The rows of one sender: of a connection of several subflows that of the first, or the one named."""
-    known = own["subflow"].drop_nulls().unique().sort().to_list()
-    if not known and subflow is None:
-        return own
-    chosen = known[0] if subflow is None else subflow
-    if chosen not in known:
-        there = f"it has {', '.join(f'{each:g}' for each in known[:20])}" if known else "it has none"
+    subflows = events["subflow"].drop_nulls().unique().sort().to_list()
+    if not subflows and subflow is None:
+        return events
+    chosen = subflows[0] if subflow is None else subflow
+    if chosen not in subflows:
+        there = f"it has {', '.join(f'{each:g}' for each in subflows[:20])}" if subflows else "it has none"
         raise ResultError(f"subflow: {name} has no subflow {chosen}; {there}")
-    return own.filter(pl.col("subflow") == chosen)
+    return events.filter(pl.col("subflow") == chosen)

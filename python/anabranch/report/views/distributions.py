@@ -32,9 +32,9 @@ def completion_distribution(
     """
     curves, notes, left = [], [], 0
     for name, look in looks_of(result).items():
-        own = flows.filter(pl.col("transport") == name)
-        values = numbers(own[COMPLETION].drop_nulls())
-        count = Times.of(own).count
+        rows = flows.filter(pl.col("transport") == name)
+        values = numbers(rows[COMPLETION].drop_nulls())
+        count = Times.of(rows).count
         left += count - values.size
         if values.size:
             share = f"{values.size}" if values.size == count else f"{values.size} of {count}"
@@ -58,11 +58,11 @@ def reordering_distribution(
         )
     axis, curves = _REORDERING[measure], []
     # An earlier version has fewer columns.
-    known = axis.name in flows.columns
-    for name, look in looks_of(result).items() if known else ():
-        own = flows.filter(pl.col("transport") == name)[axis.name].drop_nulls()
-        if own.len():
-            values = numbers(own) * axis.column.factor
+    is_there = axis.name in flows.columns
+    for name, look in looks_of(result).items() if is_there else ():
+        ratios = flows.filter(pl.col("transport") == name)[axis.name].drop_nulls()
+        if ratios.len():
+            values = numbers(ratios) * axis.column.factor
             curves.append(Curve(f"{name} ({values.size})", look, *steps(values), values))
     return _distribution(result, "reordering", axis, curves, [], False, 0)
 
@@ -77,5 +77,5 @@ def _distribution(
     left: int,
 ) -> DistributionChart:
     title = str(result.summary.get("title") or "")
-    told = (*notes, *stopped(result))
-    return DistributionChart(name, title, axis, "flows", tuple(curves), is_log, told, left)
+    all_notes = (*notes, *stopped(result))
+    return DistributionChart(name, title, axis, "flows", tuple(curves), is_log, all_notes, left)

@@ -44,17 +44,17 @@ def chosen_latencies(result: Result, flows: Names | None) -> tuple[pl.DataFrame,
     Raises:
         ResultError: if there are none, or too many to be told apart.
     """
-    known = table_of(result, "datagram_flows", _PLACE)
+    every_flow = table_of(result, "datagram_flows", _PLACE)
     if flows is None:
-        chosen = known.head(FEW_FLOWS)
+        chosen = every_flow.head(FEW_FLOWS)
     else:
-        chosen = known[sorted(matching(known["name"].to_list(), flows, "flow"))]
+        chosen = every_flow[sorted(matching(every_flow["name"].to_list(), flows, "flow"))]
         if chosen.height > MOST_FLOWS:
             raise ResultError(
                 f"flows: {chosen.height} flows cannot be told apart; choose at most {MOST_FLOWS}"
             )
-    is_part = flows is None and chosen.height < known.height
-    return chosen, [f"The first {chosen.height} of {known.height} flows are shown."] if is_part else []
+    is_part = flows is None and chosen.height < every_flow.height
+    return chosen, [f"The first {chosen.height} of {every_flow.height} flows are shown."] if is_part else []
 
 
 def latency_lines(flows: pl.DataFrame) -> list[Line]:
@@ -95,18 +95,20 @@ def latency_distribution(
     least = dict(result.datagram_flows.select("flow", "latency_min_ms").iter_rows())
     curves = []
     for place, line in enumerate(latency_lines(flows)):
-        own = parts.get((line.row,), table.clear())
+        packets = parts.get((line.row,), table.clear())
         values, shares = np.empty(0), np.empty(0)
-        if own.height:
+        if packets.height:
             # The first step is as wide as its bucket.
-            values = np.concatenate([[least[line.row]], own["latency_ms"].to_numpy()])
-            shares = np.concatenate([[0.0], np.cumsum(own["packets"].to_numpy()) / own["packets"].sum()])
+            values = np.concatenate([[least[line.row]], packets["latency_ms"].to_numpy()])
+            shares = np.concatenate(
+                [[0.0], np.cumsum(packets["packets"].to_numpy()) / packets["packets"].sum()]
+            )
         look = Look(line.look.color, _MARKERS[place % len(_MARKERS)], line.look.dash)
         curves.append(Curve(line.full_label, look, values, shares, np.empty(0)))
     if not any(curve.values.size for curve in curves):
         raise ResultError(_NONE_ARRIVED)
     title = str(result.summary.get("title") or "")
-    told = (*notes, *stopped(result))
+    all_notes = (*notes, *stopped(result))
     return DistributionChart(
-        "latency", title, ValueAxis(column("latency_ms")), "packets", tuple(curves), is_log, told
+        "latency", title, ValueAxis(column("latency_ms")), "packets", tuple(curves), is_log, all_notes
     )

@@ -17,10 +17,10 @@ _IMPAIRMENTS = ("duplicated_packets", "corrupted_packets", "reordered_packets")
 
 def causes_of(links: pl.DataFrame) -> list[tuple[str, str]]:
     """The causes that a page tells of: those of any link, and others that dropped something."""
-    known = [(column, label) for column, label in CAUSES if column in links.columns]
+    causes = [(column, label) for column, label in CAUSES if column in links.columns]
     return [
         (column, label)
-        for number, (column, label) in enumerate(known)
+        for number, (column, label) in enumerate(causes)
         if number < _EVERYWHERE or bool((links[column] > 0).any())
     ]
 

@@ -55,8 +55,8 @@ def changes(result: Result) -> tuple[Mark, ...]:
     events = result.tables.get("events")
     if events is None:
         return ()
-    known = events.filter(pl.col("kind") != "new routes").select("time_s", "kind")
-    first = known.unique(maintain_order=True).head(_MOST_MARKS)
+    marks = events.filter(pl.col("kind") != "new routes").select("time_s", "kind")
+    first = marks.unique(maintain_order=True).head(_MOST_MARKS)
     return tuple(Mark(time, kind) for time, kind in first.iter_rows())
 
 
@@ -90,7 +90,7 @@ def looks_of(result: Result) -> dict[str, Look]:
     """The look of each transport of a run, in the order of their names."""
     names = sorted(result.flows["transport"].unique().to_list())
     return {
-        name: replace(own, dash=own.line) for name, own in zip(names, transport_looks(names), strict=True)
+        name: replace(look, dash=look.line) for name, look in zip(names, transport_looks(names), strict=True)
     }
 
 
@@ -155,7 +155,7 @@ def every_flow_chart(result: Result, most: int) -> LineChart | None:
     if samples is None or samples.is_empty():
         return None
     ranked = result.flows.sort(["delivered_bytes", "flow"], descending=[True, False])
-    own, looks = ranked.head(most).sort("flow"), looks_of(result)
+    listed, looks = ranked.head(most).sort("flow"), looks_of(result)
     beside = result.tables.get("simulated_flow_series")
     if beside is not None:
         # At the same instants, but for those after a live run that was stopped.
@@ -177,9 +177,11 @@ def every_flow_chart(result: Result, most: int) -> LineChart | None:
         groups, _ = _by_transport(result.flows, looks, samples, FLOW_AXES)
         add(groups, lambda table: _by_transport(result.flows, looks, table, FLOW_AXES)[1])
     first = len(lines)
-    flows, _ = _each(own, looks, samples, FLOW_AXES)
-    add(flows, lambda table: _each(own, looks, table, FLOW_AXES)[1])
-    drawn = chart_of(result, "flows", FLOW_AXES, lines, _stacked(parts), notes=_left_out(own, result.flows))
+    flows, _ = _each(listed, looks, samples, FLOW_AXES)
+    add(flows, lambda table: _each(listed, looks, table, FLOW_AXES)[1])
+    drawn = chart_of(
+        result, "flows", FLOW_AXES, lines, _stacked(parts), notes=_left_out(listed, result.flows)
+    )
     shown = range(len(lines)) if is_few else range(first)
     return replace(drawn, shown=tuple(shown), simulated=_stacked(simulated) if simulated else None)
 
@@ -189,12 +191,12 @@ def _stacked(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts, how="vertical_relaxed")
 
 
-def _left_out(own: pl.DataFrame, flows: pl.DataFrame) -> list[str]:
-    if own.height == flows.height:
+def _left_out(listed: pl.DataFrame, flows: pl.DataFrame) -> list[str]:
+    if listed.height == flows.height:
         return []
     return [
-        f"{own.height} of {flows.height} flows have lines of their own, those that delivered most; sums and "
-        "means count every flow."
+        f"{listed.height} of {flows.height} flows have lines of their own, those that delivered most; sums "
+        "and means count every flow."
     ]
 
 
@@ -232,9 +234,9 @@ def _each(
         look, place = look_at(alike[transport]), alike[transport]
         alike[transport] += 1
         if several:
-            own = looks[transport]
+            usual = looks[transport]
             # Relatives share a colour: the lines of one begin where those of the other do not.
-            look = replace(own, dash=PATTERNS[(place + own.hollow) % len(PATTERNS)])
+            look = replace(usual, dash=PATTERNS[(place + usual.hollow) % len(PATTERNS)])
         lines.append(Line(name, look, transport if several else "", is_marked=several, row=flow))
     numbered = flows.select("flow").with_row_index("line").cast({"line": pl.Int64})
     return lines, _numbered(samples, numbered).select("line", "time_s", *(axis.name for axis in axes))
@@ -281,15 +283,15 @@ def _bands(
     lines, parts = list[Line](), list[pl.DataFrame]()
     has_band = False
     for transport, look in looks.items():
-        own = flows.filter(pl.col("transport") == transport)
-        if own.is_empty():
+        rows = flows.filter(pl.col("transport") == transport)
+        if rows.is_empty():
             continue
-        part = samples.join(own.select("flow"), on="flow", how="semi", maintain_order="left")
+        part = samples.join(rows.select("flow"), on="flow", how="semi", maintain_order="left")
         band = mean_and_band(part.sort("time_s", "flow"), axis.name)
-        label = f"mean and 5\N{EN DASH}95 % of {own.height} flows"
-        if own.height == 1:
-            label, band = own["name"][0], band.with_columns(low=None, high=None)
-        has_band |= own.height > 1
+        label = f"mean and 5\N{EN DASH}95 % of {rows.height} flows"
+        if rows.height == 1:
+            label, band = rows["name"][0], band.with_columns(low=None, high=None)
+        has_band |= rows.height > 1
         parts.append(band.with_columns(_number(len(lines)), pl.col("low", "high").cast(pl.Float64)))
         lines.append(Line(f"{transport}: {label}", look, is_marked=True, is_of_several=True))
     heading = f"{axis.quantity} of a flow" if more else ""
@@ -392,5 +394,5 @@ def _foremost(values: pl.DataFrame, measure: LinkMeasure) -> list[int]:
         .sort(["value", "link"], descending=[True, False], nulls_last=True)
     )
     some = ranked.filter(pl.col("value") > 0).head(MOST_LINKS)
-    found: list[int] = (some if some.height else ranked.head(1))["link"].to_list()
-    return found
+    numbers: list[int] = (some if some.height else ranked.head(1))["link"].to_list()
+    return numbers

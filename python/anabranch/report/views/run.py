@@ -106,8 +106,8 @@ def reordering_table(result: Result) -> DataTable | None:
         selectors.by_name("reordering_extent_max", require_all=False).max(),
     )
     share = pl.col("reordered_packets") / pl.col("packets_received")
-    known = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
-    return _table("reordering", "Reordering", sums.with_columns(known).sort("transport"), _REORDERING)
+    ratio = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
+    return _table("reordering", "Reordering", sums.with_columns(ratio).sort("transport"), _REORDERING)
 
 
 def event_table(result: Result, most: int) -> DataTable:

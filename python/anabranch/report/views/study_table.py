@@ -123,11 +123,11 @@ def metric_table(result: StudyOutcome, metric: MetricInfo) -> MetricTable:
     blocks: list[Block] = []
     empty: list[Block] = []
     for rest in itertools.product(*(ordered_levels(factor) for factor in others)):
-        columns, found = [], False
+        columns, has_values = [], False
         for level in levels:
             keys = [(*_key(first, row), *_key(second, level), *rest) for row in rows]
             chosen = [cells.get(key, {}) for key in keys]
-            found = found or any(chosen)
+            has_values = has_values or any(chosen)
             name = metric.label if second is None or level is None else level_text(second, level)
             numbers = [
                 tuple(number(cell.get(f"{metric.name}{ending}")) for cell in chosen)
@@ -135,7 +135,7 @@ def metric_table(result: StudyOutcome, metric: MetricInfo) -> MetricTable:
             ]
             columns.append(MetricColumn(printable(name), level, *numbers))
         fixed = [level_in_words(factor, level) for factor, level in zip(others, rest, strict=True)]
-        (blocks if found else empty).append(Block(", ".join(fixed), rows, tuple(columns)))
+        (blocks if has_values else empty).append(Block(", ".join(fixed), rows, tuple(columns)))
     return MetricTable(metric, first, second, tuple(blocks or empty))
 
 

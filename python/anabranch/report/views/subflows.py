@@ -42,31 +42,31 @@ def subflow_chart(result: Result, flow: str | int | None, measure: Measure, span
     axis = _AXES[measure]
     lack = "has no samples of subflows; there are those of"
     number, flow_name = recorded_flow(result, samples, flow, _PLACE, lack)
-    own = samples.filter(pl.col("flow") == number)
-    own = own.select("time_s", "subflow", axis.name).drop_nulls(axis.name)
-    own = within(own, span, _PLACE, f"the subflows of {flow_name}")
-    if own.is_empty():
+    rows = samples.filter(pl.col("flow") == number)
+    rows = rows.select("time_s", "subflow", axis.name).drop_nulls(axis.name)
+    rows = within(rows, span, _PLACE, f"the subflows of {flow_name}")
+    if rows.is_empty():
         raise ResultError(
             f"{_PLACE}: no subflow of {flow_name} has a {axis.quantity}; choose another measure"
         )
-    subflows = own["subflow"].unique().sort().to_list()
+    subflows = rows["subflow"].unique().sort().to_list()
     if len(subflows) <= FEW_FLOWS:
         lines = [Line(f"subflow {subflow}", look_at(place)) for place, subflow in enumerate(subflows)]
-        drawn = chart_of(result, "subflows", [axis], lines, _numbered(own, subflows), span)
+        drawn = chart_of(result, "subflows", [axis], lines, _numbered(rows, subflows), span)
         return replace(drawn, is_joined=True, total="subflows" if measure == "throughput" else "")
     if measure == "throughput":
-        return _layers(result, axis, own, subflows, _paths(result, number, subflows), span)
+        return _layers(result, axis, rows, subflows, _paths(result, number, subflows), span)
     label = f"mean and 5\N{EN DASH}95 % of {len(subflows)} subflows"
-    band = mean_and_band(own.sort("time_s", "subflow"), axis.name).with_columns(line=pl.lit(0, pl.Int64))
+    band = mean_and_band(rows.sort("time_s", "subflow"), axis.name).with_columns(line=pl.lit(0, pl.Int64))
     shown = replace(axis, low="low", high="high")
     drawn = chart_of(result, "subflows", [shown], [Line(label, look_at(0))], band, span)
     return replace(drawn, is_joined=True)
 
 
-def _numbered(own: pl.DataFrame, subflows: Sequence[int]) -> pl.DataFrame:
+def _numbered(rows: pl.DataFrame, subflows: Sequence[int]) -> pl.DataFrame:
     """The samples with the place of each subflow as their line."""
     place = pl.col("subflow").replace_strict(subflows, range(len(subflows)), return_dtype=pl.Int64)
-    return own.with_columns(line=place).drop("subflow")
+    return rows.with_columns(line=place).drop("subflow")
 
 
 def _paths(result: Result, flow: int, subflows: Sequence[int]) -> dict[int, str]:
@@ -74,16 +74,16 @@ def _paths(result: Result, flow: int, subflows: Sequence[int]) -> dict[int, str]
     table = result.tables.get("subflows")
     if table is None or "path" not in table.columns:
         return dict.fromkeys(subflows, "")
-    known = table.filter((pl.col("flow") == flow) & pl.col("subflow").is_in(list(subflows)))
-    names = names_of_paths([nodes_of(path) for path in known["path"]])
-    found = dict(zip(known["subflow"].to_list(), names, strict=True))
-    return {number: found.get(number, "") for number in subflows}
+    rows = table.filter((pl.col("flow") == flow) & pl.col("subflow").is_in(list(subflows)))
+    names = names_of_paths([nodes_of(path) for path in rows["path"]])
+    by_number = dict(zip(rows["subflow"].to_list(), names, strict=True))
+    return {number: by_number.get(number, "") for number in subflows}
 
 
 def _layers(
     result: Result,
     axis: ValueAxis,
-    own: pl.DataFrame,
+    rows: pl.DataFrame,
     subflows: Sequence[int],
     paths: dict[int, str],
     span: TimeRange,
@@ -102,7 +102,7 @@ def _layers(
     notes = [_PATH_NOTE] if any(paths.values()) else []
     # Layers have no place on a logarithmic axis.
     span = replace(span, log=False)
-    drawn = chart_of(result, "subflows", [shown], lines, _numbered(own, ordered), span, notes)
+    drawn = chart_of(result, "subflows", [shown], lines, _numbered(rows, ordered), span, notes)
     return replace(drawn, is_stacked=True)
 
 
@@ -156,8 +156,8 @@ def path_chart(
     table = _path_lines(subflows, ranked.head(most[0]), most[1])
     places = table.with_columns(place=pl.int_range(pl.len()).over("group"))
     lines = [
-        Line(way, look_at(place), f"{count:,}", row=None if group == _ALL else group)
-        for way, place, count, group in places.select("way", "place", "subflows", "group").iter_rows()
+        Line(label, look_at(place), f"{count:,}", row=None if group == _ALL else group)
+        for label, place, count, group in places.select("way", "place", "subflows", "group").iter_rows()
     ]
     line_of = _line_of_subflow(subflows, table)
     beside = result.tables.get("simulated_subflow_series")
@@ -223,8 +223,8 @@ def _line_of_subflow(subflows: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFram
         ]
     ).filter(pl.col("group").is_in(lines["group"].unique().implode()))
     named = lines.select("group", "way", "line")
-    own = both.join(named, on=["group", "way"], how="left", maintain_order="left")
+    named_rows = both.join(named, on=["group", "way"], how="left", maintain_order="left")
     others: Sequence[str] = [_OTHERS]
     rest = named.filter(pl.col("way").is_in(others)).select("group", pl.col("line").alias("other"))
-    joined = own.join(rest, on="group", how="left", maintain_order="left")
+    joined = named_rows.join(rest, on="group", how="left", maintain_order="left")
     return joined.select("flow", "subflow", pl.coalesce("line", "other").alias("line"))

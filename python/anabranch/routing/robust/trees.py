@@ -50,8 +50,8 @@ class Trees:
 
     def whole(self, network: FlowNetwork, bounds: DemandBounds, core: TrafficSplit) -> TrafficSplit:
         """The routing of all pairs from that of the pairs of roots."""
-        known, fraction = core.by_paths
-        number = {pair: k for k, pair in enumerate(known.pairs())}
+        core_paths, fraction = core.by_paths
+        number = {pair: k for k, pair in enumerate(core_paths.pairs())}
         source, target = bounds.pairs()
         pairs = list(zip(source.tolist(), target.tolist(), strict=True))
         paths, fractions = list[list[list[int]]](), list[float]()
@@ -61,8 +61,8 @@ class Trees:
                 paths.append([self._inside(network, s, t)])
                 fractions.append(1.0)
             else:
-                first, end = known.path_start[number[ends] :][:2].tolist()
-                between = (known.path(path) for path in range(first, end))
+                first, end = core_paths.path_start[number[ends] :][:2].tolist()
+                between = (core_paths.path(path) for path in range(first, end))
                 paths.append([[*self._up[s], *path, *self._down[t]] for path in between])
                 fractions += fraction[first:end].tolist()
         return Candidates.of_parts(pairs, paths).routing(network.arc_count, fractions)

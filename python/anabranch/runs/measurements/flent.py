@@ -52,20 +52,20 @@ def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     if source.damage:
         raise MeasurementError(source.damage)
     metadata, results, raw = (table_of(data.get(key)) for key in ("metadata", "results", "raw_values"))
-    found = Measurement("flent", notes=[_NOTE])
+    measurement = Measurement("flent", notes=[_NOTE])
     test = text_of(metadata.get("NAME"), 60)
-    found.tool = f"flent, test {test}" if test else "flent"
-    found.began_unix_s = _unix_s(metadata.get("T0") or metadata.get("TIME"))
+    measurement.tool = f"flent, test {test}" if test else "flent"
+    measurement.began_unix_s = _unix_s(metadata.get("T0") or metadata.get("TIME"))
     times_s = [
-        found.doubts.number(value, f"in x_values[{place}]")
+        measurement.doubts.number(value, f"in x_values[{place}]")
         for place, value in enumerate(list_of(data.get("x_values")))
     ]
     if not times_s or not results:
         raise MeasurementError("has no series: x_values and results are empty")
-    step_s = found.doubts.number(metadata.get("STEP_SIZE"), "in metadata.STEP_SIZE")
-    found.interval_s = step_s
-    began_s, unread = found.began_unix_s or 0.0, dict[str, str]()
-    version = found.doubts.number(data.get("version"), "in version") or 1
+    step_s = measurement.doubts.number(metadata.get("STEP_SIZE"), "in metadata.STEP_SIZE")
+    measurement.interval_s = step_s
+    began_s, unread = measurement.began_unix_s or 0.0, dict[str, str]()
+    version = measurement.doubts.number(data.get("version"), "in version") or 1
     for name, values in results.items():
         samples = list_of(raw.get(name))
         if "::tcp_" in name or (not samples if any(raw.values()) else name.endswith(_COMPUTED)):
@@ -75,34 +75,34 @@ def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
         if unit is None or (unit[0] == "rtt_ms" and not _PING.search(name)):
             unread[name] = str(stated)[:20] if stated else "a unit that is not stated"
         elif version >= _RAW_UNITS and began_s and any("val" in table_of(each) for each in samples):
-            _of_samples(found, name, unit, samples, began_s)
+            _of_samples(measurement, name, unit, samples, began_s)
         elif list_of(values):
-            _of_grid(found, name, unit, results, times_s, step_s)
+            _of_grid(measurement, name, unit, results, times_s, step_s)
     if unread:
         listed = ", ".join(f"{name[:60]} ({unit})" for name, unit in list(unread.items())[:5])
         more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
-        found.warnings.append(
+        measurement.warnings.append(
             f"not read, because they are neither rates nor round-trip times: {listed}{more}"
         )
-    if not found.flows:
+    if not measurement.flows:
         raise MeasurementError("has no series of a rate or a round-trip time")
-    return found
+    return measurement
 
 
-def _new_flow(found: Measurement, name: str, measure: str) -> MeasuredFlow:
+def _new_flow(measurement: Measurement, name: str, measure: str) -> MeasuredFlow:
     lower = name.lower()
     kind = "ping" if measure == "rtt_ms" else "udp" if "udp" in lower else "tcp"
     data_from: Side | None = "client" if "upload" in lower else "server" if "download" in lower else None
-    return found.new_flow(MeasuredFlow(kind, data_from=data_from, name=name[:80]))
+    return measurement.new_flow(MeasuredFlow(kind, data_from=data_from, name=name[:80]))
 
 
 def _of_samples(
-    found: Measurement, name: str, unit: tuple[str, float], samples: list[Any], t0_s: float
+    measurement: Measurement, name: str, unit: tuple[str, float], samples: list[Any], t0_s: float
 ) -> None:
     """A flow of the samples of a series: rates over the time of each, pings one by one."""
     measure, factor = unit
-    number = found.doubts.number
-    flow = _new_flow(found, name, measure)
+    number = measurement.doubts.number
+    flow = _new_flow(measurement, name, measure)
     state: dict[str, float | None] = {}
     before_s: float | None = None
     for place, sample in enumerate(map(table_of, samples)):
@@ -115,12 +115,12 @@ def _of_samples(
         begin_s = time_s - length_s if length_s else (time_s if before_s is None else before_s)
         if measure == "rtt_ms":
             flow.rtts_ms.append(value * factor)
-        found.add(flow, max(0.0, min(begin_s, time_s)), time_s, **{**state, measure: value * factor})
+        measurement.add(flow, max(0.0, min(begin_s, time_s)), time_s, **{**state, measure: value * factor})
         before_s = time_s
 
 
 def _of_grid(
-    found: Measurement,
+    measurement: Measurement,
     name: str,
     unit: tuple[str, float],
     results: Mapping[str, Any],
@@ -129,15 +129,15 @@ def _of_grid(
 ) -> None:
     """A flow of the values of a series on the grid."""
     measure, factor = unit
-    flow = _new_flow(found, name, measure)
-    own = _column(found.doubts, results.get(name), name)
+    flow = _new_flow(measurement, name, measure)
+    column = _column(measurement.doubts, results.get(name), name)
     before_s: float | None = None
     for place, time_s in enumerate(times_s):
         if time_s is None:
             continue
         length_s = step_s if before_s is None else time_s - before_s
-        if (value := own.get(place)) is not None:
-            found.add(flow, max(0.0, time_s - (length_s or 0.0)), time_s, **{measure: value * factor})
+        if (value := column.get(place)) is not None:
+            measurement.add(flow, max(0.0, time_s - (length_s or 0.0)), time_s, **{measure: value * factor})
         before_s = time_s
 
 
@@ -155,10 +155,10 @@ def _unix_s(text: Any) -> float | None:
     if not isinstance(text, str):
         return None
     try:
-        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         return None
-    return (found if found.tzinfo else datetime.fromisoformat(f"{text}+00:00")).timestamp()
+    return (moment if moment.tzinfo else datetime.fromisoformat(f"{text}+00:00")).timestamp()
 
 
 _NOTE = (

@@ -27,7 +27,7 @@ def on_grid(
     """
     at_s = np.column_stack((begin_s, end_s)).ravel()
     length_s = end_s - begin_s
-    found = {}
+    columns = {}
     for name, values in measures.items():
         is_known = ~np.isnan(values)
         known_s = _within(at_s, np.where(is_known, length_s, 0.0), edges_s)
@@ -36,8 +36,8 @@ def on_grid(
         with np.errstate(invalid="ignore", divide="ignore"):
             gridded = total if name in counted else total / known_s
         # What rounding leaves of an interval next door is nothing that was known.
-        found[name] = np.where(known_s > 1e-9, gridded, np.nan)
-    return found
+        columns[name] = np.where(known_s > 1e-9, gridded, np.nan)
+    return columns
 
 
 def _within(at_s: Values, parts: Values, edges_s: Values) -> Values:
@@ -61,9 +61,9 @@ def edges(first_s: float, last_s: float, step_s: float, most: int) -> Values:
     begin, end = np.floor(first_s / step_s + _SLIVER), np.ceil(last_s / step_s - _SLIVER)
     if end - begin > most:
         raise ValueError(f"{(end - begin):,.0f} intervals are more than {most:,}")
-    found = np.arange(begin, max(end, begin + 1) + 1) * step_s
-    found[0], found[-1] = min(found[0], first_s), max(found[-1], last_s)
-    return found
+    times_s = np.arange(begin, max(end, begin + 1) + 1) * step_s
+    times_s[0], times_s[-1] = min(times_s[0], first_s), max(times_s[-1], last_s)
+    return times_s
 
 
 _SLIVER = 0.05

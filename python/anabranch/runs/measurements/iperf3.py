@@ -125,9 +125,9 @@ class _Reading:
             return None
         flow = self._streams.get(socket)
         if flow is None:
-            own = text_of(ends.get("local_host")), port_of(ends.get("local_port"))
+            local = text_of(ends.get("local_host")), port_of(ends.get("local_port"))
             other = text_of(ends.get("remote_host")), port_of(ends.get("remote_port"))
-            client, server = (other, own) if self._is_server else (own, other)
+            client, server = (other, local) if self._is_server else (local, other)
             kind = "udp" if self._is_udp else "tcp"
             flow = MeasuredFlow(kind, client[0], client[1], server[0], server[1], name=f"stream {socket}")
             self._streams[socket] = self.measurement.new_flow(flow)
@@ -137,8 +137,8 @@ class _Reading:
 
     def _sends(self, stream: Mapping[str, Any]) -> bool:
         """Whether the end that wrote the file sends the data of a stream; before 3.7 all go one way."""
-        told = stream.get("sender")
-        return told if isinstance(told, bool) else self._is_reverse == self._is_server
+        sender = stream.get("sender")
+        return sender if isinstance(sender, bool) else self._is_reverse == self._is_server
 
     def _interval(self, interval: Mapping[str, Any], place: str) -> None:
         number = self.measurement.doubts.number
@@ -222,17 +222,21 @@ class _Reading:
         Raises:
             MeasurementError: if iperf3 noted an error and measured nothing.
         """
-        found = self.measurement
-        if self._error is not None and not found.rows:
+        measurement = self.measurement
+        if self._error is not None and not measurement.rows:
             raise MeasurementError(f'iperf3 could not measure: "{self._error}"')
         if self._error is not None:
-            found.warnings.append(f'iperf3 ended with an error, and has measured until then: "{self._error}"')
+            measurement.warnings.append(
+                f'iperf3 ended with an error, and has measured until then: "{self._error}"'
+            )
         elif not self._ended:
-            found.warnings.append("the end of the test is missing: totals are those of the intervals")
+            measurement.warnings.append("the end of the test is missing: totals are those of the intervals")
         if self._omitted:
-            found.warnings.append(f"{self._omitted:,} intervals are omitted ones (-O), and count nowhere")
-        found.notes.append(_UDP if self._is_udp else _TCP)
-        return found
+            measurement.warnings.append(
+                f"{self._omitted:,} intervals are omitted ones (-O), and count nowhere"
+            )
+        measurement.notes.append(_UDP if self._is_udp else _TCP)
+        return measurement
 
 
 _TCP = (

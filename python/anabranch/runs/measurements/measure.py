@@ -114,45 +114,45 @@ def measure(
     Raises:
         CaptureError: if a file cannot be read as what it is; everything that is wrong together.
     """
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     problems: list[Problem] = []
     for source, reader in sources:
         try:
-            found.append(reader.read(source, interval_s or _LIKE_CAPTURE_S))
+            measurements.append(reader.read(source, interval_s or _LIKE_CAPTURE_S))
         except (MeasurementError, UnreadableError) as error:
             problems.append(Problem(source.name, str(error)))
     if problems:
         raise CaptureError(problems)
-    for each in found:
+    for each in measurements:
         each.flows = [
             flow for flow in each.flows if not ports or {flow.client_port, flow.server_port} & set(ports)
         ]
-    if not any(each.flows for each in found):
+    if not any(each.flows for each in measurements):
         of_ports = f" with port {', '.join(map(str, ports))}" if ports else ""
         raise CaptureError([Problem(sources[0][0].name, f"has no flow{of_ports}")])
-    offsets_s, began_unix_s, warnings = _clocks(found)
+    offsets_s, began_unix_s, warnings = _clocks(measurements)
     try:
-        tables, summary, further = measured_tables(found, offsets_s, window_s, interval_s)
+        tables, summary, further = measured_tables(measurements, offsets_s, window_s, interval_s)
     except ValueError as error:
         raise CaptureError([Problem("--interval", str(error))]) from None
-    several = len(found) > 1
-    for (source, _), each in zip(sources, found, strict=True):
+    several = len(measurements) > 1
+    for (source, _), each in zip(sources, measurements, strict=True):
         warnings += [
             f"{source.name}: {sentence}" if several else sentence for sentence in each.all_warnings()
         ]
     summary |= {
         "began_unix_s": began_unix_s,
-        "measured_by": list(dict.fromkeys(each.tool for each in found)),
-        "notes": list(dict.fromkeys(note for each in found for note in each.notes)),
+        "measured_by": list(dict.fromkeys(each.tool for each in measurements)),
+        "notes": list(dict.fromkeys(note for each in measurements for note in each.notes)),
         "interrupted": False,
         "warnings": [*warnings, *further],
     }
     return tables, summary
 
 
-def _clocks(found: Sequence[Measurement]) -> tuple[list[float], float | None, list[str]]:
+def _clocks(measurements: Sequence[Measurement]) -> tuple[list[float], float | None, list[str]]:
     """When each measurement began on a common clock, when that began, and what there is to say of it."""
-    begins_s = [each.began_unix_s for each in found]
+    begins_s = [each.began_unix_s for each in measurements]
     known_s = [begin_s for begin_s in begins_s if begin_s is not None]
     if len(known_s) < len(begins_s):
         warnings = (

@@ -73,9 +73,9 @@ class _Clock:
 
 def _reference_s(common: Mapping[str, Any], unit_s: float) -> float | None:
     """What relative times count from, since 1970; None where it is not stated, or no time of the day."""
-    told = common.get("reference_time")
+    stated = common.get("reference_time")
     try:
-        value = float(told) if isinstance(told, str | int | float) else math.nan
+        value = float(stated) if isinstance(stated, str | int | float) else math.nan
     except (OverflowError, ValueError):
         return None
     # Milliseconds by the schema; drafts 00 and 01 of several programs have seconds.
@@ -144,7 +144,7 @@ class _Reading:
         self._first_s: float | None = None
         self._other_events = 0
 
-    def take_records(self, records: Iterator[tuple[int, str]], found: Measurement) -> None:
+    def take_records(self, records: Iterator[tuple[int, str]], measurement: Measurement) -> None:
         """Takes a sequence: a header, then events."""
         header: Mapping[str, Any] | None = None
         clock = _Clock()
@@ -152,14 +152,14 @@ class _Reading:
             try:
                 data = json.loads(text)
             except (ValueError, RecursionError):
-                found.doubts.note(
+                measurement.doubts.note(
                     "records are no JSON, as where the file is cut off, and are left out",
                     f"in line {number:,}",
                 )
                 continue
             if header is None:
                 header = table_of(data)
-                found.tool = _tool(header)
+                measurement.tool = _tool(header)
                 clock = _Clock.of(table_of(header.get("trace")))
                 continue
             self._take_event(0, table_of(header.get("trace")), clock, table_of(data), f"in line {number:,}")
@@ -175,8 +175,8 @@ class _Reading:
     def _take_event(
         self, trace_number: int, trace: Mapping[str, Any], clock: _Clock, event: Mapping[str, Any], place: str
     ) -> None:
-        told = event.get("time", event.get("relative_time", event.get("delta_time")))
-        value = self.found.doubts.number(told, f"time {place}")
+        stated = event.get("time", event.get("relative_time", event.get("delta_time")))
+        value = self.found.doubts.number(stated, f"time {place}")
         if value is None:
             return
         time_s = clock.seconds(value)
@@ -193,8 +193,8 @@ class _Reading:
 
     def _connection(self, trace_number: int, group: str, trace: Mapping[str, Any]) -> _Connection:
         key = trace_number, group
-        known = self._connections.get(key)
-        if known is None:
+        connection = self._connections.get(key)
+        if connection is None:
             point = table_of(trace.get("vantage_point"))
             side = point.get("flow") if point.get("type") == "network" else point.get("type")
             vantage: Side = "server" if side == "server" else "client"
@@ -202,8 +202,8 @@ class _Reading:
                 f"connection {group[:16]}" if group else f"connection {trace_number + 1}"
             )
             flow = self.found.new_flow(MeasuredFlow("quic", name=title))
-            known = self._connections[key] = _Connection(flow, vantage)
-        return known
+            connection = self._connections[key] = _Connection(flow, vantage)
+        return connection
 
     def _advance(self, connection: _Connection, time_s: float) -> None:
         number = math.floor(time_s / self._interval_s + 1e-9)
@@ -229,10 +229,10 @@ class _Reading:
             self._take_metrics(connection, data, clock, place)
         elif name in ("packet_sent", "packet_received"):
             header, raw = table_of(data.get("header")), table_of(data.get("raw"))
-            told = raw.get(
+            stated = raw.get(
                 "length", header.get("packet_size", data.get("packet_size", header.get("payload_length")))
             )
-            size = number(told, f"length {place}")
+            size = number(stated, f"length {place}")
             connection.has_packets = True
             total = connection.sent if name == "packet_sent" else connection.received
             total[0] += 1

@@ -37,12 +37,12 @@ TOTALS: Final[Mapping[str, str]] = {
 def numbers(info: str, doubts: Doubts, place: str) -> dict[str, float]:
     """The numbers of a line, by the kernel's names or ours; what is no number is noted."""
     pairs = dict(_PAIR.findall(info))
-    known: dict[str, float] = {}
+    values: dict[str, float] = {}
 
     def put(name: str, text: str, factor: float = 1.0) -> None:
         value = doubts.number(text, f"{name} {place}")
         if value is not None:
-            known[name] = value * factor
+            values[name] = value * factor
 
     for name in _WHOLE:
         if name in pairs:
@@ -56,27 +56,27 @@ def numbers(info: str, doubts: Doubts, place: str) -> dict[str, float]:
     for name in ("busy", "rwnd_limited", "sndbuf_limited"):
         if name in pairs:
             put(f"{name}_s", pairs[name].partition("ms")[0], 1e-3)
-    _complete(known)
+    _complete(values)
     for name, digits, unit in _RATE.findall(info):
         put(f"{name}_mbps", digits, _UNITS[unit])
     if (bbr := _BBR.search(info)) is not None:
         put("bbr_bandwidth_mbps", bbr[1], _UNITS[bbr[2]])
         put("bbr_rtt_min_ms", bbr[3])
-    return known
+    return values
 
 
-def _complete(known: dict[str, float]) -> None:
+def _complete(values: dict[str, float]) -> None:
     """Adds what follows from the numbers of a line: counters not printed where they are 0, and windows.
 
     A kernel that counts ``segs_out`` (4.2) or ``bytes_sent`` (4.19) counts these, too.
     """
     for witness, counters in _ALSO_COUNTED.items():
-        if witness in known:
-            known |= {name: known.get(name, 0.0) for name in counters}
-    if "cwnd" in known:
-        known["cwnd_packets"] = known.pop("cwnd")
-        if "mss" in known:
-            known["cwnd_bytes"] = known["cwnd_packets"] * known["mss"]
+        if witness in values:
+            values |= {name: values.get(name, 0.0) for name in counters}
+    if "cwnd" in values:
+        values["cwnd_packets"] = values.pop("cwnd")
+        if "mss" in values:
+            values["cwnd_bytes"] = values["cwnd_packets"] * values["mss"]
 
 
 _ALSO_COUNTED: Final = {

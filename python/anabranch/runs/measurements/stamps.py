@@ -41,17 +41,17 @@ def stamped(line: str) -> tuple[Stamp | None, str]:
     if not line or not (line[0].isdigit() or line[0].isupper()):
         return None, line
     for pattern in (_UNIX, _ISO, _DATE, _TS, _ELAPSED):
-        found = pattern.match(line)
-        stamp = _stamp(found) if found else None
-        if found and stamp:
-            rest = line[found.end() :]
+        match = pattern.match(line)
+        stamp = _stamp(match) if match else None
+        if match and stamp:
+            rest = line[match.end() :]
             return stamp, rest[1:] if rest.startswith(" ") else rest
     return None, line
 
 
-def _stamp(found: re.Match[str]) -> Stamp | None:
+def _stamp(match: re.Match[str]) -> Stamp | None:
     """The time of a match; None where it is no time, as the 31st of June."""
-    parts = found.groupdict()
+    parts = match.groupdict()
     if parts.get("unix"):
         return Stamp(float(parts["unix"]), has_day=True)
     hour, minute, second = (int(parts[name]) for name in ("hour", "minute", "second"))

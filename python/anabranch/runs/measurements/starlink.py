@@ -48,45 +48,45 @@ def _read(source: MeasurementFile, _interval_s: float) -> Measurement:
     history = _history(source.document)
     if source.damage:
         raise MeasurementError(source.damage)
-    found = Measurement("Starlink history", interval_s=1.0)
+    measurement = Measurement("Starlink history", interval_s=1.0)
     arrays = {name: list_of(history.get(name)) for name in _NAMES if name in history}
     lengths = {len(values) for values in arrays.values()}
     if len(lengths) != 1 or not (length := lengths.pop()):
         raise MeasurementError("its arrays are empty, or not of one length")
     order = range(length)
-    current = found.doubts.number(history.get("current"), "in current")
+    current = measurement.doubts.number(history.get("current"), "in current")
     if current is None:
-        found.warnings.append("`current` is missing: the samples are taken in the order of the file")
+        measurement.warnings.append("`current` is missing: the samples are taken in the order of the file")
     else:
         start, count = int(current), min(int(current), length)
         order = range(start - count, start)
-    flow = found.new_flow(
+    flow = measurement.new_flow(
         MeasuredFlow("starlink", client="dish", server="point of presence", data_from="server")
     )
     for second, place in enumerate(order):
         values = {
-            name: found.doubts.number(array[place % length], f"in {name}[{place % length}]")
+            name: measurement.doubts.number(array[place % length], f"in {name}[{place % length}]")
             for name, array in arrays.items()
         }
         drop, latency_ms = values.get("popPingDropRate"), values.get("popPingLatencyMs")
         if drop is not None and drop > 1:
-            found.doubts.note(
+            measurement.doubts.note(
                 "drop rates are above 1, and are taken as unknown", f"popPingDropRate[{place % length}]"
             )
             drop = None
         # Where no ping came back the dish repeats an older latency, or states 0.
         known_ms = None if not latency_ms or drop == 1 else latency_ms
         down, up = (None if values.get(name) is None else (values[name] or 0.0) / 1e6 for name in _RATES)
-        found.add(
+        measurement.add(
             flow, float(second), second + 1.0, throughput_mbps=down, reverse_throughput_mbps=up,
             rtt_ms=known_ms, loss_ratio=drop,
         )  # fmt: skip
-    found.notes.append(
+    measurement.notes.append(
         "Starlink: throughput is the traffic that there was (down, and up as reverse), not what the link "
         "could have "
         "carried; RTT and loss are those of the dish's pings to the point of presence"
     )
-    return found
+    return measurement
 
 
 READER = MeasurementFormat("starlink", "Starlink history (JSON)", _recognises, _read)

@@ -129,17 +129,17 @@ def measured_tables(
 
 def _numbered(measurements: Sequence[Measurement], offsets_s: Sequence[float]) -> list[_Flow]:
     """All flows with their numbers, in the order of files; subflows of one connection share its number."""
-    found: list[_Flow] = []
+    numbered: list[_Flow] = []
     connections: dict[Hashable, int] = {}
     for place, (measurement, offset_s) in enumerate(zip(measurements, offsets_s, strict=True)):
         for flow in measurement.flows:
-            key = (place, "alone", len(found)) if flow.connection is None else (place, flow.connection)
+            key = (place, "alone", len(numbered)) if flow.connection is None else (place, flow.connection)
             series = flow.series
             begin_s, end_s = (np.array(times) + offset_s for times in (series.begin_s, series.time_s))
             measures = {name: np.array(series.measures[name]) for name in SERIES if name in series.measures}
             number = connections.setdefault(key, len(connections))
-            found.append(_Flow(len(found), number, flow, begin_s, end_s, measures))
-    return found
+            numbered.append(_Flow(len(numbered), number, flow, begin_s, end_s, measures))
+    return numbered
 
 
 def _usual_s(measurements: Sequence[Measurement], flows: Sequence[_Flow]) -> float:
@@ -166,10 +166,10 @@ def _subflow_row(flow: _Flow, window: _Window, *, is_whole: bool) -> dict[str, A
     rate = carried[0] * 8e-6 / carried[1] if carried else None
     if is_whole and of.throughput_mbps is not None:
         rate = of.throughput_mbps
-    own = {name: flow.sum(name) for name in COUNTED}
-    own |= {name: flow.mean(name) for name in ("loss_ratio", "jitter_ms")}
+    sums = {name: flow.sum(name) for name in COUNTED}
+    sums |= {name: flow.mean(name) for name in ("loss_ratio", "jitter_ms")}
     return {
-        **own, **of.totals, **_rtts(flow), **_srtts(flow),
+        **sums, **of.totals, **_rtts(flow), **_srtts(flow),
         "subflow": flow.number, "connection": flow.connection, "name": of.name,
         "tie": "token" if of.kind == "mptcp" else of.kind,
         "client": of.client, "client_port": of.client_port, "server": of.server,
@@ -186,12 +186,14 @@ def _rtts(flow: _Flow) -> dict[str, float]:
     values = samples if len(samples) else flow.known("rtt_ms")
     if not len(values):
         return {}
-    found = {f"rtt_{name}_ms": value for name, value in _extremes(values).items()}
+    columns = {f"rtt_{name}_ms": value for name, value in _extremes(values).items()}
     if len(samples):
-        found["rtt_samples"] = len(samples)
+        columns["rtt_samples"] = len(samples)
         shares = np.percentile(samples, _PERCENTILES, method="inverted_cdf")
-        found |= {f"rtt_p{share}_ms": float(value) for share, value in zip(_PERCENTILES, shares, strict=True)}
-    return found
+        columns |= {
+            f"rtt_p{share}_ms": float(value) for share, value in zip(_PERCENTILES, shares, strict=True)
+        }
+    return columns
 
 
 def _srtts(flow: _Flow) -> dict[str, float]:
@@ -221,19 +223,19 @@ _OF_ONE = tuple(f"rtt_p{share}_ms" for share in _PERCENTILES)
 def _connection_row(flows: Sequence[_Flow], subflows: pl.DataFrame, window: _Window) -> dict[str, Any]:
     """A connection from its subflows; what is unknown of one of them is unknown of it."""
     of = flows[0].of
-    own = subflows[[flow.number for flow in flows]]
+    rows = subflows[[flow.number for flow in flows]]
     row: dict[str, Any] = {
         "connection": flows[0].connection, "kind": of.kind, "name": of.name, "client": of.client,
         "server": of.server, "server_port": of.server_port, "subflows": len(flows), "data_from": of.data_from,
-        "throughput_mbps": own["throughput_mbps"][0],
+        "throughput_mbps": rows["throughput_mbps"][0],
     }  # fmt: skip
     reductions = (
         (_SUMS, pl.Series.sum), (_LEAST, pl.Series.min), (_MOST, pl.Series.max), (_MEANS, pl.Series.mean),
     )  # fmt: skip
     for names, reduced in reductions:
-        row |= {name: reduced(own[name]) for name in names if not own[name].null_count()}
+        row |= {name: reduced(rows[name]) for name in names if not rows[name].null_count()}
     if len(flows) == 1:
-        return row | {name: own[name][0] for name in _OF_ONE}
+        return row | {name: rows[name][0] for name in _OF_ONE}
     carried = [flow.carried(window) for flow in flows]
     ends_s = [flow.ends_s for flow in flows if flow.ends_s]
     row["throughput_mbps"] = None
@@ -253,17 +255,17 @@ def _series(
         ValueError: if there would be too many rows.
     """
     grid_s = edges(*ends_s, step_s, MOST_STEPS // max(1, len(flows)))
-    own, gridded = [_empty("subflow_series")], [_empty("subflow_series")]
+    series, gridded = [_empty("subflow_series")], [_empty("subflow_series")]
     for flow in flows:
         if not flow.measures:
             continue
         on = on_grid(flow.begin_s, flow.end_s, flow.measures, grid_s, COUNTED)
         even = _series_frame(flow, grid_s[1:], on)
         gridded.append(even)
-        own.append(even if resample else _series_frame(flow, flow.end_s, flow.measures))
-    known = pl.concat(gridded).drop_nulls("throughput_mbps")
+        series.append(even if resample else _series_frame(flow, flow.end_s, flow.measures))
+    sampled = pl.concat(gridded).drop_nulls("throughput_mbps")
     rate = pl.col("throughput_mbps")
-    by_connection = known.group_by("time_s", "connection").agg(rate.sum()).sort("time_s", "connection")
+    by_connection = sampled.group_by("time_s", "connection").agg(rate.sum()).sort("time_s", "connection")
     whole = (
         by_connection.group_by("time_s")
         .agg(
@@ -276,7 +278,7 @@ def _series(
         .with_columns(pl.col("jain_index").fill_nan(None))
     )
     return {
-        "subflow_series": pl.concat(own),
+        "subflow_series": pl.concat(series),
         "connection_series": _completed("connection_series", by_connection),
         "capture_series": _completed("capture_series", whole),
     }

@@ -109,10 +109,10 @@ def _unit(key: str, text: str | None, place: str) -> Unit | None:
         if text is not None:
             raise TopologyError(f"{place}.unit", f"a {key} has no unit here", "leave it out")
         return None
-    known = listed(f'"{name}"' for name in unit_names(quantity))
+    units = listed(f'"{name}"' for name in unit_names(quantity))
     if text is None:
-        raise TopologyError(f"{place}.unit", "is missing", f"write {known}")
+        raise TopologyError(f"{place}.unit", "is missing", f"write {units}")
     unit = unit_named(text, quantity)
     if unit is None:
-        raise TopologyError(f"{place}.unit", f'"{text}" is no unit of a {key}', f"write {known}")
+        raise TopologyError(f"{place}.unit", f'"{text}" is no unit of a {key}', f"write {units}")
     return unit

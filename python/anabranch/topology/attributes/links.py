@@ -83,10 +83,13 @@ class LinkReader:
             if isinstance(outcome, str):
                 open_questions.append((stated, outcome))
             else:
-                self._settle(stated, outcome, [ways[way] for way in _ways(stated.meaning, link.directed)])
+                self._settle(
+                    stated, outcome, [ways[direction] for direction in _ways(stated.meaning, link.directed)]
+                )
         for stated, outcome in open_questions:
             is_known = all(
-                stated.meaning.quantity in ways[way] for way in _ways(stated.meaning, link.directed)
+                stated.meaning.quantity in ways[direction]
+                for direction in _ways(stated.meaning, link.directed)
             )
             self._note_open(stated, outcome, is_known)
         forward, backward = ways
@@ -114,9 +117,9 @@ class LinkReader:
         for name, text, unit_name in _with_speed_units(attributes):
             named = self._meaning(name)
             if named is not None and named.quantity not in chosen:
-                own = name.strip().lower()
-                rank = 0 if own in OWN else 1 if name in self._meanings or own in _ZOO_SPEED else 2
-                by_rank[rank].append(_Stated(name, text, named, own in _STRICT, unit_name))
+                plain = name.strip().lower()
+                rank = 0 if plain in OWN else 1 if name in self._meanings or plain in _ZOO_SPEED else 2
+                by_rank[rank].append(_Stated(name, text, named, plain in _STRICT, unit_name))
         yield from (stated for rank in by_rank for stated in rank)
 
     def _meaning(self, name: str) -> Meaning | None:
@@ -171,10 +174,10 @@ class LinkReader:
         quantity = stated.meaning.quantity
         is_new = False
         agrees = bool(ways)
-        for way in ways:
-            is_new |= quantity not in way
-            known = way.setdefault(quantity, value.number)
-            agrees &= abs(known - value.number) <= _EQUAL_WITHIN * abs(known)
+        for direction in ways:
+            is_new |= quantity not in direction
+            earlier = direction.setdefault(quantity, value.number)
+            agrees &= abs(earlier - value.number) <= _EQUAL_WITHIN * abs(earlier)
         if is_new or agrees:
             self._settled(stated)
         if is_new and stated.name.strip().lower() not in (*OWN, *_ZOO_SPEED, "weight"):
@@ -216,14 +219,14 @@ class LinkReader:
 def _ways(meaning: Meaning, is_directed: bool) -> tuple[int, ...]:
     """Which directions of a link an attribute states: 0 from the first end to the second, 1 back."""
     stated = {"both": (0, 1), "forward": (0,), "backward": (1,)}[meaning.way]
-    return tuple(way for way in stated if way == 0 or not is_directed)
+    return tuple(direction for direction in stated if direction == 0 or not is_directed)
 
 
 def _chosen_meaning(quantity: Quantity, choice: AttributeChoice, name: str, is_back: bool) -> Meaning:
-    way: Way = "backward" if is_back else "both" if choice.backward is None else "forward"
+    direction: Way = "backward" if is_back else "both" if choice.backward is None else "forward"
     named = meaning_of(name)
     is_round_trip = quantity == "delay" and named is not None and named.is_round_trip
-    return Meaning(quantity, choice.unit, way, is_round_trip)
+    return Meaning(quantity, choice.unit, direction, is_round_trip)
 
 
 def _with_speed_units(attributes: Mapping[str, str]) -> Iterator[tuple[str, str, str | None]]:

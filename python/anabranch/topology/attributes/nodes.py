@@ -134,9 +134,9 @@ def _keys(attributes: Mapping[str, str], names: Iterable[str]) -> list[str]:
 @lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
     """A name in lower case without neutral words: `lat` of `geo_lat`, `nodeLat` or `Lat (deg)`."""
-    own = name.strip().lower()
+    spelled = name.strip().lower()
     words = [word.lower() for word in _WORDS.findall(name) if word.lower() not in _NEUTRAL]
-    return words[0] if len(words) == 1 else own
+    return words[0] if len(words) == 1 else spelled
 
 
 def _value(attributes: Mapping[str, str], names: Iterable[str]) -> str | None:

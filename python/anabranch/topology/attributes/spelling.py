@@ -98,12 +98,12 @@ def _parsed(spelled: Sequence[str]) -> Meaning | None:
         words.remove(stem)
         before, unit = _without_unit(words, quantity)
         rest = {word.lower() for word in before}
-        way: Way = "forward" if _FORWARD & rest else "backward" if _BACKWARD & rest else "both"
+        direction: Way = "forward" if _FORWARD & rest else "backward" if _BACKWARD & rest else "both"
         is_round_trip = stem.lower() == _ROUND_TRIP
         if unit is None and stem.lower() == "plr":  # the packet loss ratio of ITU-T Y.1540
             unit = unit_named("ratio", "loss")
         is_sure = rest <= _NEUTRAL[quantity] | _NEUTRAL_FOR_ALL | _FORWARD | _BACKWARD
-        return Meaning(quantity, unit, way, is_round_trip, is_sure)
+        return Meaning(quantity, unit, direction, is_round_trip, is_sure)
     if len(words) == 1 and len(words[0]) > 1:
         return next(
             (Meaning(q, unit, is_sure=False) for q in QUANTITIES if (unit := unit_named(words[0], q))), None

@@ -107,13 +107,13 @@ class Tally:
 
     def _unsure(self) -> Iterable[str]:
         """A sentence for each attribute, and one for both directions of a link."""
-        told: set[str] = set()
+        named: set[str] = set()
         for name, some in self.unsure.items():
-            if name in told:
+            if name in named:
                 continue
             meaning = some.meaning
             backward = self._backward_of(meaning) if meaning.way == "forward" else None
-            told |= {name} if backward is None else {name, backward}
+            named |= {name} if backward is None else {name, backward}
             names = shown(name) if backward is None else f"{shown(name)} and {shown(backward)}"
             unit = None if meaning.unit is None else meaning.unit.name
             line = line_for(meaning.quantity, name, unit or _EXAMPLE_UNIT[meaning.quantity], backward)

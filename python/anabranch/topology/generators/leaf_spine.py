@@ -46,9 +46,9 @@ def leaf_spine(
         links += [
             fabric.link(leaf.name, spine.name, "fabric") for leaf in leaf_nodes for spine in spine_nodes
         ]
-        for leaf, own in zip(leaf_nodes, hosts, strict=True):
-            links += [host.link(node.name, leaf.name, "host") for node in own]
-    nodes += [node for own in hosts for node in own]
+        for leaf, leaf_hosts in zip(leaf_nodes, hosts, strict=True):
+            links += [host.link(node.name, leaf.name, "host") for node in leaf_hosts]
+    nodes += [node for leaf_hosts in hosts for node in leaf_hosts]
     return generated(
         f"leaf-spine(spines={spines}, leaves={leaves}, hosts_per_leaf={hosts_per_leaf}{plane_name(planes)})",
         nodes,

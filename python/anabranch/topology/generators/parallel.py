@@ -57,7 +57,7 @@ def _entries(paths: int | Sequence[Mapping[str, object]], common: LinkQuantities
             "paths", f"{paths!r} is neither a number nor a list of paths", "give an entry for each path"
         )
     check_count("paths", len(paths))
-    found = []
+    entries_read = []
     for i, entry in enumerate(paths):
         if not isinstance(entry, Mapping):
             raise TopologyError(
@@ -68,6 +68,6 @@ def _entries(paths: int | Sequence[Mapping[str, object]], common: LinkQuantities
                 raise TopologyError(
                     f"paths[{i}]", f'a path has no "{key}"', nearest_remedy(str(key), QUANTITIES)
                 )
-        own = {key: value for key, value in entry.items() if value is not None}
-        found.append(replace(common, **own, prefix=f"paths[{i}]."))  # type: ignore[arg-type]  # each is checked
-    return found
+        given = {key: value for key, value in entry.items() if value is not None}
+        entries_read.append(replace(common, **given, prefix=f"paths[{i}]."))  # type: ignore[arg-type]  # each is checked
+    return entries_read

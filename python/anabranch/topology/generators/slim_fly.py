@@ -85,6 +85,6 @@ def _generators(field: FiniteField, q: int, delta: int) -> tuple[set[int], set[i
 
 
 def _nearest(q: int) -> str:
-    known = [n for n in range(3, q + 9) if prime_power(n) is not None]
-    near = sorted(sorted(known, key=lambda n: abs(n - q))[:2])
+    possible = [n for n in range(3, q + 9) if prime_power(n) is not None]
+    near = sorted(sorted(possible, key=lambda n: abs(n - q))[:2])
     return f"nearest are {' and '.join(map(str, near))}"

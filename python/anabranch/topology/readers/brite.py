@@ -33,7 +33,7 @@ _LETTERS: Final = {"U": False, "D": True}
 def read_brite(data: bytes, where: str) -> Draft:
     """The network of a file. Raises TopologyError with the line for anything else."""
     text, notes = decode_text(data)
-    known = NodeIds()
+    ids = NodeIds()
     nodes: list[DraftNode] = []
     links: list[DraftLink] = []
     counts: dict[str, tuple[int, str]] = {}
@@ -46,15 +46,15 @@ def read_brite(data: bytes, where: str) -> Draft:
         elif section == "node":
             if len(line.words) < 3:
                 raise TopologyError(line.place, f"the node has {len(line.words)} words", _REMEDY)
-            known.declare(first, line.place)
+            ids.declare(first, line.place)
             attributes = dict(zip(_NODE_COLUMNS, line.words[3:], strict=False))
             nodes.append(draft_node(first, attributes, line.place))
         elif section == "edge":
-            links.append(_link(line, known))
-    for what, found in (("node", len(nodes)), ("edge", len(links))):
+            links.append(_link(line, ids))
+    for what, count in (("node", len(nodes)), ("edge", len(links))):
         stated, place = counts.get(what, (0, where))
-        if stated != found:
-            raise TopologyError(place, f"the file says {stated} {what}s, and has {found}", _REMEDY)
+        if stated != count:
+            raise TopologyError(place, f"the file says {stated} {what}s, and has {count}", _REMEDY)
     if nodes:
         notes.append("The coordinates are those of a plane, not of the Earth, and are left out.")
     if links:
@@ -76,11 +76,11 @@ def _count(line: TextLine) -> int:
     return int(match[1])
 
 
-def _link(line: TextLine, known: NodeIds) -> DraftLink:
+def _link(line: TextLine, ids: NodeIds) -> DraftLink:
     if len(line.words) < 6:
         raise TopologyError(line.place, f"the edge has {len(line.words)} words", _REMEDY)
     a, b, length, delay, bandwidth = line.words[1:6]
-    known.check_ends(a, b, line.place)
+    ids.check_ends(a, b, line.place)
     attributes = {
         "length_km": plain(number(length, "a length", line.place)),
         "delay_ms": plain(number(delay, "a delay", line.place)),

@@ -82,9 +82,9 @@ def _node(name: str, entry: YamlNode) -> DraftNode:
         for key, value in labels.mapping("labels").items():
             is_own = key.startswith(LABEL)
             attributes[key.removeprefix(LABEL) if is_own else f"labels.{key}"] = value.text or _NO_TEXT
-    own = kind_of(attributes)
-    found: NodeKind = "switch" if lab_kind in _SWITCHES and own == "router" else own
-    return replace(draft_node(name, attributes, entry.place), kind=found)
+    stated_kind = kind_of(attributes)
+    kind: NodeKind = "switch" if lab_kind in _SWITCHES and stated_kind == "router" else stated_kind
+    return replace(draft_node(name, attributes, entry.place), kind=kind)
 
 
 def _attributes(entry: YamlNode, structure: Collection[str]) -> dict[str, str]:
@@ -138,15 +138,15 @@ def _check_outside(entry: YamlNode, ends: list[str], inside: list[str]) -> None:
 def _links(a: str, b: str, entry: YamlNode) -> list[DraftLink]:
     """The link, or its two directions where Anabranch has written what each of them has."""
     variables = entry.get("vars")
-    own = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
-    if own is None or own.entries is None:
+    written = variables.get(VARIABLES) if variables is not None and variables.entries is not None else None
+    if written is None or written.entries is None:
         return [draft_link(a, b, _attributes(entry, ("type", "endpoints")), False, entry.place)]
     links = []
     for direction, (origin, to) in zip(DIRECTIONS, ((a, b), (b, a)), strict=True):
-        values = own.get(direction)
+        values = written.get(direction)
         if values is not None:
             attributes = _attributes(entry, ("type", "endpoints", "vars")) | dict(texts(values, direction))
             links.append(draft_link(origin, to, attributes, True, values.place))
     if not links:
-        raise TopologyError(own.place, "the link has no direction", f"write {' or '.join(DIRECTIONS)}")
+        raise TopologyError(written.place, "the link has no direction", f"write {' or '.join(DIRECTIONS)}")
     return links

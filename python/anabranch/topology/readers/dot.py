@@ -24,10 +24,10 @@ def read_dot(data: bytes, where: str) -> Draft:
     """The graph of a DOT file. Raises TopologyError with the line for anything else."""
     text, notes = decode_text(data)
     graph = parse_dot(text, where)
-    known = NodeIds()
+    ids = NodeIds()
     nodes: list[DraftNode] = []
     for name, (attributes, place) in graph.nodes.items():
-        known.declare(name, place)
+        ids.declare(name, place)
         nodes.append(_node(name, dict(attributes), place))
     links = []
     for edge in _merged(graph) if graph.strict else graph.edges:

@@ -176,19 +176,19 @@ class _Parser:
             self._graph.edges += [DotEdge(a, b, dict(attributes), place) for a in left for b in right]
 
     def _attributes(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         while self._is("["):
             self._take("[")
             while not self._is("]"):
                 key = self._id()
-                found[key] = "true"
+                attributes[key] = "true"
                 if self._is("="):
                     self._take("=")
-                    found[key] = self._value()
+                    attributes[key] = self._value()
                 if self._is(";") or self._is(","):
                     self._take(self._next.kind if self._next is not None else "")
             self._take("]")
-        return found
+        return attributes
 
     def _value(self) -> str:
         """A value; markup, in angle brackets, keeps them."""

@@ -49,8 +49,8 @@ def read_edge_csv(data: bytes, where: str) -> Draft:
     one_way = not says and any((b, a) in pairs for a, b in pairs)
     links = []
     for row in rows:
-        own = row.attributes.pop(_DIRECTED, None)
-        directed = one_way if own is None else _yes_or_no(own, row.place)
+        stated = row.attributes.pop(_DIRECTED, None)
+        directed = one_way if stated is None else _yes_or_no(stated, row.place)
         links.append(draft_link(row.a, row.b, row.attributes, directed, row.place))
     nodes = dict.fromkeys(end for row in rows for end in (row.a, row.b))
     if one_way:
@@ -78,10 +78,10 @@ def _rows(text: str, where: str) -> Iterator[_Row]:
     """The lines that are no comments, cell by cell."""
     table = _HEAD.sub("", text, count=1)
     skipped = text.count("\n", 0, len(text) - len(table))
-    found = _columns(table.partition("\n")[0])
-    if found is None:
+    header = _columns(table.partition("\n")[0])
+    if header is None:
         raise TopologyError(where, 'the first line has no "from" and "to"', "write a header with both")
-    separator, names = found
+    separator, names = header
     _check_columns(names, where)
     origin = next(names.index(name) for name in ORIGINS if name in names)
     to = next(names.index(name) for name in TARGETS if name in names)

@@ -32,11 +32,11 @@ def read_fnss(data: bytes, where: str) -> Draft:
     if default not in ("directed", "undirected"):
         raise TopologyError(root.place, f'linkdefault is "{default}"', "write directed or undirected")
     about = _properties(root)
-    known = NodeIds()
+    ids = NodeIds()
     nodes: list[DraftNode] = []
     for element in root.all("node"):
         node_id = element.required("id")
-        known.declare(node_id, element.place)
+        ids.declare(node_id, element.place)
         attributes = _properties(element)
         for inner in ("stack", "application"):
             if (child := element.child(inner)) is not None:
@@ -46,7 +46,7 @@ def read_fnss(data: bytes, where: str) -> Draft:
     links: list[DraftLink] = []
     for element in root.all("link"):
         a, b = element.inner("from").text, element.inner("to").text
-        known.check_ends(a, b, element.place)
+        ids.check_ends(a, b, element.place)
         attributes = _in_our_units(_properties(element), about, element.place)
         links.append(draft_link(a, b, attributes, default == "directed", element.place))
     return Draft(nodes, links)

@@ -26,18 +26,18 @@ def read_gexf(data: bytes, where: str) -> Draft:
     if default not in _TYPES:
         raise TopologyError(graph.place, f'defaultedgetype is "{default}"', f"write {' or '.join(_TYPES)}")
     titles = {kind: _titles(graph, kind) for kind in ("node", "edge")}
-    known = NodeIds()
+    ids = NodeIds()
     nodes_element, edges_element = graph.inner("nodes"), graph.child("edges")
-    nodes = [_node(element, titles["node"], known) for element in nodes_element.all("node")]
+    nodes = [_node(element, titles["node"], ids) for element in nodes_element.all("node")]
     links: list[DraftLink] = []
     for element in edges_element.all("edge") if edges_element is not None else []:
         a, b = element.required("source"), element.required("target")
-        known.check_ends(a, b, element.place)
+        ids.check_ends(a, b, element.place)
         kind = element.attributes.get("type", default)
         if kind not in _TYPES:
             raise TopologyError(element.place, f'type is "{kind}"', f"write {' or '.join(_TYPES)}")
-        own = {key: element.attributes[key] for key in ("weight", "label") if key in element.attributes}
-        attributes = own | _values(element, titles["edge"])
+        plain = {key: element.attributes[key] for key in ("weight", "label") if key in element.attributes}
+        attributes = plain | _values(element, titles["edge"])
         links.append(draft_link(a, b, attributes, kind == "directed", element.place))
     return Draft(nodes, links)
 
@@ -49,7 +49,7 @@ READER: Final = FileFormat(
 
 def _titles(graph: Element, kind: str) -> dict[str, tuple[str, str | None]]:
     """The title of each declared attribute by id, and its default."""
-    found: dict[str, tuple[str, str | None]] = {}
+    titles: dict[str, tuple[str, str | None]] = {}
     for group in graph.all("attributes"):
         if group.attributes.get("class") != kind:
             continue
@@ -57,8 +57,8 @@ def _titles(graph: Element, kind: str) -> dict[str, tuple[str, str | None]]:
             default = element.child("default")
             name = element.required("id")
             title = element.attributes.get("title") or name
-            found[name] = (title, None if default is None else default.text)
-    return found
+            titles[name] = (title, None if default is None else default.text)
+    return titles
 
 
 def _values(element: Element, titles: dict[str, tuple[str, str | None]]) -> dict[str, str]:
@@ -73,11 +73,11 @@ def _values(element: Element, titles: dict[str, tuple[str, str | None]]) -> dict
     return values
 
 
-def _node(element: Element, titles: dict[str, tuple[str, str | None]], known: NodeIds) -> DraftNode:
+def _node(element: Element, titles: dict[str, tuple[str, str | None]], ids: NodeIds) -> DraftNode:
     if element.child("nodes") is not None:
         raise TopologyError(element.place, "the node holds a graph", "flatten the graph before reading it")
     node_id = element.required("id")
-    known.declare(node_id, element.place)
+    ids.declare(node_id, element.place)
     label = element.attributes.get("label")
     attributes = ({} if label is None else {"label": label}) | _values(element, titles)
     kind = kind_of(attributes)

@@ -61,15 +61,15 @@ class _List:
 
     def attributes(self, but: tuple[str, ...], path: str = "") -> dict[str, str]:
         """Everything in the list by name but for some keys; what is in inner lists as `graphics.x`."""
-        found = {
+        texts = {
             f"{path}{key}": values[0] if len(values) == 1 else f"[{', '.join(values)}]"
             for key, values in self.values.items()
             if key not in but
         }
         for key, inner in self.lists:
             for name, value in inner.attributes((), f"{path}{key}.").items():
-                found.setdefault(name, value)
-        return found
+                texts.setdefault(name, value)
+        return texts
 
 
 def read_gml(data: bytes, where: str) -> Draft:

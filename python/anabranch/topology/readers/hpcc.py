@@ -64,15 +64,15 @@ def read_hpcc(data: bytes, where: str) -> Draft:
 
 def _switches(lines: Iterator[TextLine], wanted: int, nodes: int, where: str) -> set[str]:
     """The ids of the switches, which may stand in several lines."""
-    found: list[str] = []
-    while len(found) < wanted:
+    ids: list[str] = []
+    while len(ids) < wanted:
         line = next(lines, None)
         if line is None:
-            raise TopologyError(where, f"the file ends after {len(found)} of {wanted} switches", _REMEDY)
-        found += [str(whole(word, "a switch", line.place, 0, nodes - 1)) for word in line.words]
-    if len(found) != wanted or len(set(found)) != wanted:
-        raise TopologyError(where, f"{len(set(found))} ids stand where {wanted} switches were due", _REMEDY)
-    return set(found)
+            raise TopologyError(where, f"the file ends after {len(ids)} of {wanted} switches", _REMEDY)
+        ids += [str(whole(word, "a switch", line.place, 0, nodes - 1)) for word in line.words]
+    if len(ids) != wanted or len(set(ids)) != wanted:
+        raise TopologyError(where, f"{len(set(ids))} ids stand where {wanted} switches were due", _REMEDY)
+    return set(ids)
 
 
 _START: Final = re.compile(

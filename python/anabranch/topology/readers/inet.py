@@ -32,18 +32,18 @@ def read_inet(data: bytes, where: str) -> Draft:
         raise TopologyError(
             head.place, f"{node_count} + {link_count} lines are due, and {len(lines) - 1} follow", _REMEDY
         )
-    known = NodeIds()
+    ids = NodeIds()
     nodes: list[DraftNode] = []
     links: list[DraftLink] = []
     for i, line in enumerate(lines[1:]):
         if len(line.words) != 3:
             raise TopologyError(line.place, f"the line has {len(line.words)} words", _REMEDY)
         if i < node_count:
-            known.declare(line.words[0], line.place)
+            ids.declare(line.words[0], line.place)
             nodes.append(DraftNode(line.words[0]))
             continue
         a, b, weight = line.words
-        known.check_ends(a, b, line.place)
+        ids.check_ends(a, b, line.place)
         attributes = {"weight": plain(number(weight, "a weight", line.place))}
         links.append(draft_link(a, b, attributes, False, line.place))
     notes.append("The coordinates are those of a plane, not of the Earth, and are left out.")

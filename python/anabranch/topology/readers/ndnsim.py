@@ -55,14 +55,14 @@ def read_ndnsim(data: bytes, where: str) -> Draft:
     return Draft(nodes, links, notes=notes)
 
 
-def _link(line: TextLine, in_kbps: bool, known: dict[str, tuple[float, float] | None]) -> DraftLink:
+def _link(line: TextLine, in_kbps: bool, coordinates: dict[str, tuple[float, float] | None]) -> DraftLink:
     words, place = line
     if not 4 <= len(words) <= 7:
         raise TopologyError(
             place, f"the link has {len(words)} words", "write FROM TO BANDWIDTH METRIC DELAY QUEUE"
         )
     for end in words[:2]:
-        if end not in known:
+        if end not in coordinates:
             raise TopologyError(place, f'the link ends at "{end}", which is no router', "declare the router")
     capacity = (
         number(words[2], "a capacity", place) * 1000 if in_kbps else rate_bps(words[2], "a bandwidth", place)

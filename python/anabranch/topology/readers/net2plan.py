@@ -86,9 +86,9 @@ def _layer(root: Element) -> tuple[Element, list[str]]:
     return layer, [f'Read is the layer "{name}", one of {len(layers)}; the others are left out.']
 
 
-def _link(element: Element, unit: str, known: dict[str, tuple[float, float] | None]) -> DraftLink:
+def _link(element: Element, unit: str, coordinates: dict[str, tuple[float, float] | None]) -> DraftLink:
     ends = [element.required(end) for end in _ENDS]
-    _check_ends(element, ends, known)
+    _check_ends(element, ends, coordinates)
     attributes = _rest(element)
     length = attributes.pop("lengthInKm", attributes.pop("linkLengthInKm", None))
     if length is not None:
@@ -135,12 +135,12 @@ def _demand_elements(root: Element, layer: Element) -> list[Element]:
 
 
 def _demands(
-    elements: Iterable[Element], known: dict[str, tuple[float, float] | None]
+    elements: Iterable[Element], coordinates: dict[str, tuple[float, float] | None]
 ) -> dict[tuple[str, str], float]:
     demands: dict[tuple[str, str], float] = {}
     for element in elements:
         a, b = (element.required(end) for end in _PAIR)
-        _check_ends(element, (a, b), known)
+        _check_ends(element, (a, b), coordinates)
         value = element.attributes.get("offeredTraffic", element.attributes.get("offeredTrafficInErlangs"))
         if value is None:
             raise TopologyError(element.place, 'the demand has no "offeredTraffic"', "add it")
@@ -148,9 +148,9 @@ def _demands(
     return demands
 
 
-def _check_ends(element: Element, ends: Iterable[str], known: dict[str, tuple[float, float] | None]) -> None:
+def _check_ends(element: Element, ends: Iterable[str], nodes: dict[str, tuple[float, float] | None]) -> None:
     for end in ends:
-        if end not in known:
+        if end not in nodes:
             raise TopologyError(
                 element.place, f'<{element.tag}> ends at "{end}", which is no node', "declare the node"
             )

@@ -81,8 +81,8 @@ def _links_key(document: Mapping[str, Any], where: str) -> str:
                 f"convert it: graph = {call}; json.dump(networkx.node_link_data(graph), open(NEW, 'w'))",
             )
     if len(keys) != 1:
-        found = 'no list "links" or "edges"' if not keys else 'both "links" and "edges"'
-        raise TopologyError(where, f"the JSON has {found}", _REMEDY)
+        lists = 'no list "links" or "edges"' if not keys else 'both "links" and "edges"'
+        raise TopologyError(where, f"the JSON has {lists}", _REMEDY)
     return keys[0]
 
 
@@ -106,10 +106,10 @@ class _Nodes:
                 )
 
     def _id(self, i: int, entry: Any) -> str:
-        own = entry.get("id", entry.get("name")) if isinstance(entry, dict) else entry
-        if own is None:
+        stated = entry.get("id", entry.get("name")) if isinstance(entry, dict) else entry
+        if stated is None:
             return str(i)
-        return text_of(own)
+        return text_of(stated)
 
     def are_positions(self, ends: Any) -> bool:
         """Whether ends of links are positions in the list: none is an id, and all are in it."""

@@ -66,16 +66,16 @@ def _section(lines: Iterator[TextLine], name: str, columns: int, most: int, wher
     """The lines of a section, whose first line has their number and whose second one names the columns."""
     head = next(lines, None)
     if head is None or head.words[0] != name or len(head.words) != 2:
-        place, found = (where, "the file ends") if head is None else (head.place, f'"{head.words[0][:40]}"')
-        raise TopologyError(place, f"{found} where {name} and a number were due", _REMEDY)
+        place, there = (where, "the file ends") if head is None else (head.place, f'"{head.words[0][:40]}"')
+        raise TopologyError(place, f"{there} where {name} and a number were due", _REMEDY)
     count = whole(head.words[1], f"the number of {name}", head.place, 0, most)
     next(lines, None)
     for _ in range(count):
         line = next(lines, None)
         if line is None or len(line.words) != columns:
             place = where if line is None else line.place
-            found = "the file ends" if line is None else f"found {len(line.words)} words"
-            raise TopologyError(place, f"{found} where {columns} were due", _REMEDY)
+            there = "the file ends" if line is None else f"found {len(line.words)} words"
+            raise TopologyError(place, f"{there} where {columns} were due", _REMEDY)
         yield line
 
 

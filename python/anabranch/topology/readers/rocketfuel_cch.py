@@ -30,7 +30,7 @@ _END: Final = re.compile(r"-?\d+")
 def read_rocketfuel_cch(data: bytes, where: str) -> Draft:
     """The routers of a map and their links. Raises TopologyError with the line for anything else."""
     text, notes = decode_text(data)
-    known = NodeIds()
+    ids = NodeIds()
     nodes: list[DraftNode] = []
     listed: dict[tuple[str, str], str] = {}
     for count, line in enumerate(text.splitlines(), start=1):
@@ -41,14 +41,14 @@ def read_rocketfuel_cch(data: bytes, where: str) -> Draft:
         match = _ROUTER.fullmatch(content) or _OUTSIDE.fullmatch(content)
         if match is None:
             raise TopologyError(place, "this is neither a router nor an address outside", _REMEDY)
-        known.declare(match["id"], place)
+        ids.declare(match["id"], place)
         location = (match.groupdict().get("place") or "").replace("+", " ")
         attributes = {"name": match["name"]} | ({"location": location} if location else {})
         nodes.append(draft_node(match["id"], attributes, place))
         for end in _END.findall(match.groupdict().get("links") or ""):
             listed.setdefault((match["id"], end), place)
     for (a, b), place in listed.items():
-        known.check_ends(a, b, place)
+        ids.check_ends(a, b, place)
     joined = dict.fromkeys((a, b) for a, b in listed if (b, a) not in listed or a <= b)
     lone = sum(1 for a, b in joined if (b, a) not in listed and not b.startswith("-"))
     if lone:

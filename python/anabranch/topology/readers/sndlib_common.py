@@ -85,15 +85,15 @@ def link_meanings(links: Sequence[DraftLink], unit: str | None) -> dict[str, Mea
     A module is a capacity that may be installed. It is that of the link where each link has one module and
     none has a capacity from the start: there is nothing else to install.
     """
-    known = None if unit is None else unit_named(unit, "capacity")
+    rate_unit = None if unit is None else unit_named(unit, "capacity")
     names = dict.fromkeys(name for link in links for name in link.attributes if name != "label")
     meanings: dict[str, Meaning | None] = dict.fromkeys(names)
     modules = [name for name in names if re.fullmatch(r"addModule(\[\d+\])?\.capacity", name)]
     is_sure = INSTALLED not in names and all(_SINGLE_MODULE in link.attributes for link in links)
     for name in modules:
-        meanings[name] = Meaning("capacity", known, is_sure=is_sure, doubt="" if is_sure else _DOUBT)
+        meanings[name] = Meaning("capacity", rate_unit, is_sure=is_sure, doubt="" if is_sure else _DOUBT)
     if INSTALLED in names:
-        meanings[INSTALLED] = Meaning("capacity", known)
+        meanings[INSTALLED] = Meaning("capacity", rate_unit)
     return meanings
 
 

@@ -101,11 +101,11 @@ def _link(element: Element) -> SndlibLink:
 
 def _attributes(element: Element, but: tuple[str, ...]) -> dict[str, str]:
     """What stands in an element, by name: its attributes but for the id, and its parts but for some."""
-    found = {name: value for name, value in element.attributes.items() if name != "id"}
+    attributes = {name: value for name, value in element.attributes.items() if name != "id"}
     for part in element.children:
         if part.tag in but:
             continue
         if not part.children:
-            found[part.tag] = part.text
-        found |= {f"{part.tag}.{name}": value for name, value in _attributes(part, ()).items()}
-    return found
+            attributes[part.tag] = part.text
+        attributes |= {f"{part.tag}.{name}": value for name, value in _attributes(part, ()).items()}
+    return attributes

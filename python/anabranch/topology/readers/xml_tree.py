@@ -116,10 +116,10 @@ def parse_xml(data: bytes, where: str, root: str) -> Element:
         raise TopologyError(
             f"{where}, line 1", f"the text cannot be decoded ({error})", "save it as UTF-8"
         ) from error
-    found = document.children[0]
-    if found.tag != root:
-        raise TopologyError(found.place, f"the root element is <{found.tag}>", f"expected <{root}>")
-    return found
+    top = document.children[0]
+    if top.tag != root:
+        raise TopologyError(top.place, f"the root element is <{top.tag}>", f"expected <{root}>")
+    return top
 
 
 _REMEDY: Final = "the file is cut off or damaged: fetch it again, or mend it here"

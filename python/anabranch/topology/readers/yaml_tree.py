@@ -48,11 +48,11 @@ class YamlNode:
         """The entries of a mapping with those that it merges. Raises TopologyError for anything else."""
         if self.entries is None:
             raise TopologyError(self.place, f"{what} is no mapping", "write KEY: VALUE in each line")
-        found: dict[str, YamlNode] = {}
+        entries: dict[str, YamlNode] = {}
         for mapping in self._sources():
             for key, value in (mapping.entries or {}).items():
-                found.setdefault(key, value)
-        return found
+                entries.setdefault(key, value)
+        return entries
 
     def listed(self, what: str) -> list["YamlNode"]:
         """The entries of a list. Raises TopologyError for anything else."""
@@ -71,7 +71,7 @@ class YamlNode:
         sources = [self]
         for source in sources:  # grows as merged ones merge others
             for each in [each for node in source.merged for each in (node.items or [node])]:
-                if not any(each is known for known in sources):
+                if not any(each is earlier for earlier in sources):
                     sources.append(each)
             if len(sources) > MAX_MERGED:
                 raise TopologyError(

@@ -37,9 +37,9 @@ def read_week(source: FileSource) -> TrafficFile:
         if len(values) != NUMBERS:
             raise TrafficError(where, f"{len(values)} numbers where {NUMBERS} were due", CUT)
         place = len(matrices)
-        matrix, own = square_matrix(values[::5], _clock(place), place * STEP_S)
+        matrix, self_loops = square_matrix(values[::5], _clock(place), place * STEP_S)
         matrices.append(matrix)
-        loops += own
+        loops += self_loops
     notes = (
         f"{len(matrices)} matrices, one for each 5 minutes.",
         "Of the 5 numbers of a pair the measured one is taken; the 4 estimates are left out.",

@@ -45,11 +45,11 @@ def _columns(header: Sequence[str], where: str) -> list[int]:
     for what, names in (
         ("the sender", ("from",)), ("the receiver", ("to",)), ("a size", SIZES), ("a start", STARTS),
     ):  # fmt: skip
-        found = [place for place, name in enumerate(header) if name in names]
-        if len(found) != 1:
-            count = "several columns" if found else "no column"
+        matches = [place for place, name in enumerate(header) if name in names]
+        if len(matches) != 1:
+            count = "several columns" if matches else "no column"
             raise TrafficError(where, f"the header has {count} with {what}", f"known: {', '.join(names)}")
-        places += found
+        places += matches
     return places
 
 

@@ -63,18 +63,18 @@ def _host(text: str, count: int | None, where: str) -> str:
 
 def _amounts(words: list[str], where: str) -> tuple[int, int]:
     """The size in bytes and the start in picoseconds of a connection."""
-    found: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     pairs = zip(words[::2], [*words[1::2], ""], strict=False)
     for key, value in pairs:
         if key == "trigger":
             raise TrafficError(where, "the connection waits for a trigger", "give it a start")
         if key not in (*_READ, *_LEFT):
             raise TrafficError(where, f'"{key[:20]}" is not known', "known: id, start, size and prio")
-        found[key] = amount(value, f"a {key}", where)
-    missing = next((key for key in _READ if key not in found), None)
+        amounts[key] = amount(value, f"a {key}", where)
+    missing = next((key for key in _READ if key not in amounts), None)
     if missing is not None:
         raise TrafficError(where, f"the connection has no {missing}", CUT)
-    return flow_bytes(found["size"], where), start_ps(found["start"] / 1e12, where)
+    return flow_bytes(amounts["size"], where), start_ps(amounts["start"] / 1e12, where)
 
 
 READER: Final = TrafficFormat(

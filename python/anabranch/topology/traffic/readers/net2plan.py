@@ -46,12 +46,12 @@ def read_plan(source: FileSource) -> TrafficFile:
 def _names(root: Element) -> dict[str, str]:
     """The name of each node by its id or place; where names are not unique, the id itself."""
     holder = root.child("physicalTopology") or root
-    found = {
+    names = {
         element.attributes.get("id", str(place)): element.attributes.get("name", "").strip()
         for place, element in enumerate(holder.all("node"))
     }
-    count = Counter(found.values())
-    return {key: name if name and count[name] == 1 else key for key, name in found.items()}
+    count = Counter(names.values())
+    return {key: name if name and count[name] == 1 else key for key, name in names.items()}
 
 
 def _demands(layer: Element) -> Iterator[Element]:

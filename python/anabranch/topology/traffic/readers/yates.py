@@ -40,16 +40,16 @@ def read_series(source: FileSource) -> TrafficFile:
         where = f"{source.where}, line {number}"
         values = number_line(line, where)
         if len(values) != len(hosts) ** 2:
-            found, due = math.sqrt(len(values)), len(hosts)
-            nodes = f", those of {found:.0f} nodes," if found.is_integer() else ""
+            side, due = math.sqrt(len(values)), len(hosts)
+            nodes = f", those of {side:.0f} nodes," if side.is_integer() else ""
             raise TrafficError(
                 where,
                 f"{len(values)} numbers{nodes} and its {HOSTS} names {due} nodes, which need {due**2}",
                 f"take the {HOSTS} that belongs to the matrices, or fetch a line again that is cut off",
             )
-        matrix, own = square_matrix(values, f"matrix {len(matrices) + 1}")
+        matrix, self_loops = square_matrix(values, f"matrix {len(matrices) + 1}")
         matrices.append(matrix)
-        loops += own
+        loops += self_loops
     if not matrices:
         raise TrafficError(source.where, "the file has no matrix", CUT)
     notes = (
