@@ -201,7 +201,13 @@ def test_equal_cost_routes_are_shown_hop_by_hop(anabranch: Anabranch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name", "folder", "fewest", "wrong"),
     [
-        (["schema"], "scenario", EXAMPLES, 12, {"network": {}, "traffic": [], "run": {"duration": "1 s"}}),
+        (
+            ["schema"],
+            "scenario",
+            EXAMPLES,
+            12,
+            {"network": {}, "traffic": [{"flows": 0}], "run": {"duration": "1 s"}},
+        ),
         (["schema", "--study"], "study", EXAMPLES / "studies", 4, {"title": "without a scenario"}),
     ],
 )

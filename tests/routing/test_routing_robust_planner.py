@@ -340,5 +340,4 @@ def test_a_selection_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(robust_planner, "robust_optimal", slow)
     four = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": 4}}, spaced=False)).routes().facts
     assert four["pairs_on_one_path"] >= two["pairs_on_one_path"]
-    assert four["predicted_loss_mbps"] <= two["predicted_loss_mbps"] * (1 + 1e-9)
     assert four["worst_case_load"] <= 0.7 * (1 + 1e-6)

@@ -156,7 +156,7 @@ def test_the_schema_is_a_json_schema_and_the_examples_meet_it() -> None:
     for file in files:
         validator.validate(Scenario.load(file).data())
     with pytest.raises(jsonschema.ValidationError):
-        validator.validate({"network": {}, "traffic": [], "run": {"duration": "1 s"}})
+        validator.validate({"network": {}, "traffic": [{"flows": 0}], "run": {"duration": "1 s"}})
 
 
 def test_every_field_is_described_in_the_schema() -> None:

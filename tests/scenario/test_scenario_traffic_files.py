@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from anabranch import Scenario, ScenarioError
+from anabranch.report.views.loads import load_document
 from anabranch.setup import Needed, Setup, resolve
 
 S = 10**12
@@ -214,7 +215,7 @@ def test_one_matrix_and_no_traffic_give_loads_and_routes(folder: Path) -> None:
         {"a->b": 0.15, "b->a": 0.025, "b->c": 0.0, "c->b": 0.025}
     )
     assert loads.matrix_name == "file:triangle.demands"
-    assert json.loads(json.dumps(loads.data()))["matrix"] == "file:triangle.demands"
+    assert json.loads(json.dumps(load_document(loads)))["matrix"] == "file:triangle.demands"
     pairs = [(pair.source, pair.destination) for pair in scenario.routes().pairs if pair.carries == "data"]
     assert pairs == [("a", "b"), ("c", "a")]
 
