@@ -7,14 +7,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import reason
 from anabranch.scenario.files import FILE, series_of
 from anabranch.scenario.quantity import Span, quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.topology.traffic import TrafficError, TrafficFile, load_series, load_traffic
 
+if TYPE_CHECKING:
+    from anabranch.topology.traffic import TrafficError, TrafficFile
+
+# The readers of all formats of traffic are imported where a file is read: most scenarios name none.
 _MOST_BYTES = 256 * 2**20
 
 
@@ -69,6 +73,8 @@ class ScenarioFiles:
             anabranch._core.ProblemError: if it cannot be had, with why.
         """
         if name not in self._traffic:
+            from anabranch.topology.traffic import TrafficError  # noqa: PLC0415
+
             try:
                 self._traffic[name] = traffic_of(name, self.base)
             except TrafficError as error:
@@ -108,6 +114,8 @@ def traffic_of(name: str, base: Path | None) -> TrafficFile | None:
     Raises:
         TrafficError: if it cannot be had.
     """
+    from anabranch.topology.traffic import load_series, load_traffic  # noqa: PLC0415
+
     series = series_of((base or Path()) / name)
     return load_traffic(name, base) if series is None else load_series(name, series)
 
@@ -122,6 +130,8 @@ def matrices_of(name: str, base: Path | None) -> list[tuple[str, int | None, str
     Raises:
         ValueError: if they cannot be had, with why.
     """
+    from anabranch.topology.traffic import TrafficError, load_traffic  # noqa: PLC0415
+
     folder = base or Path()
     series = series_of(folder / name)
     files = [name] if series is None else [os.path.relpath(file, folder) for file in series]
