@@ -70,15 +70,20 @@ impl Recent {
 /// `apart_ns`: time between the two. `ids_vary`: packets of this direction have had different identifications.
 /// `round_trip_ns`: what the handshake showed.
 #[cold]
-pub(crate) fn is_copy(segment: &Held, apart_ns: u64, ids_vary: bool, round_trip_ns: Option<u64>) -> bool {
+pub(crate) fn is_copy(
+    segment: &Held,
+    apart_ns: u64,
+    ids_vary: bool,
+    round_trip_ns: impl FnOnce() -> Option<u64>,
+) -> bool {
     let has_own_id = ids_vary && segment.identification != 0;
     if has_own_id || segment.flags & SYN != 0 {
         return apart_ns <= MOST_APART_NS;
     }
     // ACKs without data are repeated by right, one for each segment that came out of order (RFC 5681 section 4.2).
     let is_bare_ack = segment.payload == 0 && segment.flags & (FIN | RST | ACK) == ACK;
-    let most_ns = round_trip_ns.map_or(MOST_APART_BY_TIME_NS, |ns| ns / PART_OF_A_ROUND_TRIP);
-    !is_bare_ack && apart_ns <= most_ns.min(MOST_APART_NS)
+    let most_ns = || round_trip_ns().map_or(MOST_APART_BY_TIME_NS, |ns| ns / PART_OF_A_ROUND_TRIP);
+    !is_bare_ack && apart_ns <= most_ns().min(MOST_APART_NS)
 }
 
 /// Which segments of a file are copies, by their numbers.

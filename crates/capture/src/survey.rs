@@ -439,7 +439,7 @@ impl<'a> Seen<'a> {
         let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
         if let Some(before_ns) = self.recent.before(batch.fingerprint(place), segment.time_ns) {
             let apart_ns = segment.time_ns.abs_diff(before_ns);
-            let round_trip_ns = self.sightings.handshake_ns(flow, point);
+            let round_trip_ns = || self.sightings.handshake_ns(flow, point);
             if is_copy(segment, apart_ns, self.sightings.seen[seen].ids_vary, round_trip_ns) {
                 self.copies.add(batch.number(place));
                 self.sightings.marks[seen].copies += 1;
