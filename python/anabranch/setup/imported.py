@@ -17,6 +17,7 @@ import tomli_w
 
 from anabranch import topology
 from anabranch.errors import ImportFilesError, ScenarioError, reason
+from anabranch.folders.given import open_given
 from anabranch.scenario.files import FILE
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
@@ -194,10 +195,11 @@ def _head(file: Path) -> bytes | None:
     if file.is_dir() or not file.exists():
         return None
     try:
-        with file.open("rb") as stream:
+        with open_given(file) as stream:
             return stream.read(_HEAD_BYTES)
     except OSError as error:
-        raise ImportFilesError(f"{file}: cannot be read: {reason(error)}") from None
+        hint = "; save what comes through a pipe as a file" if file.is_fifo() else ""
+        raise ImportFilesError(f"{file}: cannot be read: {reason(error)}{hint}") from None
 
 
 def _network_format(head: bytes, where: str) -> str | None:
