@@ -260,8 +260,8 @@ impl Batch {
         if self.encapsulations.is_empty() {
             return None;
         }
-        let found = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
-        Some(&self.encapsulations[found].1)
+        let number = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        Some(&self.encapsulations[number].1)
     }
 
     /// Lets go of segments that are copies.

@@ -45,8 +45,8 @@ impl Recent {
     pub(crate) fn before(&mut self, fingerprint: u64, time_ns: u64) -> Option<u64> {
         let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
         if fingerprints.contains(&fingerprint) {
-            let way = fingerprints.iter().position(|known| *known == fingerprint)?;
-            return Some(times_ns[way]);
+            let slot = fingerprints.iter().position(|earlier| *earlier == fingerprint)?;
+            return Some(times_ns[slot]);
         }
         let [a, b, c, _] = *fingerprints;
         *fingerprints = [fingerprint, a, b, c];
@@ -59,8 +59,8 @@ impl Recent {
     #[cold]
     pub(crate) fn renew(&mut self, fingerprint: u64, time_ns: u64) {
         let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
-        if let Some(way) = fingerprints.iter().position(|known| *known == fingerprint) {
-            times_ns[way] = time_ns;
+        if let Some(slot) = fingerprints.iter().position(|earlier| *earlier == fingerprint) {
+            times_ns[slot] = time_ns;
         }
     }
 }

@@ -276,7 +276,7 @@ impl Points {
     pub(crate) fn number(&mut self, interface: u32, view: u64) -> u32 {
         if self.points.get(self.last) != Some(&(interface, view)) {
             self.last = match self.points.iter().position(|point| *point == (interface, view)) {
-                Some(found) => found,
+                Some(number_of_point) => number_of_point,
                 None if self.points.len() < MOST_POINTS => {
                     self.points.push((interface, view));
                     self.points.len() - 1
