@@ -431,7 +431,7 @@ def _tried(work: tuple[int, str]) -> list[Outcome]:
     sys.path.insert(0, str(HERE))
     index, scratch = work
     for module in (
-        "cli",
+        "terminal.cli",
         "capture",
         "media.terminal",
         "views.run",

@@ -4,11 +4,10 @@ A result is written beside its place and put there in one step (``replacement.py
 that of a study, gets its further files together (``addition.py``), and a file alone is written whole
 (``whole_file.py``). All of them write into a folder of their own that nobody else can reach
 (``staging.py``), by descriptors and never through links (``directory.py``). What a folder holds that came
-from elsewhere is read in the same way (``reading.py``). Files that a user names are opened in ``given.py``.
+from elsewhere is read in the same way (``reading.py``).
 """
 
 from anabranch.folders.addition import Addition, adding
-from anabranch.folders.given import check_size, open_given
 from anabranch.folders.manifest import Manifest, foreign, read_manifest
 from anabranch.folders.reading import open_inside, read_inside, regular_files
 from anabranch.folders.replacement import Replacement, check_target, replacing
@@ -19,11 +18,9 @@ __all__ = [
     "Manifest",
     "Replacement",
     "adding",
-    "check_size",
     "check_target",
     "copy_whole",
     "foreign",
-    "open_given",
     "open_inside",
     "read_inside",
     "read_manifest",

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import reason
-from anabranch.folders.given import open_given
 from anabranch.scenario.files import FILE, series_of
 from anabranch.scenario.quantity import Span, quoted
 from anabranch.scenario.scenario import Scenario
+from anabranch.text.files import open_given
 
 if TYPE_CHECKING:
     from anabranch.topology.traffic import TrafficError, TrafficFile

@@ -17,12 +17,12 @@ import tomli_w
 
 from anabranch import topology
 from anabranch.errors import ImportFilesError, ScenarioError, reason
-from anabranch.folders.given import open_given
 from anabranch.scenario.files import FILE
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
 from anabranch.setup.files import traffic_of
 from anabranch.setup.model import Setup
+from anabranch.text.files import open_given
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
 from anabranch.topology.readers.registry import READERS

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from anabranch.errors import reason
-from anabranch.folders.given import open_given
 from anabranch.scenario.files import companions_of, series_of, with_files
 from anabranch.scenario.quantity import quoted
+from anabranch.text.files import open_given
 from anabranch.topology.traffic.load import MOST_FILE_BYTES
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from anabranch.errors import reason
-from anabranch.folders.given import open_given
+from anabranch.text.files import open_given
 
 HEAD_BYTES: Final = 1 << 16
 """How much of a file its format is recognised by."""

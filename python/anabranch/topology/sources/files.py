@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from anabranch.errors import reason
-from anabranch.folders.given import check_size, open_given
+from anabranch.text.files import check_size, open_given
 from anabranch.text.suggest import suggest
 from anabranch.topology.assemble import assemble
 from anabranch.topology.attributes.choices import AttributeChoice

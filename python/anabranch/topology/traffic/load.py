@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from anabranch.errors import reason
-from anabranch.folders.given import open_given
+from anabranch.text.files import open_given
 from anabranch.text.suggest import suggest
 from anabranch.topology.describe import format_bps
 from anabranch.topology.error import PlacedError
