@@ -60,22 +60,25 @@ class Verdict:
     """Whether the process should not be used any further."""
 
 
+MODULES = (
+    "terminal.cli",
+    "runs.capture",
+    "media.terminal",
+    "report.views.run",
+    "plans.forwarding",
+    "report.plots.every",
+    "report.html",
+    "study",
+    "plans.worst_loads",
+)
+"""What commands import when they are used, beforehand: it is not in the time of the first case."""
+
+
 def serve(connection: Connection, seed: str, scratch: str) -> None:
     """Does the cases whose numbers come in, until None does."""
     import mutants  # noqa: PLC0415 - the process of the parent needs none of it
 
-    for module in (
-        "terminal.cli",
-        "runs.capture",
-        "media.terminal",
-        "report.views.run",
-        "plans.forwarding",
-        "report.plots.every",
-        "report.html",
-        "study",
-        "plans.worst_loads",
-    ):
-        # Not in the time of the first case.
+    for module in MODULES:
         importlib.import_module(f"anabranch.{module}")
 
     made = mutants.Mutants(Path(scratch))
