@@ -147,14 +147,14 @@ def in_ns3(site: Path, limit_s: float) -> None:
 
 def in_anabranch(scenario: Scenario, *, mistaken: bool) -> list[float]:
     """Goodput in Mbps of each seed after the warm-up; `mistaken` puts ns-3's error into BBR."""
-    found = []
+    rates_mbps = []
     for seed in scenario.seeds:
         until = [
             _bytes(scenario.toml(seed, seconds), mistaken)
             for seconds in (scenario.warmup_s, scenario.duration_s)
         ]
-        found.append((until[1] - until[0]) * 8 / (scenario.duration_s - scenario.warmup_s) / 1e6)
-    return found
+        rates_mbps.append((until[1] - until[0]) * 8 / (scenario.duration_s - scenario.warmup_s) / 1e6)
+    return rates_mbps
 
 
 def _bytes(text: str, mistaken: bool) -> int:
@@ -172,7 +172,7 @@ def page(results: list[Results]) -> str:
         "BBR in ns-3 itself, and in Anabranch. Throughput in Mbps of IP bytes from 5 to 30 s, median and",
         "range of five seeds; segments of 1448 bytes, SACK, initial window of ten, queues of 100 packets.",
         "",
-        *(f"- ns-3 {own.version} ({own.source}), {own.date}." for own in results),
+        *(f"- ns-3 {peer.version} ({peer.source}), {peer.date}." for peer in results),
         f"- ns-3 {AUTHOR} has the delivery rate of the versions that the thesis can have had (issue 1026,",
         "  mended in 3.41).",
         '- "with the error": Anabranch with `delivery_rate = "ns-3.37"`.',
@@ -182,13 +182,13 @@ def page(results: list[Results]) -> str:
         "set-up. Otherwise it differs: ns-3 gives it, and Anabranch does not.",
         "",
         "| figure | set-up | transport | printed |"
-        + "".join(f" ns-3 {own.version} |" for own in results)
+        + "".join(f" ns-3 {peer.version} |" for peer in results)
         + " Anabranch | with the error | verdict |",
         "| --- | --- | --- | --- |" + " --- |" * len(results) + " --- | --- | --- |",
     ]
     for claim in claims():
         transport = claim.scenario.tcp.transport
-        there = {own.version: [run.total_mbps for run in own.of(claim.scenario)] for own in results}
+        there = {peer.version: [run.total_mbps for run in peer.of(claim.scenario)] for peer in results}
         ours = in_anabranch(claim.scenario, mistaken=False)
         error = in_anabranch(claim.scenario, mistaken=True) if transport == "bbr" else []
         columns = [*there.values(), ours, error]
@@ -236,7 +236,7 @@ def main() -> int:
         in_ns3(site, options.limit_s)
     results = [Results.load(path) for path in sorted(FOLDER.glob("ns-*.json"))]
     options.page.write_text(page(results), encoding="utf-8")
-    failed = [run for own in results for run in own.runs if run.error]
+    failed = [run for peer in results for run in peer.runs if run.error]
     for run in failed:
         sys.stderr.write(f"failed: {run.scenario} seed {run.seed}: {run.error}\n")
     return 1 if failed else 0

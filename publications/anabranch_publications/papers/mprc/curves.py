@@ -78,8 +78,8 @@ class Curves:
             & (pl.col("time_s") <= until_s + 1e-6)
         )
         return [
-            [float(value) for value in own["mbps"].to_list()]
-            for own in chosen.partition_by("run", maintain_order=True)
+            [float(value) for value in of_run["mbps"].to_list()]
+            for of_run in chosen.partition_by("run", maintain_order=True)
         ]
 
     def mean(self, transport: str, after_s: float, until_s: float = float("inf")) -> float:
@@ -111,10 +111,10 @@ def drawn(title: str, base: dict[str, Any]) -> Figure:
 
 def within_a_second(curves: Curves, usable: float) -> list[Finding]:
     """Section 5.1: everyone reaches the bandwidth within a second, CUBIC a little sooner."""
-    found = []
+    findings = []
     for name in PAPER:
         ours = curves.mean(name, SECOND_S, SECOND_S + STARTED_S)
-        found.append(
+        findings.append(
             Finding(
                 f"{name} after a second",
                 "10 Mbps within one second",
@@ -125,7 +125,7 @@ def within_a_second(curves: Curves, usable: float) -> list[Finding]:
         )
     first = {name: curves.mean(name, 0, SECOND_S) for name in PAPER}
     ranked = sorted(first, key=lambda name: -first[name])
-    found.append(
+    findings.append(
         Finding(
             "throughput of the first second",
             "CUBIC has a slight advantage",
@@ -134,7 +134,7 @@ def within_a_second(curves: Curves, usable: float) -> list[Finding]:
             "CUBIC has the most",
         )
     )
-    return found
+    return findings
 
 
 def steadier(steady: str, other: str, published: str) -> CurveClaims:

@@ -72,7 +72,10 @@ def throughput(
         today = results[TODAY_CHOICE]
         usable = USABLE_MBPS[network, routing]
         curves = Curves.of(today, NETWORKS[network]["ends"][1])
-        findings = [*claims(today, usable), *(row for own in curve_claims for row in own(curves, usable))]
+        findings = [
+            *claims(today, usable),
+            *(row for claims_of in curve_claims for row in claims_of(curves, usable)),
+        ]
         if errors and routing != "single path":
             alone = by_choice(context, network, "single path", errors=True)[TODAY_CHOICE]
             findings += steadier_than_on_one_path(curves, Curves.of(alone, NETWORKS[network]["ends"][1]))
@@ -115,8 +118,8 @@ def by_choice(context: Context, network: str, routing: str, *, errors: bool) -> 
     other = {choice: {"transport": configured(choice)} for choice in CHOICES if choice != TODAY_CHOICE}
     paper = transports(context, today=False)
     varied = compare(context, f"{name}-choices", title, base, [variants("choice", other), paper])
-    own = {**base, "transport": configured(TODAY_CHOICE)}
-    today = compare(context, name, title, own, [transports(context, MENDED_BBR)])
+    settings = {**base, "transport": configured(TODAY_CHOICE)}
+    today = compare(context, name, title, settings, [transports(context, MENDED_BBR)])
     return {TODAY_CHOICE: with_arrivals(today, NETWORKS[network]["ends"][1])} | {
         choice: replace(varied, runs=varied.runs.filter(pl.col("choice").cast(pl.String) == choice))
         for choice in other
@@ -125,8 +128,11 @@ def by_choice(context: Context, network: str, routing: str, *, errors: bool) -> 
 
 def _medians(results: Mapping[str, StudyResult]) -> pl.DataFrame:
     rows = [
-        {"choice": choice, **{name: round(median(own, "goodput_mbps", transport=name), 2) for name in PAPER}}
-        for choice, own in results.items()
+        {
+            "choice": choice,
+            **{name: round(median(result, "goodput_mbps", transport=name), 2) for name in PAPER},
+        }
+        for choice, result in results.items()
     ]
     return pl.DataFrame(rows)
 
@@ -360,8 +366,8 @@ def transfers(
 def shared_findings(results: Sequence[Result], shared: tuple[int, int], queue: int) -> list[Finding]:
     """How even and how large the goodputs are while all applications send."""
     each = [shared_goodputs(result, shared) for result in results]
-    indices = sorted(sum(own) ** 2 / (len(own) * sum(x * x for x in own)) for own in each)
-    sums = sorted(sum(own) for own in each)
+    indices = sorted(sum(rates) ** 2 / (len(rates) * sum(x * x for x in rates)) for rates in each)
+    sums = sorted(sum(rates) for rates in each)
     fair, total = statistics.median(indices), statistics.median(sums)
     return [
         Finding(
