@@ -333,17 +333,17 @@ class Mutants:
         """Writes the files of a mutant into a folder, and returns the arguments of the command."""
         return self._prepare[kind_of(number)](draw, folder)
 
-    def _toml(self, draw: random.Random, own: dict[str, Any]) -> bytes:
+    def _toml(self, draw: random.Random, content: dict[str, Any]) -> bytes:
         other = draw.choice(self._scenarios)
         kind = draw.randrange(10)
         if kind < 7:
-            return mutation.of_toml(draw, own, other, self._known)
+            return mutation.of_toml(draw, content, other, self._known)
         change = mutation.of_words if kind < 9 else mutation.of_bytes
-        return change(draw, tomli_w.dumps(own).encode(), tomli_w.dumps(other).encode())
+        return change(draw, tomli_w.dumps(content).encode(), tomli_w.dumps(other).encode())
 
     def _scenario(self, draw: random.Random, folder: Path) -> list[str]:
-        own = draw.choice(self._scenarios)
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        content = draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
         command = draw.choice(("routes", "run", "run", "run"))
         arguments = [command, "x.toml"]
@@ -354,20 +354,20 @@ class Mutants:
         return arguments + ["--json"] * (draw.random() < 0.3)
 
     def _study(self, draw: random.Random, folder: Path) -> list[str]:
-        own = tomllib.loads(STUDY)
+        content = tomllib.loads(STUDY)
         if draw.random() < 0.3:
-            own["scenario"] = draw.choice(self._scenarios)
-        own["replications"] = 1
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+            content["scenario"] = draw.choice(self._scenarios)
+        content["replications"] = 1
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         return ["study", "x.toml", "--jobs", "1", *["--json"] * (draw.random() < 0.3)]
 
     def _topology(
         self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
     ) -> list[str]:
         form = draw.choice(sorted(self._topologies))
-        own = draw.choice(self._topologies[form])
+        content = draw.choice(self._topologies[form])
         other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
-        (folder / "x.net").write_bytes(change(draw, own, other))
+        (folder / "x.net").write_bytes(change(draw, content, other))
         if draw.random() < 0.6:
             return ["topology", "show", "file:x.net", *["--json"] * (draw.random() < 0.4)]
         scenario = {
@@ -394,8 +394,8 @@ class Mutants:
 
     def _export(self, draw: random.Random, folder: Path) -> list[str]:
         """A mutated scenario for one of the formats."""
-        own = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        content = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
         form = _form(draw) if draw.random() < 0.95 else _word(draw, _form(draw))
         arguments = ["export", "x.toml", "--to", form, "--out", "out"]
@@ -416,8 +416,8 @@ class Mutants:
     def _capture(
         self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_bytes
     ) -> list[str]:
-        own, other = draw.choice(self._captures), draw.choice(self._captures)
-        (folder / "x.pcap").write_bytes(change(draw, own, other))
+        content, other = draw.choice(self._captures), draw.choice(self._captures)
+        (folder / "x.pcap").write_bytes(change(draw, content, other))
         arguments = ["capture", "x.pcap"]
         if draw.random() < 0.2:
             (folder / "y.pcap").write_bytes(other)
@@ -433,9 +433,13 @@ class Mutants:
     ) -> list[str]:
         """A measurement of another tool, cut, mutated or packed, alone or beside a run or itself."""
         form = draw.choice(sorted(self._measurements))
-        own = draw.choice(self._measurements[form])
+        original = draw.choice(self._measurements[form])
         other = draw.choice(self._measurements[draw.choice(sorted(self._measurements))])
-        content = own[: draw.randrange(len(own))] if draw.random() < 0.15 else change(draw, own, other)
+        content = (
+            original[: draw.randrange(len(original))]
+            if draw.random() < 0.15
+            else change(draw, original, other)
+        )
         (folder / "x.log").write_bytes(gzip.compress(content) if draw.random() < 0.1 else content)
         arguments = ["capture", "x.log"]
         if draw.random() < 0.15:
@@ -490,8 +494,10 @@ class Mutants:
             what = "file:x.graphml"
         elif kind == 1:
             what = _word(draw, "zoo/Abilene", "NSFNET", "x.toml")
-        own = COMPARED if kind == 3 else draw.choice(self._scenarios)
-        (folder / "x.toml").write_bytes(tomli_w.dumps(own).encode() if kind == 3 else self._toml(draw, own))
+        content = COMPARED if kind == 3 else draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(
+            tomli_w.dumps(content).encode() if kind == 3 else self._toml(draw, content)
+        )
         systems = _word(draw, "hops,delay", "semper-mptcp", "hops, robust") if kind == 3 else "hops,delay"
         arguments = ["compare", what, "--quick", "--jobs", "1", "--out", "out", "--systems", systems]
         return arguments + ["--json"] * (draw.random() < 0.3)
@@ -511,8 +517,8 @@ class Mutants:
         def word(*usual: str) -> str:
             return _word(draw, *usual)
 
-        own = draw.choice(self._scenarios)
-        (folder / "x.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        content = draw.choice(self._scenarios)
+        (folder / "x.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
         kind = draw.randrange(6)
         if kind == 0:
             return [
@@ -549,8 +555,8 @@ def _short(node: Any, key: str = "") -> Any:
         return {name: _short(value, name) for name, value in node.items()}
     if isinstance(node, list):
         return [_short(value, key) for value in node]
-    found = re.fullmatch(r"([\d.]+) (ms|s)", node) if isinstance(node, str) and key in _TIMES else None
-    return f"{max(float(found[1]) / 40, 1e-3):g} {found[2]}" if found else node
+    quantity = re.fullmatch(r"([\d.]+) (ms|s)", node) if isinstance(node, str) and key in _TIMES else None
+    return f"{max(float(quantity[1]) / 40, 1e-3):g} {quantity[2]}" if quantity else node
 
 
 def _in_process() -> None:
@@ -567,19 +573,19 @@ def _in_process() -> None:
 
 def _as_pcap(capture: bytes) -> bytes:
     """The packets of a capture in the older format (pcap), with microseconds."""
-    found = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
+    parts = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
     at, number = 0, 0
     while at + 12 <= len(capture):
         kind, length = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
         if kind == 1:
-            found[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
+            parts[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
         if kind == 6:
             held, full = capture[at + 20 : at + 24], capture[at + 24 : at + 28]
             size = int.from_bytes(held, "little")
             number += 1
-            found.append(
+            parts.append(
                 (number // 1000).to_bytes(4, "little") + (number * 997 % 1_000_000).to_bytes(4, "little")
             )
-            found.append(held + full + capture[at + 28 : at + 28 + size])
+            parts.append(held + full + capture[at + 28 : at + 28 + size])
         at += max(length, 12)
-    return b"".join(found)
+    return b"".join(parts)

@@ -212,8 +212,10 @@ def _manifest(files: object, **further: object) -> Callable[[Ground], None]:
         data: dict[str, Any] = {"format": "anabranch-manifest", "format_version": 2, "kind": "run"}
         with suppress(OSError, ValueError):
             data |= json.loads((ground.place / "manifest.json").read_text(encoding="utf-8"))
-        known = data.get("files", {})
-        data["files"] = {**known, **files} if isinstance(files, dict) and isinstance(known, dict) else files
+        present = data.get("files", {})
+        data["files"] = (
+            {**present, **files} if isinstance(files, dict) and isinstance(present, dict) else files
+        )
         _clear(ground.place / "manifest.json")
         (ground.place / "manifest.json").write_text(json.dumps({**data, **further}))
 

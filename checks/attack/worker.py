@@ -250,8 +250,8 @@ def _forget_peak() -> None:
 
 def _peak_bytes() -> int:
     status = Path("/proc/self/status").read_text(encoding="ascii")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(match[1]) * 1024 if match else 0
 
 
 def _size(folder: Path) -> int:

@@ -13,9 +13,8 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.main
@@ -26,6 +25,9 @@ from anabranch.errors import AnabranchError, CommandError, reason
 from anabranch.process.console import EXIT_MISTAKE, EXIT_NO_OUTPUT, say
 from anabranch.process.signals import exit_status
 from anabranch.terminal.start_up import check_resources
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
@@ -81,6 +83,8 @@ class CommandGroup(TyperGroup):
 
     def _add_offered(self) -> None:
         """Adds the commands of other distributions; the library's own keep their names."""
+        from importlib.metadata import entry_points  # noqa: PLC0415 - for this alone
+
         for entry in entry_points(group=ENTRY_POINTS):
             if entry.name not in self.commands:
                 self.add_command(_offered(entry), entry.name)

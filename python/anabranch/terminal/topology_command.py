@@ -51,13 +51,14 @@ def topology_show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the nodes and links of a network, and where they come from."""
-    from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.topology import load  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.topology.describe import describe  # noqa: PLC0415
 
-    network = topology.load(name, attributes=_attributes(attribute or []))
+    network = load(name, attributes=_attributes(attribute or []))
     if as_json:
         print_json(network.to_dict())
     else:
-        write(topology.describe(network))
+        write(describe(network))
 
 
 def _attributes(texts: list[str]) -> dict[str, object]:
