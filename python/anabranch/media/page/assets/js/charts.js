@@ -60,18 +60,18 @@ function pale(color) {
   return `${color}90`;
 }
 
-/** Key of the button that shows the lines of a simulation beside those of a live run. */
-const BESIDES = "simulated";
+/** Key of the button that shows the lines of another run beside those of this one. */
+const BESIDES = "beside";
 
-/** The line of the simulation beside that of a live run: thin and pale. */
-function besideLine(line) {
-  return { ...line, label: `${line.label}, simulated`, color: pale(line.color), width: line.width * 0.7 };
+/** The line of another run beside that of this one, such as a simulation beside a live run: thin and pale. */
+function besideLine(line, name) {
+  return { ...line, label: `${line.label}, ${name}`, color: pale(line.color), width: line.width * 0.7 };
 }
 
-function besidesButton(shown, onclick) {
+function besidesButton(name, shown, onclick) {
   const look = { color: pale(css("--text")), width: 1, dash: [] };
   return h("button", { type: "button", class: "series", "aria-pressed": String(shown), onclick,
-    "data-key": BESIDES }, lineKey(look), "simulated (thin and pale)");
+    "data-key": BESIDES }, lineKey(look), `${name} (thin and pale)`);
 }
 
 /**
@@ -246,6 +246,12 @@ function distributionChart(container, options, groups) {
     { ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: xs.length < 40, unit: "" },
     joined,
   );
+}
+
+/** Ends the picture, before another one takes its place. */
+function dropPicture() {
+  for (const each of [...liveCharts]) each.destroy();
+  dropListeners();
 }
 
 function setUpCharts() {

@@ -1,6 +1,11 @@
 // What all parts of the page share: the data, numbers for people, elements, colours.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
+/** What the page shows: it stands in the page itself, or comes later and is replaced. */
+let DATA = JSON.parse(document.getElementById("data")?.textContent ?? "null");
+
+function setData(data) {
+  DATA = data;
+}
 
 const ARRAYS = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u2: Uint16Array };
 
@@ -114,6 +119,28 @@ function setUpTheme() {
 }
 
 const printListeners = [];
+
+// Where one picture takes the place of another, what it listens to ends with it.
+
+let pictureEnds = new AbortController();
+let lasting = { theme: 0, print: 0 };
+
+/** What listens until now is the page's, and stays. */
+function keepListeners() {
+  lasting = { theme: themeListeners.length, print: printListeners.length };
+}
+
+function dropListeners() {
+  pictureEnds.abort();
+  pictureEnds = new AbortController();
+  themeListeners.length = lasting.theme;
+  printListeners.length = lasting.print;
+}
+
+/** Listens until the picture is replaced. */
+function onPicture(target, event, listener, options = {}) {
+  target.addEventListener(event, listener, { ...options, signal: pictureEnds.signal });
+}
 
 function setUpPrinting() {
   const change = (now) => {

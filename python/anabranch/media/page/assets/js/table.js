@@ -180,7 +180,7 @@ class DataTable {
   }
 }
 
-const decodedTables = new Map();
+const decodedTables = new WeakMap();
 
 /** The columns of a table of the document by their keys, decoded once: heading, text(row), and value(row) of numbers. */
 function columnsOf(table) {

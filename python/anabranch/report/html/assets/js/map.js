@@ -5,6 +5,8 @@ const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
 const WIDEST = 9;
 const CROWDED = 400;
+/** What a drawing without nodes shows: the inhabited world in degrees, or a plane of some hops. */
+const EMPTY = { map: { x: [-115, 115], y: [-72, 55] }, plane: { x: [-3, 3], y: [-1.5, 1.5] } };
 
 class NetworkMap {
   constructor(container, data, onChooseNode, onChooseLink) {
@@ -19,7 +21,7 @@ class NetworkMap {
     this.view = { zoom: 1, x: 0, y: 0 };
     this.onChooseNode = onChooseNode;
     this.onChooseLink = onChooseLink;
-    this.capacities = numbersOf(links, "capacity_mbps");
+    this.capacities = numbersOf(links, "capacity_mbps") ?? new Float64Array(0);
     const widest = WIDEST * (this.capacities.length > CROWDED ? 0.6 : 1);
     this.widths = Array.from(decode(network.widths), (share) => share * widest);
     this.lanes = this.lanesOfLinks();
@@ -30,8 +32,8 @@ class NetworkMap {
 
   /** Positions in the drawing at zoom 1, and its height. */
   fit() {
-    const [left, right] = extent(this.x);
-    const [top, bottom] = extent(this.y);
+    const [left, right] = this.x.length ? extent(this.x) : EMPTY[this.isMap ? "map" : "plane"].x;
+    const [top, bottom] = this.x.length ? extent(this.y) : EMPTY[this.isMap ? "map" : "plane"].y;
     const [width, height] = [right - left || 1e-9, bottom - top || 1e-9];
     const most = this.isMap ? 620 : 560;
     const inner = MAP_WIDTH - 2 * MAP_MARGIN;
@@ -93,7 +95,7 @@ class NetworkMap {
     container.replaceChildren(this.svg, tools, this.tip);
     this.container = container;
     this.drag();
-    addEventListener("resize", () => this.place());
+    onPicture(window, "resize", () => this.place());
   }
 
   /** How far to the right the neighbours of each node are, in all. */
@@ -291,8 +293,8 @@ class NetworkMap {
     });
     // What is under the pointer has moved with it: dragging it is no click on it.
     this.svg.addEventListener("click", (event) => { if (moved > 4) event.stopPropagation(); }, true);
-    addEventListener("pointerup", () => { last = null; });
-    addEventListener("pointermove", (event) => {
+    onPicture(window, "pointerup", () => { last = null; });
+    onPicture(window, "pointermove", (event) => {
       if (!last) return;
       moved += Math.abs(event.clientX - last[0]) + Math.abs(event.clientY - last[1]);
       this.move((event.clientX - last[0]) * ratio(), (event.clientY - last[1]) * ratio());

@@ -1,7 +1,12 @@
 // The page of a run: lines over time, distributions, reordering, the table of flows.
 
 class SeriesSection {
-  constructor(network) {
+  /**
+   * @param {NetworkSection} network
+   * @param {{ before?: SeriesSection, beside?: { name: string, data: Record<string, any> } }} [more] the section in whose
+   *   place it comes, and another run whose lines are drawn below
+   */
+  constructor(network, { before, beside } = {}) {
     this.network = network;
     this.listener = () => {};
     const data = DATA.flow_series;
@@ -9,6 +14,7 @@ class SeriesSection {
     if (data) {
       this.charts = new LineCharts(data, {
         legend: "series-legend", charts: ["goodput-chart", "rtt-chart", "cwnd-chart"], onDraw: () => this.listener(),
+        before: before?.charts, beside,
       });
     } else {
       byId("series-legend").replaceChildren(h("p", {}, DATA.flows.rows
