@@ -1,4 +1,4 @@
-"""Pictures that the page draws: a run, routes, loads, or the network alone, as the pages of results have them."""
+"""Pictures that the page draws: of a run, of routes, of loads, and of the network alone."""
 
 from __future__ import annotations
 

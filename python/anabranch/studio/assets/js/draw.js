@@ -4,7 +4,10 @@ import { byId, decode, h, numbersOf, textsOf, measure } from "./page.js";
 import { blank, degreesOf, drawnAt, encode } from "./geometry.js";
 
 const CLICK_MOVES = 4;
-const SETTINGS = [["capacity", "10 Mbps"], ["delay", "5 ms"], ["queue", "100 packets"], ["loss", "0.01"]];
+/** What a link has that is set here, and what a new one begins with where no setting of all links says it. */
+const SETTINGS = [["capacity", "10 Mbps"], ["delay", "5 ms"], ["queue", null], ["loss", null]];
+/** What holds where nothing is set. */
+const USUAL = { queue: "100 packets", loss: "0" };
 const TOOLS = [["choose", "Move and choose"], ["node", "Draw nodes"], ["link", "Draw links"]];
 
 export class Draw {
@@ -189,7 +192,7 @@ export class Draw {
 
   addLink(a, b) {
     const settings = this.model.data?.network?.links ?? {};
-    const own = Object.fromEntries(SETTINGS.slice(0, 2).filter(([key]) => settings[key] === undefined));
+    const own = Object.fromEntries(SETTINGS.filter(([key, start]) => start !== null && settings[key] === undefined));
     this.model.change([{ place: ["network", "link"], append: { between: [a, b], new: true, ...own } }]);
   }
 
@@ -217,7 +220,7 @@ export class Draw {
     const layouts = isEmpty ? [h("fieldset", { class: "controls" }, h("legend", { class: "unseen" }, "Ground"),
       ...[["map", "Map"], ["plane", "Plane"]].map(([value, label]) => radio("ground", value, label, this.layout === value, () => { this.layout = value; this.onGround?.(); })))] : [];
     const words = { choose: "Drag nodes; click a link or a node to change it.", node: "Click where a node is to stand.", link: "Click two nodes, one after the other." };
-    return [h("h3", {}, "Drawing"), h("fieldset", { class: "bar" }, h("legend", { class: "unseen" }, "What the pointer does"), ...tools), ...layouts, h("p", { class: "help" }, words[this.tool])];
+    return [h("h3", {}, "Drawing"), h("div", { class: "bar" }, h("fieldset", {}, h("legend", { class: "unseen" }, "What the pointer does"), ...tools)), ...layouts, h("p", { class: "help" }, words[this.tool])];
   }
 
   chosenPart() {
@@ -244,20 +247,22 @@ export class Draw {
     const [a, b] = [network.names[decode(links.from)[this.link]], network.names[decode(links.to)[this.link]]];
     const entry = this.entryOf(a, b);
     const own = entry < 0 ? {} : this.model.data.network.link[entry];
-    const now = { capacity: measure(numbersOf(links, "capacity_mbps")[this.link], "Mbps"), delay: measure(numbersOf(links, "delay_ms")?.[this.link] ?? NaN, "ms") };
+    const ofAll = this.model.data?.network?.links ?? {};
+    const usual = (key) => (["string", "number"].includes(typeof ofAll[key]) ? String(ofAll[key]) : ofAll[key] === undefined ? USUAL[key] : "as network.links");
+    const now = { queue: usual("queue"), loss: usual("loss"), capacity: measure(numbersOf(links, "capacity_mbps")[this.link], "Mbps"), delay: measure(numbersOf(links, "delay_ms")?.[this.link] ?? NaN, "ms") };
     const set = (key, typed) => {
       const count = this.model.data?.network?.link?.length ?? 0;
       const place = ["network", "link", entry < 0 ? count : entry, key];
       const made = entry < 0 ? [{ place: ["network", "link"], append: { between: [a, b] } }] : [];
       this.model.change([...made, typed === "" ? { place, remove: true } : { place, typed }]);
     };
-    const field = ([key, example]) => h("label", {}, key, h("input", {
-      type: "text", id: `link-${key}`, value: typeof own[key] === "object" ? "" : own[key] ?? "", placeholder: now[key] ?? example,
+    const field = ([key]) => h("label", {}, key, h("input", {
+      type: "text", id: `link-${key}`, value: typeof own[key] === "object" ? "" : own[key] ?? "", placeholder: now[key],
       onchange: (event) => set(key, event.target.value.trim()),
     }));
     return [
       h("h3", {}, `Link ${textsOf(links, "name")(this.link)}`),
-      h("p", { class: "help" }, "Both directions. What is empty comes from network.links or the topology, and stands in grey."),
+      h("p", { class: "help" }, "Both directions. What is empty comes from the settings of all links or the topology, as it stands in grey."),
       h("div", { class: "form-line" }, ...SETTINGS.map(field)),
       this.failurePart(a, b),
       own.new ? h("button", { type: "button", id: "remove-link", onclick: () => this.model.change([{ place: ["network", "link", entry], remove: true }]) }, "Remove link") : "",

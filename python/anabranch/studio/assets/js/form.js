@@ -44,18 +44,25 @@ export class Form {
     }
     const key = `${text}\n${JSON.stringify(problems)}`;
     if (key === this.key) return;
-    const typing = document.activeElement;
-    if (this.panel.contains(typing) && typing instanceof HTMLInputElement && typing.type === "text") {
+    const focused = this.panel.contains(document.activeElement) ? document.activeElement : null;
+    const typing = focused instanceof HTMLInputElement && focused.type === "text" ? focused : null;
+    const shape = JSON.stringify(data, (_, value) => (value !== null && typeof value === "object" ? value : typeof value));
+    if (typing && shape === this.shape) {
       // Whoever types keeps the field; only its mistakes are told anew.
       this.tellMistakes();
       return;
     }
-    this.key = key;
-    const focused = this.panel.contains(document.activeElement) ? document.activeElement.id : "";
+    [this.key, this.shape] = [key, shape];
     const { scrollTop } = byId("edit");
     this.panel.replaceChildren(...this.fields([], this.schema.root, data));
     byId("edit").scrollTop = scrollTop;
-    if (focused) byId(focused)?.focus();
+    if (!focused?.id) return;
+    const again = byId(focused.id);
+    again?.focus();
+    if (typing && again instanceof HTMLInputElement) {
+      again.value = typing.value;
+      again.setSelectionRange(typing.selectionStart, typing.selectionEnd);
+    }
   }
 
   mistakesAt(place) {
@@ -172,8 +179,8 @@ export class Form {
     const key = String(steps[steps.length - 1]);
     const wrong = this.mistakesAt(place);
     const about = { id, "aria-describedby": `${id}-help ${id}-wrong`, "aria-invalid": wrong.length ? "true" : null };
-    const units = schema.quantity(field)?.units ?? [];
-    const unit = units.length ? h("small", { class: "help" }, ` in ${units.filter((each) => each.length > 1 || units.length < 3).slice(0, 5).join(", ")}`) : null;
+    const quantity = schema.quantity(field);
+    const unit = quantity ? h("small", { class: "help" }, ` such as ${quantity.example}${quantity.units.length ? `; in ${quantity.units.join(", ")}` : ""}`) : null;
     return h("div", { class: "field" },
       h("label", { for: id }, h("span", {}, key.replaceAll("_", " "), unit)),
       h("div", { class: "row" }, this.input(about, steps, field, value),

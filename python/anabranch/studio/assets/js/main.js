@@ -59,7 +59,8 @@ class Studio {
     this.tellProblems(answer.problems);
     if (answer.replaced) return;
     const isWrong = answer.problems.length > 0;
-    const network = answer.picture ?? (this.draw.isOpen ? this.draw.empty() : null);
+    const isEmpty = !answer.picture?.network.names.length;
+    const network = isEmpty ? (this.draw.isOpen ? this.draw.empty() : null) : answer.picture;
     // A scenario that cannot run keeps the last good picture; whoever draws its network wants to see that.
     const isDrawn = !isWrong || this.draw.isOpen || this.picture.document === null;
     const begin = performance.now();

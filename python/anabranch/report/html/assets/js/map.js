@@ -5,6 +5,8 @@ const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
 const WIDEST = 9;
 const CROWDED = 400;
+/** How many degrees a map of a single node is wide. */
+const LONE_DEGREES = 40;
 /** What a drawing without nodes shows: the inhabited world in degrees, or a plane of some hops. */
 const EMPTY = { map: { x: [-115, 115], y: [-72, 55] }, plane: { x: [-3, 3], y: [-1.5, 1.5] } };
 
@@ -38,7 +40,7 @@ class NetworkMap {
     const most = this.isMap ? 620 : 560;
     const inner = MAP_WIDTH - 2 * MAP_MARGIN;
     this.scale = Math.min(inner / width, (most - 2 * MAP_MARGIN) / height);
-    if (right === left && bottom === top) this.scale = 1;
+    if (right === left && bottom === top) this.scale = this.isMap ? inner / LONE_DEGREES : 1;
     this.height = Math.round(Math.max(this.isMap ? 380 : 220, height * this.scale + 2 * MAP_MARGIN));
     this.origin = [
       MAP_WIDTH / 2 - ((left + right) / 2) * this.scale, this.height / 2 - ((top + bottom) / 2) * this.scale,

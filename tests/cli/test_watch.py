@@ -1,0 +1,103 @@
+"""``anabranch watch`` as somebody uses it: a file that changes, breaks, goes and comes back."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """
+title = "Watched"
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+[[traffic]]
+name = "web"
+from = "left1"
+to = "right1"
+size = "100 kB"
+[run]
+duration = "1 s"
+"""
+
+
+class Watched:
+    """A command that watches a file, and what it has written so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "watched.toml"
+        self.file.write_text(SCENARIO)
+        self.text = ""
+        environment = os.environ | {"COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "anabranch", "watch", self.file.name],
+            cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.text += line
+
+    def wait(self, words: str, times: int = 1) -> None:
+        """Until something has been written so many times."""
+        until = time.monotonic() + 60
+        while self.text.count(words) < times:
+            assert time.monotonic() < until, self.text
+            assert self.process.poll() is None, self.text
+            time.sleep(0.05)
+
+    def write(self, text: str) -> None:
+        """Saves the file as editors do: a new one takes its place."""
+        new = self.file.with_suffix(".new")
+        new.write_text(text)
+        new.replace(self.file)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Callable[[], Watched]]:
+    started: list[Watched] = []
+
+    def start() -> Watched:
+        started.append(Watched(tmp_path))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+        if each.process.stdout:
+            each.process.stdout.close()
+
+
+def test_each_state_of_the_file_is_simulated(watched: Callable[[], Watched]) -> None:
+    one = watched()
+    one.wait("waits for a change")
+    assert "web.0" in one.text
+    one.write(SCENARIO.replace('"web"', '"other"'))
+    one.wait("other.0")
+    one.write(SCENARIO.replace("10 Mbps", "10 Mbqs"))
+    one.wait("watched.toml:6:12: network.links.capacity")
+    one.file.unlink()
+    one.wait("is not there")
+    one.write(SCENARIO)
+    one.wait("waits for a change", 3)
+    assert [file.name for file in one.file.parent.iterdir()] == ["watched.toml"]
+    one.process.send_signal(signal.SIGINT)
+    assert one.process.wait(20) == 130
+    assert "Traceback" not in one.text
+
+
+def test_a_file_that_is_not_there_yet_is_waited_for(watched: Callable[[], Watched], tmp_path: Path) -> None:
+    one = watched()
+    one.wait("waits for a change")
+    one.process.send_signal(signal.SIGTERM)
+    assert one.process.wait(20) == 143
