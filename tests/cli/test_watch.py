@@ -36,7 +36,7 @@ class Watched:
         self.file.write_text(SCENARIO)
         self.text = ""
         environment = os.environ | {"COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-m", "anabranch", "watch", self.file.name],
             cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
@@ -96,7 +96,7 @@ def test_each_state_of_the_file_is_simulated(watched: Callable[[], Watched]) -> 
     assert "Traceback" not in one.text
 
 
-def test_a_file_that_is_not_there_yet_is_waited_for(watched: Callable[[], Watched], tmp_path: Path) -> None:
+def test_a_signal_ends_it(watched: Callable[[], Watched]) -> None:
     one = watched()
     one.wait("waits for a change")
     one.process.send_signal(signal.SIGTERM)
