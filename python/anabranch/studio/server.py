@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
@@ -23,6 +24,7 @@ from anabranch.studio.work import Work
 
 TOKEN = "x-studio-token"  # noqa: S105 - the name of a header
 """The header in which a page shows its token."""
+_log = logging.getLogger(__name__)
 _LARGEST_QUESTION_BYTES = 100_000_000
 _LINES = "application/x-ndjson"
 _POLICY = (
@@ -137,8 +139,15 @@ def _answered(answer: Callable[[], Data]) -> bytes:
     except (AnabranchError, OSError) as error:
         return _line({"error": str(error)})
     except (TypeError, ValueError, KeyError) as error:
-        # A question of another version, or by hand.
+        # A question of another version or by hand, or a mistake of ours, which the terminal tells in full.
+        _log.exception("a question cannot be answered")
         return _line({"error": f"the question cannot be answered: {type(error).__name__}: {error}"})
+    except BaseException as error:
+        # Panics of compiled code are no exceptions of Python's. The studio goes on.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        _log.exception("a question has failed")
+        return _line({"error": f"{type(error).__name__}: {error}; the terminal says more"})
 
 
 def _line(data: Data) -> bytes:

@@ -37,7 +37,7 @@ def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
 
 
 def _numbers(values: pl.Series) -> NDArray[np.float64]:
-    """A series as numbers; null is NaN. By numpy: each expression of polars costs more than a short column has."""
+    """A series as numbers; null is NaN. An expression of polars would cost more than a short column has."""
     return values.cast(pl.Float64).to_numpy()
 
 

@@ -75,7 +75,7 @@ export class Compare {
       if (answer.problems.length || !answer.picture) throw new Error(answer.problems.map(({ place, message }) => `${place}: ${message}`).join("\n"));
       this.pin({ name: variant.words, document: answer.picture });
     } catch (error) {
-      byId("state-words").textContent = `${variant.words}: ${error.message}`;
+      byId("said").textContent = `${variant.words}: ${error.message}`;
     }
   }
 

@@ -74,6 +74,7 @@ export class Controls {
     this.factors = new Set();
     this.controls = new Map();
     this.showsAll = false;
+    model.on("load", () => { this.ranges.clear(); this.factors.clear(); this.showsAll = false; this.key = ""; });
     model.on("text", () => this.refresh());
     model.on("answer", () => this.refresh());
     model.on("state", () => this.refresh());
@@ -118,7 +119,7 @@ export class Controls {
       const { steps, start } = choices[Number(select.value)];
       this.model.change([{ place: steps, value: start }]);
     });
-    return h("label", { class: "control" }, h("span", { class: "unseen" }, "Add a field"), select);
+    return h("label", {}, h("span", { class: "unseen" }, "Add a field"), select);
   }
 
   frame(about, ...row) {

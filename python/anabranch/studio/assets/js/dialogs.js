@@ -11,6 +11,7 @@ import { byId, h } from "./page.js";
 export function showDialog(title, content, actions = []) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
   const wrong = h("p", { class: "wrong", role: "alert" });
+  /** @param {{ label: string, act?: () => any }} action */
   const button = ({ label, act }) => h("button", {
     type: "button",
     onclick: async () => {
@@ -40,10 +41,15 @@ export function askText(title, label, value, done) {
   input.select();
 }
 
-/** A message above the page, with buttons; empty words take it away. */
+/**
+ * A message above the page, with buttons; empty words take it away.
+ * @param {string} words
+ * @param {{ label: string, act?: () => any }[]} actions
+ */
 export function banner(words, actions = []) {
   const element = byId("banner");
   element.hidden = !words;
+  /** @param {{ label: string, act?: () => any }} action */
   const button = ({ label, act }) => h("button", { type: "button", onclick: () => { element.hidden = true; act?.(); } }, label);
   element.replaceChildren(...(words ? [h("span", {}, words), ...actions.map(button)] : []));
 }

@@ -5,6 +5,7 @@ import { blank, degreesOf, drawnAt, encode } from "./geometry.js";
 
 const CLICK_MOVES = 4;
 /** What a link has that is set here, and what a new one begins with where no setting of all links says it. */
+/** @type {string[][]} */
 const SETTINGS = [["capacity", "10 Mbps"], ["delay", "5 ms"], ["queue", null], ["loss", null]];
 /** What holds where nothing is set. */
 const USUAL = { queue: "100 packets", loss: "0" };
@@ -21,6 +22,9 @@ export class Draw {
     this.link = -1;
     this.node = -1;
     this.isOpen = false;
+    /** Called where a link is chosen, and where another ground is. */
+    this.onLink = () => {};
+    this.onGround = () => {};
     picture.prepare = (document) => this.putPlaces(document);
     picture.listeners.push((network) => this.attach(network));
     model.on("answer", () => this.refresh());
@@ -75,7 +79,7 @@ export class Draw {
     this.network = network;
     const { map } = network;
     const { svg } = map;
-    network.linkListeners.push((link) => { this.link = link; this.node = -1; this.refresh(true); if (link >= 0) this.onLink?.(); });
+    network.linkListeners.push((link) => { this.link = link; this.node = -1; this.refresh(true); if (link >= 0) this.onLink(); });
     this.link = network.link;
     let from = null;
     svg.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; this.grab(event); }, true);
@@ -218,7 +222,7 @@ export class Draw {
     const tools = TOOLS.map(([value, label]) => radio("tool", value, label, this.tool === value, () => { this.tool = value; this.setOpen(true); }));
     const isEmpty = !(this.picture.document?.network.names.length);
     const layouts = isEmpty ? [h("fieldset", { class: "controls" }, h("legend", { class: "unseen" }, "Ground"),
-      ...[["map", "Map"], ["plane", "Plane"]].map(([value, label]) => radio("ground", value, label, this.layout === value, () => { this.layout = value; this.onGround?.(); })))] : [];
+      ...[["map", "Map"], ["plane", "Plane"]].map(([value, label]) => radio("ground", value, label, this.layout === value, () => { this.layout = value; this.onGround(); })))] : [];
     const words = { choose: "Drag nodes; click a link or a node to change it.", node: "Click where a node is to stand.", link: "Click two nodes, one after the other." };
     return [h("h3", {}, "Drawing"), h("div", { class: "bar" }, h("fieldset", {}, h("legend", { class: "unseen" }, "What the pointer does"), ...tools)), ...layouts, h("p", { class: "help" }, words[this.tool])];
   }
@@ -256,6 +260,7 @@ export class Draw {
       const made = entry < 0 ? [{ place: ["network", "link"], append: { between: [a, b] } }] : [];
       this.model.change([...made, typed === "" ? { place, remove: true } : { place, typed }]);
     };
+    /** @param {string[]} setting */
     const field = ([key]) => h("label", {}, key, h("input", {
       type: "text", id: `link-${key}`, value: typeof own[key] === "object" ? "" : own[key] ?? "", placeholder: now[key],
       onchange: (event) => set(key, event.target.value.trim()),

@@ -27,6 +27,8 @@ export class Form {
     this.schema = schema;
     this.transports = transports;
     this.panel = byId("panel-form");
+    this.key = "";
+    this.shape = "";
     this.open = new Set(["", "network", "traffic", "run"]);
     model.on("text", () => this.refresh());
     model.on("answer", () => this.refresh());
@@ -118,6 +120,7 @@ export class Form {
     const own = schema.resolve(field);
     const [names, quantity, number] = [schema.names(field), schema.quantity(field), schema.number(field)];
     const forms = schema.forms(field);
+    /** @type {any} */
     let value = "";
     if (["string", "number", "boolean"].includes(typeof own.default)) value = own.default;
     else if (quantity) value = quantity.example;

@@ -5,7 +5,7 @@ import { askText, banner, showDialog } from "./dialogs.js";
 
 const LOOK_MS = 1000;
 /** The text of a scenario that runs and has little in it. */
-const NEW = `title = "A new scenario"
+export const NEW = `title = "A new scenario"
 
 [network]
 [[network.node]]
@@ -49,14 +49,16 @@ export class Keep {
     on("keep-study", () => this.keepStudy());
     on("keep-png", () => this.keepPng());
     on("keep-command", () => this.showCommand());
+    model.on("change", () => this.say(""));
     model.on("state", () => this.refresh());
     model.on("text", () => this.refresh());
     addEventListener("beforeunload", (event) => { if (model.isChanged) event.preventDefault(); });
     setInterval(() => this.look(), LOOK_MS);
   }
 
+  /** A word on what was done, until the next change. */
   say(words) {
-    byId("state-words").textContent = words;
+    byId("said").textContent = words;
   }
 
   ask(what, more = {}) {
@@ -111,7 +113,7 @@ export class Keep {
 
   async save(stamp = this.model.stamp) {
     const { model } = this;
-    if (model.pending.length) throw new Error("a change is on its way; save again in a moment");
+    await model.settled();
     const { text } = model;
     try {
       const saved = await this.ask("save", { stamp });

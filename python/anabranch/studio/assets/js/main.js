@@ -7,7 +7,7 @@ import { banner } from "./dialogs.js";
 import { Draw } from "./draw.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
-import { Keep } from "./keep.js";
+import { Keep, NEW } from "./keep.js";
 import { Model } from "./model.js";
 import { Picture } from "./picture.js";
 import { Schema } from "./schema.js";
@@ -31,6 +31,8 @@ class Studio {
     this.compare = new Compare(this.model, this.picture, schema, transports);
     this.keep = new Keep(this.model, this.controls);
     this.shown = 0;
+    /** The latest network, of a scenario that runs or not; null where there is none. */
+    this.latest = null;
     this.model.on("answer", (answer, took) => this.take(answer, took));
     this.model.on("progress", (progress) => this.tellProgress(progress));
     this.setUpTabs();
@@ -40,13 +42,14 @@ class Studio {
     this.keep.list(welcome.files);
   }
 
+  /** @param {Record<string, any>} welcome */
   async start({ first, files }) {
     const file = first ?? files[0];
     if (file && files.includes(file)) this.model.load(await this.answerer.ask({ what: "open", file }));
     else if (file) {
-      this.model.load({ file, text: "", stamp: "" });
-      this.keep.list(files);
-    }
+      this.model.load({ file, text: NEW, stamp: "" });
+      this.model.saved = "";
+    } else byId("state-words").textContent = "There is no scenario here yet: New or Import begins one.";
     if (file) this.keep.list(files);
     document.documentElement.dataset.ready = "true";
   }
@@ -59,14 +62,14 @@ class Studio {
     this.tellProblems(answer.problems);
     if (answer.replaced) return;
     const isWrong = answer.problems.length > 0;
-    const isEmpty = !answer.picture?.network.names.length;
-    const network = isEmpty ? (this.draw.isOpen ? this.draw.empty() : null) : answer.picture;
+    this.latest = answer.picture?.network.names.length ? answer.picture : null;
+    const network = this.latest ?? (this.draw.isOpen ? this.draw.empty() : null);
     // A scenario that cannot run keeps the last good picture; whoever draws its network wants to see that.
     const isDrawn = !isWrong || this.draw.isOpen || this.picture.document === null;
-    const begin = performance.now();
+    const since = performance.now();
     if (network && isDrawn) await this.show(network);
     this.picture.setStale(isWrong && !isDrawn);
-    const drawn = performance.now() - begin;
+    const drawn = performance.now() - since;
     const words = { run: "simulated", routes: "routed", loads: "computed" }[answer.mode];
     byId("state-words").textContent = isWrong
       ? `${answer.problems.length} ${answer.problems.length === 1 ? "mistake" : "mistakes"}` : `${words} in ${number(Math.round(took))} ms, drawn in ${number(Math.round(drawn))} ms`;
@@ -75,6 +78,13 @@ class Studio {
 
   show(picture) {
     return this.picture.draw(picture, this.compare.pinned);
+  }
+
+  /** What is drawn on is the network as it stands, whether it can run or not. */
+  async showNetwork() {
+    if (this.picture.document !== null && !this.picture.isStale) return;
+    await this.show(this.latest ?? this.draw.empty());
+    this.picture.setStale(false);
   }
 
   tellProblems(problems) {
@@ -120,7 +130,7 @@ class Studio {
       this.form.refresh();
       this.draw.setOpen(tab === this.tabs.network);
       if (tab === this.tabs.text) this.editor.refresh();
-      if (tab === this.tabs.network && this.picture.document === null) this.show(this.draw.empty());
+      if (tab === this.tabs.network) this.showNetwork();
     };
     tabs.forEach((tab, i) => {
       tab.addEventListener("click", () => choose(tab));
@@ -145,7 +155,7 @@ class Studio {
 
   setUpKeys() {
     addEventListener("keydown", (event) => {
-      if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || byId("dialog").open) return;
       const key = event.key.toLowerCase();
       const act = { s: () => byId("save").click(), z: () => (event.shiftKey ? this.model.redo() : this.model.undo()), y: () => this.model.redo() }[key];
       if (!act) return;

@@ -8,7 +8,7 @@ const TYPING_PAUSE_MS = 250;
 const MOST_STEPS_BACK = 200;
 
 export class Model {
-  /** @param {{ ask: (question: object, told?: (told: object) => void) => Promise<any> }} answerer */
+  /** @param {{ ask: (question: object, told?: (told: Record<string, any>) => void) => Promise<any> }} answerer */
   constructor(answerer) {
     this.answerer = answerer;
     this.tab = crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -28,7 +28,7 @@ export class Model {
     this.timer = 0;
     this.typing = 0;
     this.isWanted = false;
-    this.listeners = { text: [], answer: [], progress: [], state: [] };
+    this.listeners = { load: [], change: [], text: [], answer: [], progress: [], state: [] };
   }
 
   on(event, listener) {
@@ -46,6 +46,7 @@ export class Model {
   /** Another file, or another text of it. */
   load({ file, text, stamp }, { keepsHistory = false } = {}) {
     if (!keepsHistory) {
+      this.tell("load");
       this.back = [];
       this.forth = [];
     } else if (text !== this.text) this.note(null);
@@ -75,6 +76,7 @@ export class Model {
   type(text) {
     if (text === this.text) return;
     this.note("typing");
+    this.tell("change");
     this.pending = [];
     this.text = text;
     this.data = null;
@@ -85,15 +87,24 @@ export class Model {
 
   /**
    * Changes of fields, which the answerer makes in the text.
-   * @param {{ place: (string|number)[] | string }[]} changes
+   * @param {Record<string, any>[]} changes each with its `place`, and what becomes of it
    * @param {string | null} merging a name that changes of one control share
    */
   change(changes, merging = null) {
     this.note(merging);
+    this.tell("change");
     if (merging === null) this.merging = null;
     const places = new Set(changes.filter((each) => !("append" in each) && !each.remove).map(({ place }) => JSON.stringify(place)));
     this.pending = [...this.pending.filter(({ place }) => !places.has(JSON.stringify(place))), ...changes];
     this.show();
+  }
+
+  /** Waits until all changes are in the text. */
+  async settled() {
+    for (let tries = 0; this.pending.length; tries++) {
+      if (tries > 200) throw new Error("a change is on its way; try again in a moment");
+      await new Promise((done) => setTimeout(done, 20));
+    }
   }
 
   undo() {
@@ -150,6 +161,7 @@ export class Model {
     if (this.isWanted) this.send();
   }
 
+  /** @param {Record<string, any>} told */
   hear({ edited, progress }, text, pending) {
     if (progress) this.tell("progress", progress);
     // Somebody may have gone on typing.

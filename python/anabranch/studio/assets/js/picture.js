@@ -14,6 +14,7 @@ export class Picture {
     this.ask = ask;
     this.lands = new Map();
     this.document = null;
+    this.isStale = false;
     this.network = null;
     this.series = null;
     /** @type {(document: any) => void} changes a document before it is drawn */
@@ -96,8 +97,9 @@ export class Picture {
 
   /** Grey while the scenario as it stands cannot be shown. */
   setStale(isStale) {
-    byId("picture").classList.toggle("is-stale", isStale && this.document !== null);
-    byId("stale").hidden = !(isStale && this.document !== null);
+    this.isStale = isStale && this.document !== null;
+    byId("picture").classList.toggle("is-stale", this.isStale);
+    byId("stale").hidden = !this.isStale;
   }
 }
 

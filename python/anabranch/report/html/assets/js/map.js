@@ -5,6 +5,9 @@ const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
 const WIDEST = 9;
 const CROWDED = 400;
+const CROWDED_NODES = 200;
+/** How long a drawing that was moved stands still before labels find their places again. */
+const SETTLES_MS = 150;
 /** How many degrees a map of a single node is wide. */
 const LONE_DEGREES = 40;
 /** What a drawing without nodes shows: the inhabited world in degrees, or a plane of some hops. */
@@ -73,19 +76,22 @@ class NetworkMap {
     const leaf = this.leaves();
     this.pull = this.sideways();
     this.dots = names.map((name, i) => h("circle", {
-      class: "node", r: leaf[i] ? 3.5 : 5, "data-node": i, onclick: () => this.onChooseNode(i),
+      class: "node", r: (leaf[i] ? 3.5 : 5) * (names.length > CROWDED_NODES ? 0.45 : 1), "data-node": i, onclick: () => this.onChooseNode(i),
       onpointermove: (event) => this.showTip(event, [name]), onpointerleave: () => this.hideTip(),
     }));
     this.labels = names.length <= LABELLED_NODES ? names.map((name) => h("text", { class: "label" }, name)) : [];
     this.shares = h("g", { class: "shares" });
+    this.drawing = h(
+      "g", {}, this.world, h("g", { class: "links" }, ...this.shapes), h("g", { class: "nodes" }, ...this.dots),
+      h("g", { class: "labels" }, ...this.labels), this.shares,
+    );
     this.svg = h(
       "svg",
       {
         viewBox: `0 0 ${MAP_WIDTH} ${this.height}`, class: this.isMap ? "geographic" : "abstract", tabindex: "0",
         role: "img", "aria-labelledby": "map-summary", onkeydown: (event) => this.key(event),
       },
-      this.world, h("g", { class: "links" }, ...this.shapes), h("g", { class: "nodes" }, ...this.dots),
-      h("g", { class: "labels" }, ...this.labels), this.shares,
+      this.drawing,
     );
     this.tip = h("div", { class: "tip", hidden: true });
     const zoom = (factor, label, sign) => h(
@@ -124,6 +130,9 @@ class NetworkMap {
   }
 
   place() {
+    clearTimeout(this.settling);
+    this.shift = [0, 0];
+    this.drawing.removeAttribute("transform");
     const points = this.network.names.map((_, i) => this.at(i));
     this.points = points;
     this.shapes.forEach((shape, i) => shape.setAttribute("points", this.arrow(i)));
@@ -265,7 +274,11 @@ class NetworkMap {
 
   move(x, y) {
     this.view = { ...this.view, x: this.view.x + x, y: this.view.y + y };
-    this.place();
+    // The drawing as a whole, until it stands still: to place hundreds of links anew takes longer than a frame.
+    this.shift = [this.shift[0] + x, this.shift[1] + y];
+    this.drawing.setAttribute("transform", `translate(${this.shift[0]} ${this.shift[1]})`);
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.place(), SETTLES_MS);
   }
 
   reset() {

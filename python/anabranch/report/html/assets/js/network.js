@@ -80,7 +80,7 @@ class NetworkSection {
       return;
     }
     byId("time-controls").hidden = false;
-    this.slider.value = 0;
+    this.slider.value = "0";
     this.slider.max = this.times.length;
     onPicture(this.slider, "input", () => { this.step = Number(this.slider.value) - 1; this.update(); });
     onPicture(byId("play"), "click", () => this.play());
