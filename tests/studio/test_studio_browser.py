@@ -210,6 +210,7 @@ def test_a_network_is_drawn(tabs: Callable[..., Tab], studio: Start) -> None:
         )
     )
     tab.tab("Network")
+    tab.page.wait_for_selector("#map svg.geographic")
     tab.page.get_by_label("Draw nodes").check()
     for x, y in ((0.3, 0.4), (0.6, 0.5)):
         click_map(tab, x, y)
