@@ -127,6 +127,33 @@ def test_a_slider_moves_the_picture_and_the_text(tabs: Callable[..., Tab]) -> No
     assert tab.data["network"]["links"]["capacity"] == "3.16 Mbps"
 
 
+def test_a_choice_of_a_kind_of_table_takes_its_place(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.tab("Text")
+    text = SHORT.replace('queue = "100 packets"', 'queue = { algorithm = "codel", limit = "64 kB" }  # kept')
+    tab.after(lambda: tab.page.fill("#toml", text))
+    tab.tab("Controls")
+    kind = tab.page.get_by_label("network · links · queue · algorithm", exact=True)
+    tab.after(lambda: kind.select_option("pie"))
+    assert tab.data["network"]["links"]["queue"] == "pie"
+    assert "# kept" in tab.text
+    tab.after(lambda: tab.page.get_by_label("network · links · queue", exact=True).select_option("fq-codel"))
+    assert tab.data["network"]["links"]["queue"] == "fq-codel"
+
+
+def test_a_value_is_checked_while_it_is_typed(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    box = tab.page.get_by_label("network · links · capacity, typed")
+    box.click()
+    box.press("Control+a")
+    tab.after(lambda: box.press_sequentially("12 k", delay=10))
+    assert tab.page.locator(".control", has=box).locator(".wrong").inner_text()
+    tab.after(lambda: box.press_sequentially("bps", delay=10))
+    assert box.input_value() == "12 kbps"
+    assert tab.data["network"]["links"]["capacity"] == "12 kbps"
+    assert tab.page.locator("#picture.is-stale").count() == 0
+
+
 def test_a_slider_that_is_dragged_shows_pictures_on_the_way(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     before = tab.shown()
@@ -150,7 +177,7 @@ def test_mistakes_stand_at_their_fields_and_the_last_picture_stays(tabs: Callabl
     tab = tabs()
     box = tab.page.get_by_label("network · links · capacity, typed")
     delivered = tab.card("Delivered")
-    tab.after(lambda: (box.fill("10 Mbqs"), box.press("Enter")))
+    tab.after(lambda: box.fill("10 Mbqs"))
     assert "Mbqs" in tab.page.locator(".control", has=box).locator(".wrong").inner_text()
     assert box.get_attribute("aria-invalid") == "true"
     assert tab.page.locator("#picture.is-stale").count() == 1
@@ -350,6 +377,10 @@ def test_two_tabs_and_an_editor_work_on_one_file(tabs: Callable[..., Tab]) -> No
     two.save()
     assert "1000 packets" in file.read_text()
     one.page.wait_for_function("() => document.getElementById('toml').value.includes('1000 packets')")
+    file.rename(file.with_suffix(".kept"))
+    two.page.wait_for_selector("#banner:not([hidden])")
+    file.with_suffix(".kept").rename(file)
+    two.page.wait_for_selector("#banner", state="hidden")
     file.unlink()
     one.page.wait_for_selector("#banner:not([hidden])")
     assert "deleted" in one.page.inner_text("#banner")

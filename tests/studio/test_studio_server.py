@@ -9,6 +9,7 @@ import tomllib
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -257,6 +258,46 @@ def test_the_next_run_of_a_tab_ends_the_one_before(studio: Start) -> None:
     answer = lines[-1]["answer"]
     assert isinstance(answer, dict)
     assert answer["replaced"]
+
+
+def test_what_cannot_be_ended_is_left_alone(studio: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    monkeypatch.setattr("anabranch.studio.answers.run", lambda *_, **__: released.wait(30))
+    running = studio()
+    lines = list[dict[str, Any]]()
+    question = {"what": "show", "tab": "a", "text": FIRST, "file": "first.toml"}
+    asking = threading.Thread(target=lambda: lines.extend(running.lines(question)))
+    asking.start()
+    time.sleep(0.3)
+    assert running.ask("stop", tab="a")["stopped"]
+    asking.join(10)
+    assert not asking.is_alive()
+    assert "cannot be ended" in lines[-1]["answer"]["problems"][0]["message"]
+    # Others go on meanwhile.
+    assert running.ask("show", tab="b", text=FIRST, mode="routes")["picture"]
+    released.set()
+
+
+def test_a_mistake_of_ours_is_told_and_the_studio_goes_on(
+    studio: Start, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def fails(*_: object, **__: object) -> None:
+        raise PanicException("index out of bounds")
+
+    running = studio()
+    with monkeypatch.context() as patched:
+        patched.setattr("anabranch.studio.answers.run", fails)
+        assert "index out of bounds" in running.refused("show", text=FIRST)
+    assert "index out of bounds" in caplog.text
+    assert running.ask("show", text=FIRST.replace('"30 s"', '"1 s"'))["picture"]
+
+
+def test_text_of_toml_1_1_is_changed_in_place() -> None:
+    text = "[network]\nx = {\n  a = 1, # one\n  b = 2,\n}\n"
+    assert edited(text, [{"place": "network.x.b", "value": 3}]) == text.replace("b = 2", "b = 3")
 
 
 def test_routes_and_loads_are_shown_in_the_same_way(studio: Start) -> None:

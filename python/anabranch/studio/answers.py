@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core, topology
-from anabranch.errors import AnabranchError, StudioError
+from anabranch.errors import AnabranchError, Problem, ScenarioError, StudioError
 from anabranch.folders.stamp import stamp
 from anabranch.results.result import Result, json_ready
 from anabranch.runs.runner import run
@@ -190,6 +190,17 @@ class Desk:
         except KeyboardInterrupt:
             return about | {"problems": [], "picture": None, "replaced": work.replaced}
         return about | {"problems": [], "picture": picture, "replaced": work.replaced}
+
+    def unfinished(self, question: Data, work: Work) -> Data:
+        """The answer where a work is stopped that cannot end, such as a planner."""
+        problem = Problem(
+            "", "stopped; a planner cannot be ended, and goes on for a while without being heard"
+        )
+        problems = [] if work.replaced else problem_list(ScenarioError([problem]))
+        text = question["text"]
+        data = json_ready(self._source(question, text).data())
+        about = {"text": text, "data": data, "mode": question.get("mode", "run")}
+        return about | {"problems": problems, "picture": None, "replaced": work.replaced}
 
     def _picture(self, source: ScenarioText, mode: str, work: Work, tell: Teller) -> Data:
         scenario = source.scenario()

@@ -7,6 +7,7 @@ import hmac
 import json
 import logging
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from functools import partial
 
 from starlette.applications import Starlette
@@ -24,6 +25,9 @@ from anabranch.studio.work import Work
 
 TOKEN = "x-studio-token"  # noqa: S105 - the name of a header
 """The header in which a page shows its token."""
+_BETWEEN_LOOKS_S = 0.05
+_PATIENCE_S = 2.0
+"""How long a work that is stopped has until it is left alone."""
 _log = logging.getLogger(__name__)
 _LARGEST_QUESTION_BYTES = 100_000_000
 _LINES = "application/x-ndjson"
@@ -168,10 +172,20 @@ async def _shown(desk: Desk, question: Data) -> AsyncIterator[bytes]:
         finally:
             put(None)
 
-    work, _ = desk.workshop.start(str(question.get("tab", "")), do)
+    work = desk.workshop.start(str(question.get("tab", "")), do)
     try:
-        while (line := await lines.get()) is not None:
-            yield line
+        while not work.stopped.is_set() or not lines.empty():
+            with suppress(TimeoutError):
+                line = await asyncio.wait_for(lines.get(), _BETWEEN_LOOKS_S)
+                if line is None:
+                    return
+                yield line
+        # A run ends at once and has something to show; what cannot be ended is left alone.
+        with suppress(TimeoutError):
+            while (line := await asyncio.wait_for(lines.get(), _PATIENCE_S)) is not None:
+                yield line
+            return
+        yield _line({"answer": desk.unfinished(question, work)})
     finally:
         # Done already, or nobody listens any more.
         work.replaced = True

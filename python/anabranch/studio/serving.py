@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import secrets
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -99,6 +101,9 @@ def server_of(desk: Desk, token: str, port: int) -> uvicorn.Server:
 
 
 def _opens(address: str) -> bool:
+    # A browser of the terminal would take the terminal.
+    if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"} & os.environ.keys():
+        return False
     try:
         return webbrowser.open(address)
     except (webbrowser.Error, OSError):

@@ -1,17 +1,11 @@
-"""The work behind the page: threads that stay warm, and a run that ends where the next one comes."""
+"""The work behind the page: a run that ends where the next one of its tab comes."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-T = TypeVar("T")
-
-_AT_A_TIME = 2
-"""Works at a time: of two tabs, a long run in one does not hold up the other."""
+from typing import Any
 
 
 @dataclass(slots=True, eq=False)
@@ -33,29 +27,35 @@ class Work:
 
 
 class Workshop:
-    """Runs the works of all tabs, of each tab the latest alone."""
+    """Runs the works of all tabs, of each tab the latest alone, in threads that nobody waits for at the end.
+
+    A planner or a solver cannot be ended from outside: it goes on in its thread, and its answer is dropped.
+    """
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="studio")
         self._latest: dict[str, Work] = {}
         self._lock = threading.Lock()
+        self._is_closed = False
         self.own_code = threading.Lock()
         """Held where code of the user's own runs: what guards it is the process's."""
 
-    def start(self, tab: str, do: Callable[[Work], T]) -> tuple[Work, Future[T]]:
+    def start(self, tab: str, do: Callable[[Work], None]) -> Work:
         """Begins a work of a tab; an earlier one of it ends."""
         work = Work()
         with self._lock:
             before = self._latest.get(tab)
             self._latest[tab] = work
+            if self._is_closed:
+                work.stopped.set()
         if before is not None:
             before.replaced = True
             before.stopped.set()
-        return work, self._threads.submit(self._done, tab, work, do)
+        threading.Thread(target=self._done, args=(tab, work, do), name="studio", daemon=True).start()
+        return work
 
-    def _done(self, tab: str, work: Work, do: Callable[[Work], T]) -> T:
+    def _done(self, tab: str, work: Work, do: Callable[[Work], None]) -> None:
         try:
-            return do(work)
+            do(work)
         finally:
             with self._lock:
                 if self._latest.get(tab) is work:
@@ -72,11 +72,11 @@ class Workshop:
     def close(self) -> None:
         """Ends every work; nothing further begins."""
         with self._lock:
+            self._is_closed = True
             works = list(self._latest.values())
         for work in works:
             work.replaced = True
             work.stopped.set()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 Teller = Callable[[dict[str, Any]], None]

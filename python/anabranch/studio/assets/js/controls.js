@@ -4,6 +4,7 @@ import { byId, h } from "./page.js";
 import { placeText, placeWords, quantityOf, valueAt } from "./schema.js";
 
 const STEPS = 400;
+const TYPING_PAUSE_MS = 200;
 const MOST_SHOWN = 24;
 /** Fields that say who or where something is, and not how much. */
 const NOT_MOVED = new Set(["name", "latitude", "longitude", "index", "title"]);
@@ -58,6 +59,10 @@ export function aboutField(data, schema, steps, transports) {
     return { ...about, kind: "number", ...quantity, isWhole, bounds: { minimum: 0 } };
   }
   if (!field) return null;
+  const around = schema.at(data, steps.slice(0, -1));
+  const kinds = around ? schema.kinds(around, key) : [];
+  // Another kind of table has other keys: it takes the place of the whole.
+  if (kinds.length > 1) return { ...about, kind: "choice", names: kinds, setting: (name) => ({ place: steps.slice(0, -1), value: schema.ofKind(around, key, name) }) };
   const names = key === "transport" ? [...new Set([...Object.keys(data.transport ?? {}), ...transports])] : schema.names(field);
   if (names.length > 1 && (names.includes(value) || key === "transport")) return { ...about, kind: "choice", names };
   if (typeof value === "boolean") return { ...about, kind: "switch" };
@@ -78,6 +83,7 @@ export class Controls {
     model.on("text", () => this.refresh());
     model.on("answer", () => this.refresh());
     model.on("state", () => this.refresh());
+    this.panel.addEventListener("focusout", () => setTimeout(() => this.refresh()));
   }
 
   /** Made anew where other fields are there; else their values are taken over, and whoever drags one goes on. */
@@ -87,7 +93,10 @@ export class Controls {
     const fields = movable(data, this.schema, this.transports);
     const shown = this.showsAll ? fields : fields.slice(0, MOST_SHOWN);
     const key = JSON.stringify([shown.map(({ steps, kind, unit, words, names }) => [steps, kind, unit, words, names]), fields.length]);
-    if (key !== this.key) {
+    const typing = document.activeElement;
+    // Whoever types keeps the box, whatever the text is for the moment.
+    const isTyping = this.panel.contains(typing) && typing instanceof HTMLInputElement && typing.type === "text";
+    if (key !== this.key && !isTyping) {
       this.key = key;
       this.build(shown, fields.length);
     }
@@ -162,7 +171,13 @@ export class Controls {
       this.model.change([{ place: about.steps, value: valueOf(number) }], name);
     });
     input.addEventListener("change", () => { this.model.merging = null; });
-    box.addEventListener("change", () => this.model.change([{ place: about.steps, typed: box.value }]));
+    let pause = 0;
+    // As it is typed: a mistake appears at once, and the picture follows.
+    box.addEventListener("input", () => {
+      clearTimeout(pause);
+      pause = setTimeout(() => this.model.change([{ place: about.steps, typed: box.value }], `${name} typed`), TYPING_PAUSE_MS);
+    });
+    box.addEventListener("change", () => { this.model.merging = null; });
     const parts = this.frame(about, low, input, high, box);
     const take = (now) => {
       const { low: from, high: to } = range();
@@ -185,7 +200,8 @@ export class Controls {
     const select = /** @type {HTMLSelectElement} */ (h("select", { id, "aria-label": about.words, "aria-describedby": `${id}-wrong` },
       ...names.map((name) => h("option", { value: name }, name))));
     select.addEventListener("change", () => {
-      this.model.change([{ place: about.steps, value: about.kind === "switch" ? select.value === "true" : select.value }]);
+      const value = about.kind === "switch" ? select.value === "true" : select.value;
+      this.model.change([about.setting ? about.setting(select.value) : { place: about.steps, value }]);
     });
     const parts = this.frame(about, select);
     const take = (now) => {

@@ -119,6 +119,7 @@ export class Keep {
       const saved = await this.ask("save", { stamp });
       model.stamp = saved.stamp;
       model.saved = text;
+      model.isGone = false;
       banner("");
       this.list(saved.files);
       this.refresh();
@@ -145,11 +146,16 @@ export class Keep {
     const found = await model.answerer.ask({ what: "look", file, stamp }).catch(() => ({ state: "same" }));
     if (model.file !== file || model.stamp !== stamp) return;
     if (found.state === "gone") {
-      model.stamp = "";
-      model.saved = "";
+      if (model.isGone) return;
+      model.isGone = true;
       this.refresh();
       banner(`${file} has been deleted or moved. Its text is kept here; Save writes it anew.`, [{ label: "OK" }]);
-    } else if (found.state === "changed" && !model.isChanged) {
+    } else if (found.state === "same" && model.isGone) {
+      model.isGone = false;
+      banner("");
+      this.refresh();
+    } else if (found.state === "changed" && model.text === model.saved) {
+      banner("");
       model.load(found, { keepsHistory: true });
       this.say(`${file} was changed elsewhere and is shown as it is now`);
     } else if (found.state === "changed") {

@@ -98,11 +98,18 @@ class Studio {
     byId("problems").replaceChildren(...(items.length ? [h("ul", {}, ...items, ...more)] : []));
   }
 
-  tellProgress({ done, all, unit }) {
+  /** @param {Record<string, any> | null} progress null where nothing is known but that it takes long */
+  tellProgress(progress) {
     const bar = /** @type {HTMLProgressElement} */ (byId("progress"));
-    if (!this.model.flying || performance.now() - this.model.flying.since < SHORT_MS) return;
+    if (!this.model.flying || (progress && performance.now() - this.model.flying.since < SHORT_MS)) return;
+    if (bar.hidden) {
+      bar.removeAttribute("value");
+      byId("state-words").textContent = "works…";
+    }
     bar.hidden = false;
     byId("stop").hidden = false;
+    if (!progress) return;
+    const { done, all, unit } = progress;
     bar.value = all ? done / all : 0;
     byId("state-words").textContent = `${number(done)} of ${number(all)} ${unit}`;
   }

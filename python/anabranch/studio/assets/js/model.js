@@ -4,6 +4,8 @@ import { GoneError } from "./server.js";
 
 /** A run that has begun so long ago is replaced by the next one; a shorter one may end first, so that pictures follow a slider. */
 const PATIENCE_MS = 250;
+/** What takes longer says that it works, and can be stopped. */
+const LONG_MS = 400;
 const TYPING_PAUSE_MS = 250;
 const MOST_STEPS_BACK = 200;
 
@@ -16,6 +18,8 @@ export class Model {
     this.stamp = "";
     this.text = "";
     this.saved = "";
+    /** Whether its file was there and is not any more. */
+    this.isGone = false;
     this.data = null;
     this.problems = [];
     this.mode = "run";
@@ -40,7 +44,7 @@ export class Model {
   }
 
   get isChanged() {
-    return this.text !== this.saved;
+    return this.isGone || this.text !== this.saved;
   }
 
   /** Another file, or another text of it. */
@@ -52,6 +56,7 @@ export class Model {
     } else if (text !== this.text) this.note(null);
     this.file = file;
     this.stamp = stamp;
+    this.isGone = false;
     this.saved = text;
     this.pending = [];
     this.setText(text);
@@ -145,6 +150,7 @@ export class Model {
     const number = ++this.asked;
     const flying = { since: performance.now() };
     this.flying = flying;
+    setTimeout(() => { if (this.flying === flying) this.tell("progress", null); }, LONG_MS);
     const { text, pending } = this;
     const isLatest = () => number === this.asked;
     try {

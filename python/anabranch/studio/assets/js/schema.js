@@ -55,6 +55,21 @@ export class Schema {
     return tables.find((table) => fits(table) && has(table)) ?? tables.find(has) ?? tables[0] ?? null;
   }
 
+  /** The names among which a key chooses that says which table its table is, such as `algorithm`; empty for others. */
+  kinds(schema, key) {
+    const tables = this.forms(schema).filter((form) => form.type === "object");
+    return tables.flatMap(({ properties }) => (typeof properties?.[key]?.const === "string" ? [properties[key].const] : []));
+  }
+
+  /** What a field is where it becomes the table of this kind: its plain name where that will do, else what it must have. */
+  ofKind(schema, key, name) {
+    if (this.names(schema).includes(name)) return name;
+    const table = this.forms(schema).find(({ properties }) => properties?.[key]?.const === name);
+    const value = { [key]: name };
+    for (const each of table?.required ?? []) value[each] ??= this.quantity(table.properties[each])?.example ?? this.names(table.properties[each])[0] ?? this.number(table.properties[each])?.minimum ?? 0;
+    return value;
+  }
+
   /** The schema of the entries of a list, or null where a value is no list. */
   entries(schema) {
     const list = this.forms(schema).find((form) => form.type === "array");
