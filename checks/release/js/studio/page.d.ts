@@ -24,7 +24,7 @@ export function numbersOf(table: Any, key: string): Any;
 export function textsOf(table: Any, key: string): (row: number) => string;
 export function linkColors(): Any;
 export function ramp(stops: Any, share: number): string;
-export class NetworkMap { constructor(...given: Any[]); [name: string]: Any }
+export function mapOf(...given: Any[]): Any;
 export class NetworkSection { constructor(...given: Any[]); [name: string]: Any }
 export class SeriesSection { constructor(...given: Any[]); [name: string]: Any }
 export class LatencySection {}

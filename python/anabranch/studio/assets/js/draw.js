@@ -22,6 +22,7 @@ export class Draw {
     this.link = -1;
     this.node = -1;
     this.isOpen = false;
+    this.svg = null;
     /** Called where a link is chosen, and where another ground is. */
     this.onLink = () => {};
     this.onGround = () => {};
@@ -77,18 +78,20 @@ export class Draw {
 
   attach(network) {
     this.network = network;
-    const { map } = network;
-    const { svg } = map;
+    const { svg } = network.map;
     network.linkListeners.push((link) => { this.link = link; this.node = -1; this.refresh(true); if (link >= 0) this.onLink(); });
     this.link = network.link;
+    byId("map").classList.toggle("drawing", this.isOpen && this.tool !== "choose");
+    this.refresh();
+    // The same drawing may show many pictures.
+    if (svg === this.svg) return;
+    this.svg = svg;
     let from = null;
     svg.addEventListener("pointerdown", (event) => { from = [event.clientX, event.clientY]; this.grab(event); }, true);
     svg.addEventListener("click", (event) => {
       const isMoved = from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) > CLICK_MOVES;
       if (this.isOpen && !isMoved) this.click(event);
     }, true);
-    byId("map").classList.toggle("drawing", this.isOpen && this.tool !== "choose");
-    this.refresh();
   }
 
   nodeOf(event) {

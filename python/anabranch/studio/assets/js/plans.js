@@ -1,6 +1,6 @@
 // Loads and routes: the network in the colours of the loads, and the tables of the plan.
 
-import { NetworkMap, byId, decode, h, linkColors, measure, number, numbersOf, ramp, shownTable, textsOf, themeListeners, withUnit } from "./page.js";
+import { byId, decode, h, linkColors, mapOf, measure, number, numbersOf, ramp, shownTable, textsOf, themeListeners, withUnit } from "./page.js";
 
 export class PlanSection {
   /**
@@ -15,11 +15,7 @@ export class PlanSection {
     this.linkListeners = [];
     this.delays = numbersOf(document.links, "delay_ms");
     this.loads = document.load ? decode(document.load) : new Float32Array(this.count).fill(NaN);
-    this.map = new NetworkMap(byId("map"), document, () => {}, (link) => this.chooseLink(link));
-    if (before?.map.network.names.join("\n") === this.map.network.names.join("\n")) {
-      this.map.view = before.map.view;
-      this.map.place();
-    }
+    this.map = mapOf(byId("map"), document, () => {}, (link) => this.chooseLink(link), before?.map);
     this.update();
     themeListeners.push(() => this.update());
     this.tables();

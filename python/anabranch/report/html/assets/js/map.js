@@ -103,7 +103,29 @@ class NetworkMap {
     container.replaceChildren(this.svg, tools, this.tip);
     this.container = container;
     this.drag();
-    onPicture(window, "resize", () => this.place());
+    this.listen();
+  }
+
+  /** Whether another document has the same drawing, so that its colours alone are new. */
+  isDrawingOf({ network, links }) {
+    const same = (mine, theirs) => mine.base64 === theirs.base64;
+    return this.network.layout === network.layout && same(this.network.x, network.x) && same(this.network.y, network.y)
+      && same(this.network.widths, network.widths) && same(this.links.from, links.from) && same(this.links.to, links.to)
+      && this.hasNamesOf(network);
+  }
+
+  hasNamesOf({ names }) {
+    return names.length === this.network.names.length && names.every((name, i) => name === this.network.names[i]);
+  }
+
+  /** Shows another document with the same drawing. */
+  take({ network, links }, onChooseNode, onChooseLink) {
+    [this.network, this.links, this.onChooseNode, this.onChooseLink] = [network, links, onChooseNode, onChooseLink];
+    this.capacities = numbersOf(links, "capacity_mbps") ?? new Float64Array(0);
+    this.hideTip();
+    this.highlight(null, null);
+    this.select(-1);
+    this.listen();
   }
 
   /** How far to the right the neighbours of each node are, in all. */
@@ -298,23 +320,30 @@ class NetworkMap {
     event.preventDefault();
   }
 
+  /** Listens to the window as long as its picture is there. */
+  listen() {
+    const ratio = () => MAP_WIDTH / this.svg.clientWidth;
+    onPicture(window, "resize", () => this.place());
+    onPicture(window, "pointerup", () => { this.grip = null; });
+    onPicture(window, "pointermove", (event) => {
+      if (!this.grip) return;
+      const [x, y] = [event.clientX - this.grip[0], event.clientY - this.grip[1]];
+      this.moved += Math.abs(x) + Math.abs(y);
+      this.move(x * ratio(), y * ratio());
+      this.grip = [event.clientX, event.clientY];
+    });
+  }
+
   drag() {
-    let last = null;
-    let moved = 0;
+    this.grip = null;
+    this.moved = 0;
     const ratio = () => MAP_WIDTH / this.svg.clientWidth;
     this.svg.addEventListener("pointerdown", (event) => {
-      last = [event.clientX, event.clientY];
-      moved = 0;
+      this.grip = [event.clientX, event.clientY];
+      this.moved = 0;
     });
     // What is under the pointer has moved with it: dragging it is no click on it.
-    this.svg.addEventListener("click", (event) => { if (moved > 4) event.stopPropagation(); }, true);
-    onPicture(window, "pointerup", () => { last = null; });
-    onPicture(window, "pointermove", (event) => {
-      if (!last) return;
-      moved += Math.abs(event.clientX - last[0]) + Math.abs(event.clientY - last[1]);
-      this.move((event.clientX - last[0]) * ratio(), (event.clientY - last[1]) * ratio());
-      last = [event.clientX, event.clientY];
-    });
+    this.svg.addEventListener("click", (event) => { if (this.moved > 4) event.stopPropagation(); }, true);
     this.svg.addEventListener("wheel", (event) => {
       // The wheel alone scrolls the page.
       if (!event.ctrlKey && !event.metaKey) return;
@@ -324,6 +353,24 @@ class NetworkMap {
       this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, center);
     }, { passive: false });
   }
+}
+
+/**
+ * The map of a document in a container: the one before, where its drawing is the same, or a new one, of which the same
+ * part is seen where it has the same nodes.
+ * @param {NetworkMap} [before]
+ */
+function mapOf(container, data, onChooseNode, onChooseLink, before) {
+  if (before?.isDrawingOf(data)) {
+    before.take(data, onChooseNode, onChooseLink);
+    return before;
+  }
+  const map = new NetworkMap(container, data, onChooseNode, onChooseLink);
+  if (before?.hasNamesOf(data.network)) {
+    map.view = before.view;
+    map.place();
+  }
+  return map;
 }
 
 function extent(values) {

@@ -18,20 +18,16 @@ class NetworkSection {
     } : null;
     this.delays = this.column("delay_ms");
     this.downs = this.timesDown();
-    this.map = new NetworkMap(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link));
+    this.map = mapOf(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link), before?.map);
     if (before) this.keep(before);
     this.setUpControls();
-    this.routes = DATA.routes ? new RouteChooser(this) : null;
+    this.routes = DATA.routes ? new RouteChooser(this, before?.routes ?? undefined) : null;
     this.table = DATA.kind === "network" ? null : this.linkTable();
     this.update();
     themeListeners.push(() => this.update());
   }
 
   keep(before) {
-    if (before.map.network.names.join("\n") === this.map.network.names.join("\n")) {
-      this.map.view = before.map.view;
-      this.map.place();
-    }
     const link = before.link >= 0 ? before.name(before.link) : null;
     this.link = Array.from({ length: this.count }, (_, i) => this.name(i)).indexOf(link);
     this.map.select(this.link);
@@ -197,7 +193,11 @@ class NetworkSection {
 
 /** Which pair's routes are shown. */
 class RouteChooser {
-  constructor(section) {
+  /**
+   * @param {NetworkSection} section
+   * @param {RouteChooser} [before] whose pair stays, where there still is one of these names
+   */
+  constructor(section, before) {
     this.section = section;
     this.bySource = new Map();
     DATA.routes.pairs.forEach((pair, i) => {
@@ -212,6 +212,13 @@ class RouteChooser {
     this.fill(this.destination, [], "none");
     onPicture(this.source, "change", () => this.sourceChanged());
     onPicture(this.destination, "change", () => this.show());
+    const [from, to] = (before?.pair ?? []).map((name) => DATA.network.names.indexOf(name));
+    if (this.bySource.get(from)?.has(to)) {
+      this.source.value = String(from);
+      this.fill(this.destination, [...this.bySource.get(from).keys()], "");
+      this.destination.value = String(to);
+    }
+    this.show();
   }
 
   fill(select, nodes, first) {
@@ -245,11 +252,14 @@ class RouteChooser {
     const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
     const number_ = own?.get(Number(this.destination.value));
     list.replaceChildren();
+    /** The names of the chosen pair, or null. */
+    this.pair = null;
     if (number_ === undefined) {
       this.section.showRoutes(null, null);
       return;
     }
     const [from, to, flows, count, paths, shares] = DATA.routes.pairs[number_];
+    this.pair = [DATA.network.names[from], DATA.network.names[to]];
     this.section.showRoutes(new Map(shares), [from, to]);
     list.append(h("p", {}, `${withUnit(flows, flows === 1 ? "flow" : "flows")}; ${count
       ? `${count} ${count === 1 ? "path" : "paths"}` : "hop by hop, equal shares at each node"}`));
