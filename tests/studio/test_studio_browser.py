@@ -354,6 +354,10 @@ def test_routes_and_loads_have_their_own_pictures(tabs: Callable[..., Tab]) -> N
     (tab.running.folder / "nsfnet.toml").write_text((EXAMPLES / "robust_nsfnet.toml").read_text())
     tab.after(lambda: tab.page.get_by_label("Routes", exact=True).check())
     assert tab.page.locator("#plan-tables table").count() >= 1
+    tab.page.select_option("#route-from", label="Seattle")
+    assert tab.page.locator("#map .link.route").count() > 2
+    tab.after(lambda: tab.page.get_by_label("network · links · delay · plus", exact=True).fill("100"))
+    assert tab.page.locator("#map .link.route").count() > 2
     assert tab.page.locator("#series").is_hidden()
     tab.after(lambda: tab.page.get_by_label("Loads", exact=True).check())
     assert "demand" in tab.page.inner_text("#problems")

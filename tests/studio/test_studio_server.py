@@ -305,6 +305,8 @@ def test_routes_and_loads_are_shown_in_the_same_way(studio: Start) -> None:
     routes = running.ask("show", text=FIRST, mode="routes")["picture"]
     assert routes["kind"] == "routes"
     assert routes["tables"][0]["rows"] > 2
+    run = running.ask("show", text=FIRST.replace('"30 s"', '"1 s"'))["picture"]
+    assert sorted(routes["routes"]["pairs"]) == sorted(run["routes"]["pairs"])
     bounds = (EXAMPLES / "robust_nsfnet.toml").read_text()
     answer = running.ask("show", text=bounds, mode="loads")
     assert answer["problems"] == []

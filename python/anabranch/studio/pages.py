@@ -22,7 +22,8 @@ SCRIPTS = (
 """Our own modules, ``assets/js`` of this package; ``server.js`` is the one that knows who answers."""
 _SHARED = (
     "setData", "dropPicture", "keepListeners", "h", "byId", "number", "measure", "withUnit", "decode",
-    "setUpTheme", "setUpPrinting", "setUpCharts", "setTimeUnit", "timeMarks", "mapOf", "NetworkSection",
+    "setUpTheme", "setUpPrinting", "setUpCharts", "setTimeUnit", "timeMarks", "mapOf",
+    "RouteChooser", "NetworkSection",
     "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable", "shownTable",
     "DataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
 )  # fmt: skip

@@ -7,11 +7,13 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from anabranch.media.page.data import column, table_data
 from anabranch.media.pieces import DataTable, Text
 from anabranch.report.html.outlines import Box, outlines
+from anabranch.report.html.routes_data import routes_data
 from anabranch.report.html.run_data import network_document, run_document
 from anabranch.report.views.run import event_table, reordering_table
 from anabranch.results.result import Result
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 200
 """Changes of the network that are listed."""
+MOST_PAIRS = 400
+"""Pairs whose routes are listed."""
 _PS_PER_MS = 1e9
 
 
@@ -85,16 +89,41 @@ def load_picture(setup: Setup, loads: WorstLoads) -> dict[str, Any]:
 
 
 def routes_picture(setup: Setup, routes: Routes) -> dict[str, Any]:
-    """The network, and the tables of the routes of its pairs."""
+    """The network with the routes of each pair, as the page of a run shows them, and their tables."""
+    from anabranch.plans.routes import route_tables  # noqa: PLC0415 - as above
     from anabranch.report.views.routes import route_pieces  # noqa: PLC0415 - as above
 
-    pieces = route_pieces(routes)
+    pieces = route_pieces(routes, MOST_PAIRS, "")
+    names = [node.name for node in setup.nodes]
+    ends = [(names[link.origin], names[link.to]) for link in setup.links]
+    plan = routes.names.plan.with_others([other.names.plan for other in routes.others])
+    tables = {
+        "flows": _senders(setup, routes, names),
+        "links": pl.DataFrame(ends, schema={"from": pl.String, "to": pl.String}, orient="row"),
+        **route_tables(setup, plan),
+    }
+    notes = ["".join(map(str, piece.words)) for piece in pieces if isinstance(piece, Text)]
+    number = {name: index for index, name in enumerate(names)}
     return network_picture(setup) | {
         "kind": "routes",
         "warnings": list(routes.warnings),
         "tables": [table_data(piece) for piece in pieces if isinstance(piece, DataTable)],
-        "texts": ["".join(map(str, piece.words)) for piece in pieces if isinstance(piece, Text)],
+        # Before the notes, which get what is left out.
+        "routes": routes_data(Result(tables, {}), number, notes),
+        "notes": notes,
     }
+
+
+def _senders(setup: Setup, routes: Routes, names: list[str]) -> pl.DataFrame:
+    """A row for each flow; without traffic for each pair that may send."""
+    flows = np.column_stack([setup.flows.origin, setup.flows.to])
+    datagrams = np.array([(flow.origin, flow.to) for flow in setup.datagrams], dtype=np.uint32).reshape(-1, 2)
+    ends = np.concatenate([flows, datagrams])
+    if not len(ends):
+        ends = routes.pairs.where(routes.pairs.carries_data).ends
+    columns = {"from": [names[node] for node in ends[:, 0]], "to": [names[node] for node in ends[:, 1]]}
+    schema = {"from": pl.String, "to": pl.String}
+    return pl.DataFrame(columns, schema=schema).with_columns(delivered_bytes=pl.lit(0, pl.UInt64))
 
 
 @lru_cache(maxsize=16)

@@ -27,6 +27,7 @@ export function ramp(stops: Any, share: number): string;
 export function mapOf(...given: Any[]): Any;
 export class NetworkSection { constructor(...given: Any[]); [name: string]: Any }
 export class SeriesSection { constructor(...given: Any[]); [name: string]: Any }
+export class RouteChooser { constructor(...given: Any[]); [name: string]: Any }
 export class LatencySection {}
 export class MultipathSection {}
 export class DataTable { constructor(...given: Any[]) }

@@ -30,10 +30,11 @@ export class Editor {
 
   refresh() {
     if (this.area.value !== this.model.text) {
-      const { selectionStart, selectionEnd, scrollTop } = this.area;
+      const isSeen = !byId("panel-text").hidden;
+      const { selectionStart, selectionEnd, scrollTop } = isSeen ? this.area : { selectionStart: 0, selectionEnd: 0, scrollTop: 0 };
       this.area.value = this.model.text;
-      this.area.setSelectionRange(selectionStart, selectionEnd);
-      this.area.scrollTop = scrollTop;
+      if (isSeen) this.area.setSelectionRange(selectionStart, selectionEnd);
+      if (isSeen) this.area.scrollTop = scrollTop;
     }
     this.number();
   }
@@ -54,7 +55,7 @@ export class Editor {
       plain = "";
     }
     this.gutter.replaceChildren(...parts, plain);
-    this.gutter.scrollTop = this.area.scrollTop;
+    if (!byId("panel-text").hidden) this.gutter.scrollTop = this.area.scrollTop;
   }
 
   /** Puts the cursor at a line and a column, both from 1 on. */

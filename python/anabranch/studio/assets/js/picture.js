@@ -55,9 +55,7 @@ export class Picture {
     if (document.latency) new LatencySection();
     if (document.multipath) new MultipathSection();
     setUpDistributions();
-    const kept = [byId("flow-table"), byId("link-table")].map((element) => element.querySelector(".viewport")?.scrollTop ?? 0);
-    this.flows = flowTable(this.series);
-    byId("flow-table").querySelector(".viewport").scrollTop = kept[0];
+    flowTable(this.series);
     if (document.event_table) shownTable("event-table", document.event_table);
     if (document.reordering_table) shownTable("reordering-table", document.reordering_table);
   }

@@ -1,6 +1,6 @@
 // Loads and routes: the network in the colours of the loads, and the tables of the plan.
 
-import { byId, decode, h, linkColors, mapOf, measure, number, numbersOf, ramp, shownTable, textsOf, themeListeners, withUnit } from "./page.js";
+import { RouteChooser, byId, decode, h, linkColors, mapOf, measure, number, numbersOf, ramp, shownTable, textsOf, themeListeners, withUnit } from "./page.js";
 
 export class PlanSection {
   /**
@@ -15,10 +15,22 @@ export class PlanSection {
     this.linkListeners = [];
     this.delays = numbersOf(document.links, "delay_ms");
     this.loads = document.load ? decode(document.load) : new Float32Array(this.count).fill(NaN);
-    this.map = mapOf(byId("map"), document, () => {}, (link) => this.chooseLink(link), before?.map);
+    this.map = mapOf(byId("map"), document, (node) => this.chooseNode(node), (link) => this.chooseLink(link), before?.map);
+    this.shares = null;
+    this.routes = document.routes ? new RouteChooser(this, before?.routes ?? undefined) : null;
     this.update();
     themeListeners.push(() => this.update());
     this.tables();
+  }
+
+  chooseNode(node) {
+    this.routes?.chooseNode(node);
+  }
+
+  showRoutes(shares, ends) {
+    this.shares = shares;
+    this.map.highlight(shares, ends);
+    this.update();
   }
 
   chooseLink(link) {
@@ -32,6 +44,7 @@ export class PlanSection {
     const known = Array.from(this.loads, (load) => (Number.isNaN(load) ? 0 : load));
     this.map.color(known, scale, new Set(), (i) => [
       `${measure(this.map.capacities[i], "Mbps")}, ${measure(this.delays?.[i] ?? NaN, "ms")}`,
+      ...(this.shares?.get(i) ? [`${number(Math.round(this.shares.get(i) * 1000) / 10)} % of the pair's packets`] : []),
       ...(Number.isNaN(this.loads[i]) ? [] : [`load ${number(Math.round(this.loads[i] * 1000) / 10)} %`]),
     ]);
     const { stops } = linkColors();

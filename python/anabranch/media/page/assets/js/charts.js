@@ -132,6 +132,17 @@ function summary(options, data) {
   return `${options.title}. ${parts.join("; ")}.`;
 }
 
+const chartWidths = new WeakMap();
+
+/** The width of a chart. That of the chart before is taken: to measure one after the other lays out the page each time. */
+function widthOf(container, canvas) {
+  const known = chartWidths.get(container);
+  if (known && !printing) return known;
+  const width = canvas.clientWidth;
+  if (!printing) chartWidths.set(container, width);
+  return width;
+}
+
 /**
  * A chart in a container, drawn again when the theme or the width changes.
  *
@@ -146,7 +157,7 @@ function chart(container, options, data) {
   const draw = () => {
     if (plot) plot.destroy();
     const show = readout(values, options);
-    plot = new uPlot(settings(options, canvas.clientWidth, show), data, canvas);
+    plot = new uPlot(settings(options, widthOf(container, canvas), show), data, canvas);
     show(plot);
   };
   const handle = {
@@ -154,6 +165,7 @@ function chart(container, options, data) {
     redraw: () => plot?.redraw(false, false),
     resize: () => {
       const width = canvas.clientWidth;
+      chartWidths.set(container, width);
       if (plot && width && Math.abs(width - plot.width) > 1) plot.setSize({ width, height: plot.height });
     },
     destroy: () => {
@@ -257,8 +269,9 @@ function dropPicture() {
 function setUpCharts() {
   themeListeners.push(() => liveCharts.forEach((each) => each.draw()));
   let pending = 0;
-  addEventListener("resize", () => {
+  // The body: a scroll bar that comes makes it narrower, too.
+  new ResizeObserver(() => {
     cancelAnimationFrame(pending);
     pending = requestAnimationFrame(() => liveCharts.forEach((each) => each.resize()));
-  });
+  }).observe(document.body);
 }

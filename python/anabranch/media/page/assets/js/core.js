@@ -42,13 +42,21 @@ function byId(id) {
 
 const THIN_SPACE = "\u202f";
 
+const formats = new Map();
+
+/** A format with so many decimals at most; to make one takes longer than to write a hundred numbers. */
+function digitsFormat(decimals) {
+  if (!formats.has(decimals)) formats.set(decimals, new Intl.NumberFormat("en", { maximumFractionDigits: decimals, useGrouping: false }));
+  return formats.get(decimals);
+}
+
 /** A number in at most four significant digits, whole numbers in full, never with an exponent; a dash for none. */
 function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
   const decimals = Number.isInteger(value) || size >= 1000 ? 0 : Math.min(3 - Math.floor(Math.log10(size)), 20);
-  const [whole, part] = value.toLocaleString("en", { maximumFractionDigits: decimals, useGrouping: false }).split(".");
+  const [whole, part] = digitsFormat(decimals).format(value).split(".");
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : whole;
   return part ? `${grouped}.${part}` : grouped;
 }

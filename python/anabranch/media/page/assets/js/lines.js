@@ -14,12 +14,16 @@ function valuesBeside(data, other) {
     while (step < others.length && others[step] < time - 1e-9) step++;
     return step;
   });
-  const rows = new Map(other.lines.map(({ label }, i) => [label, i]));
+  // Of a flow with another transport, the name is the same, and not the words behind it.
+  const nameOf = (label) => label.replace(/ \([^()]*\)$/, "");
+  const rows = new Map(other.lines.flatMap(({ label }, i) => [[nameOf(label), i]]));
+  other.lines.forEach(({ label }, i) => rows.set(label, i));
+  const rowOf = data.lines.map(({ label }) => rows.get(label) ?? rows.get(nameOf(label)));
   return data.axes.map(({ title }) => {
     const axis = other.axes.find((each) => each.title === title);
     const values = axis ? decode(axis.values) : new Float64Array(0);
     return Float64Array.from({ length: data.lines.length * times.length }, (_, at) => {
-      const row = rows.get(data.lines[Math.floor(at / times.length)].label);
+      const row = rowOf[Math.floor(at / times.length)];
       const place = places[at % times.length];
       return axis && row !== undefined && place < others.length ? values[row * others.length + place] : NaN;
     });
