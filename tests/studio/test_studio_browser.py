@@ -227,6 +227,27 @@ def click_map(tab: Tab, x: float, y: float) -> None:
     tab.after(lambda: tab.page.mouse.click(box["x"] + box["width"] * x, box["y"] + box["height"] * y))
 
 
+def test_the_form_takes_names_and_new_tables(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.tab("Form")
+    tab.page.locator("[id='add-']").select_option("transport")
+    tab.page.fill("#dialog-text", "mine")
+    tab.after(lambda: tab.page.keyboard.press("Enter"))
+    assert tab.data["transport"] == {"mine": {"preset": "linux-cubic"}}
+    tab.page.click("[id='name-transport']")
+    tab.page.fill("#dialog-text", "a b")
+    tab.after(lambda: tab.page.keyboard.press("Enter"))
+    assert tab.data["transport"]["a b"] == {"preset": "linux-cubic"}
+    tab.after(lambda: tab.page.locator("[id='add-network']").select_option("hosts"))
+    assert "[network.hosts]" in tab.text
+    # A number that is a name stays one.
+    tab.page.locator("#panel-form details", has_text="cubic").last.evaluate("(each) => { each.open = true; }")
+    tab.page.locator("summary", has_text=re.compile("^cubic$")).click()
+    field = tab.page.locator("[id='field-traffic[0].from']")
+    tab.after(lambda: field.fill("5"))
+    assert tab.data["traffic"][0]["from"] == "5"
+
+
 def test_a_network_is_drawn(tabs: Callable[..., Tab], studio: Start) -> None:
     running = studio(first="new.toml")
     tab = tabs(running)

@@ -135,6 +135,21 @@ def test_a_file_is_saved_unless_somebody_else_has_changed_it(studio: Start) -> N
     assert running.ask("look", file="first.toml", stamp="x") == {"state": "gone"}
 
 
+def test_the_ends_of_lines_of_a_file_stay(studio: Start) -> None:
+    running = studio()
+    windows = FIRST.replace("\n", "\r\n").encode()
+    (running.folder / "windows.toml").write_bytes(windows)
+    opened = running.ask("open", file="windows.toml")
+    assert opened["text"] == FIRST
+    running.ask(
+        "save", file="windows.toml", text=FIRST.replace("seed = 1", "seed = 2"), stamp=opened["stamp"]
+    )
+    assert (running.folder / "windows.toml").read_bytes() == windows.replace(b"seed = 1", b"seed = 2")
+    asked = {"file": "windows.toml", "mode": "run"}
+    command = running.ask("command", text=FIRST.replace("seed = 1", "seed = 2"), **asked)["command"]
+    assert command == "anabranch run windows.toml"
+
+
 def test_a_change_leaves_the_rest_of_the_text_as_it_stands() -> None:
     change = {"place": ["network", "links", "capacity"], "value": "20 Mbps"}
     assert edited(FIRST, [change]) == FIRST.replace('"10 Mbps"', '"20 Mbps"')

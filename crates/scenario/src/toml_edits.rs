@@ -119,7 +119,14 @@ fn in_table(table: &mut Table, key: &str, depth: usize, change: &Change) -> Resu
         }
         Change::Set(text) => {
             let mut value = value_of(text)?;
+            let is_empty_table = value.as_inline_table().is_some_and(InlineTable::is_empty);
             match table.get_mut(key) {
+                None if is_empty_table && depth < DEEPEST_HEADER => {
+                    let mut made = Table::new();
+                    made.decor_mut().set_prefix("\n");
+                    table.insert(key, Item::Table(made));
+                    return Ok(());
+                }
                 Some(Item::Value(old)) => {
                     *value.decor_mut() = old.decor().clone();
                     *old = value;
@@ -283,6 +290,7 @@ mod tests {
 
     #[test]
     fn tables_on_the_way_are_made() {
+        assert_eq!(set("a = 1\n", "routing", "{}"), "a = 1\n\n[routing]\n");
         assert_eq!(set("a = 1\n", "run.seed", "2"), "a = 1\n\n[run]\nseed = 2\n");
         assert_eq!(set("a = 1\n", "n.links.capacity", "'x'"), "a = 1\n\n[n.links]\ncapacity = 'x'\n");
         assert_eq!(

@@ -78,7 +78,7 @@ class Folder:
         """
         place = self.place(name)
         before = stamp(place)
-        return read_text(place), before or ""
+        return text_of(place), before or ""
 
     def write(self, name: str, text: str, known: str | None) -> str:
         """Writes a file, and returns its stamp.
@@ -99,5 +99,22 @@ class Folder:
         now = stamp(place)
         if known is not None and now is not None and now != known:
             raise StudioError(f'"{name}" has been changed elsewhere since it was read here')
-        write_whole(place, text.encode())
+        write_whole(place, (text.replace("\n", "\r\n") if _has_crlf(place) else text).encode())
         return stamp(place) or ""
+
+
+def text_of(place: Path) -> str:
+    """The text of a file with line feeds alone, as pages have it.
+
+    Raises:
+        ScenarioError: if it cannot be read.
+    """
+    return read_text(place).replace("\r\n", "\n")
+
+
+def _has_crlf(place: Path) -> bool:
+    """Whether a file that is there ends its lines as Windows does: it keeps them."""
+    try:
+        return b"\r\n" in place.read_bytes()
+    except OSError:
+        return False

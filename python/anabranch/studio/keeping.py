@@ -15,8 +15,8 @@ from anabranch.errors import ScenarioError, StudioError
 from anabranch.folders import write_whole
 from anabranch.results.result import Result
 from anabranch.runs.runner import run
-from anabranch.scenario.reading import parse_toml, read_text, value_of
-from anabranch.studio.folder import Folder
+from anabranch.scenario.reading import parse_toml, value_of
+from anabranch.studio.folder import Folder, text_of
 from anabranch.studio.texts import ScenarioText, settings_between, toml_value
 
 _COMMANDS = {"run": "run", "routes": "routes", "loads": "load", "none": "run"}
@@ -93,7 +93,7 @@ def write_study(
 
 def _saved(source: ScenarioText) -> str | None:
     try:
-        return read_text(source.file)
+        return text_of(source.file)
     except ScenarioError:
         return None
 

@@ -1,9 +1,11 @@
 // The form of the whole scenario, made of its JSON Schema: every field with its unit, its help and its mistakes.
 
 import { byId, h } from "./page.js";
+import { askText } from "./dialogs.js";
 import { placeText } from "./schema.js";
 
-const LISTS_OF_NAMES = /^\s*\[/;
+/** What only TOML can be: a list, a table, a text in quotes. */
+const IS_TOML = /^\s*[[{"']/;
 
 /** A value as a field shows it: texts as they are, everything else as TOML writes it. */
 function shownValue(value) {
@@ -99,7 +101,15 @@ export class Form {
       && !/[.[]/.test(place.slice(own.length).replace(/^\./, ""))).map(({ place, message }) => h("p", { class: "wrong" }, `${place}: ${message}`));
   }
 
+  /** The schema of the entries of a table whose keys are names; null for others. */
+  namedEntries(field) {
+    const table = this.schema.forms(field).find(({ type }) => type === "object");
+    return table && !table.properties && typeof table.additionalProperties === "object" ? table.additionalProperties : null;
+  }
+
   adder(steps, keys, properties) {
+    const named = steps.length ? this.namedEntries(this.schema.at(this.model.data, steps)) : null;
+    if (named) return h("button", { type: "button", class: "small-button", id: `name-${placeText(steps)}`, onclick: () => this.addNamed(steps, named) }, "Add a name…");
     if (!keys.length) return "";
     const id = `add-${placeText(steps)}`;
     const select = /** @type {HTMLSelectElement} */ (h("select", { id, "aria-label": `Add to ${placeText(steps) || "the scenario"}` },
@@ -109,8 +119,25 @@ export class Form {
     return h("div", { class: "field" }, select);
   }
 
+  /** A further entry of a table whose keys are names, such as a transport of one's own. */
+  addNamed(steps, field) {
+    const table = this.schema.table(field, {});
+    const own = this.schema.forms(field);
+    const start = { ...("preset" in (table?.properties ?? {}) ? { preset: "linux-cubic" } : {}), ...(table ? this.startOfTable(field) : {}) };
+    askText(`Add to ${placeText(steps)}`, "Name", "", (name) => {
+      if (!name) throw new Error("give it a name");
+      this.open.add(placeText(steps)).add(placeText([...steps, name]));
+      this.model.change([{ place: [...steps, name], value: own.length && own[0].type === "object" ? start : "" }]);
+    });
+  }
+
   add(steps, field) {
     const { schema } = this;
+    const named = this.namedEntries(field);
+    if (named) {
+      this.addNamed(steps, named);
+      return;
+    }
     const entries = schema.entries(field);
     this.open.add(placeText(steps));
     if (entries && schema.forms(entries).some(({ type }) => type === "object")) {
@@ -206,8 +233,8 @@ export class Form {
       return h("select", { ...about, onchange: (event) => set({ value: event.target.value }) },
         ...[...new Set([...names, value])].map((name) => h("option", { value: name, selected: name === value }, name)));
     }
-    // A plain text stays one, whatever it looks like; where numbers and lists are allowed it is read as TOML.
-    const isText = forms.length > 0 && forms.every(({ type }) => type === "string");
+    // A plain text stays one, whatever it looks like; where numbers are allowed it is read as TOML.
+    const isText = forms.length > 0 && !forms.some(({ type }) => ["integer", "number", "boolean"].includes(type));
     const names_ = names.length ? { list: `${about.id}-names` } : {};
     const input = h("input", { ...about, ...names_, type: "text", value: shownValue(value) });
     let pause = 0;
@@ -215,7 +242,7 @@ export class Form {
     input.addEventListener("input", () => {
       const typed = /** @type {HTMLInputElement} */ (input).value;
       clearTimeout(pause);
-      pause = setTimeout(() => this.model.change([isText && !LISTS_OF_NAMES.test(typed) ? { place: steps, value: typed } : { place: steps, typed }], placeText(steps)), 200);
+      pause = setTimeout(() => this.model.change([isText && !IS_TOML.test(typed) ? { place: steps, value: typed } : { place: steps, typed }], placeText(steps)), 200);
     });
     input.addEventListener("change", () => { this.model.merging = null; });
     return h("span", { class: "wide" }, input, names.length ? h("datalist", { id: `${about.id}-names` }, ...names.map((name) => h("option", { value: name }))) : null);
