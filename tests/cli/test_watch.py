@@ -101,3 +101,25 @@ def test_a_signal_ends_it(watched: Callable[[], Watched]) -> None:
     one.wait("waits for a change")
     one.process.send_signal(signal.SIGTERM)
     assert one.process.wait(20) == 143
+
+
+def test_the_studio_says_what_it_needs(tmp_path: Path) -> None:
+    lacks = "import sys; sys.modules['uvicorn'] = None; sys.argv = ['anabranch', 'studio', '--no-browser']; "
+    found = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", f"{lacks}from anabranch.__main__ import main; main()"],
+        cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert 'pip install "anabranch[studio]"' in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "nowhere/first.toml", "nowhere"])
+def test_the_studio_takes_scenarios_and_folders(tmp_path: Path, name: str) -> None:
+    (tmp_path / "notes.txt").write_text("no scenario")
+    found = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "anabranch", "studio", name, "--no-browser"],
+        cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert f"{name}: is neither a scenario (.toml) nor a folder" in found.stderr

@@ -294,6 +294,44 @@ def test_a_network_is_drawn(tabs: Callable[..., Tab], studio: Start) -> None:
     assert tab.data["network"]["node"][0]["latitude"] < nodes[0]["latitude"]
 
 
+def test_a_node_in_a_plane_stays_where_it_was_dragged(tabs: Callable[..., Tab], studio: Start) -> None:
+    tab = tabs(studio(first="new.toml"))
+    text = tab.text
+    tab.tab("Network")
+    node = tab.page.locator("[data-node='0']")
+    place = node.bounding_box()
+    assert place
+    tab.page.mouse.move(place["x"] + 4, place["y"] + 4)
+    tab.page.mouse.down()
+    tab.page.mouse.move(place["x"] + 60, place["y"] + 70, steps=4)
+    tab.page.mouse.up()
+    moved = node.bounding_box()
+    assert moved
+    assert moved["y"] > place["y"] + 30
+    # No field of a scenario holds it; the next picture keeps it all the same.
+    assert tab.text == text
+    y = float(node.get_attribute("cy") or 0) - float(
+        tab.page.locator("[data-node='1']").get_attribute("cy") or 0
+    )
+    tab.tab("Controls")
+    tab.after(lambda: tab.page.get_by_label("network · links · capacity", exact=True).fill("100"))
+    again = float(node.get_attribute("cy") or 0) - float(
+        tab.page.locator("[data-node='1']").get_attribute("cy") or 0
+    )
+    assert abs(again) > 20
+    assert again * y > 0
+
+
+def test_figures_are_drawn(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.page.click("#keep-png")
+    tab.page.wait_for_selector("#dialog a")
+    with tab.page.expect_download() as download:
+        tab.page.get_by_role("link", name="goodput.png").click()
+    assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+    tab.page.get_by_role("button", name="Close").click()
+
+
 def test_a_network_is_built_without_a_pointer(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     tab.tab("Network")
@@ -340,6 +378,22 @@ def test_two_runs_stand_beside_each_other(tabs: Callable[..., Tab]) -> None:
     tab.page.wait_for_selector("#compare:not([hidden])")
     assert tab.page.inner_text("#compare-name") == "traffic “cubic” · transport = bbr"
     assert tab.data["traffic"][0]["transport"] == "linux-cubic"
+
+
+def test_latencies_and_queues_stand_beside_each_other_too(tabs: Callable[..., Tab], studio: Start) -> None:
+    running = studio(first="bloat.toml")
+    text = (EXAMPLES / "classroom" / "bufferbloat.toml").read_text().replace('"15 s"', '"5 s"')
+    (running.folder / "bloat.toml").write_text(text)
+    tab = tabs(running)
+    tab.page.click("#pin")
+    queue = tab.page.get_by_label("network · link “provider \N{EN DASH} home-fifo” · queue", exact=True)
+    tab.after(lambda: queue.fill("20"))
+    assert re.search(r"fifo\.0.*-\d", tab.page.inner_text("#compare-latency-table").replace("\n", " "))
+    assert tab.page.locator("#latency-legend [data-key=beside]").count() == 1
+    assert "the pinned run" in tab.page.inner_text("#queue-chart .legend")
+    tab.page.select_option("#file", "first.toml")
+    tab.after(tab.page.get_by_role("button", name="Throw them away").click)
+    tab.page.wait_for_selector("#compare", state="hidden")
 
 
 def test_what_is_seen_is_saved_and_kept(tabs: Callable[..., Tab]) -> None:

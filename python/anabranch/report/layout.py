@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,22 @@ def layout(
         ends: the two nodes of each link.
         names: of the nodes, by which those of a tier without any other order are sorted.
     """
+    return _laid_out(tuple(places), tuple(ends), tuple(names))
+
+
+@lru_cache(maxsize=8)
+def _laid_out(
+    places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]
+) -> Placement:
+    """The layout of a network, kept: a scenario that runs again and again has the same one."""
+    placement = _placed(places, ends, names)
+    placement.points.flags.writeable = False
+    return placement
+
+
+def _placed(
+    places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]
+) -> Placement:
     located = [place for place in places if place is not None]
     if located and len(located) == len(places) and (len(set(located)) > 1 or len(places) == 1):
         return _map(located)

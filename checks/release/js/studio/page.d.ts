@@ -28,6 +28,6 @@ export function mapOf(...given: Any[]): Any;
 export class NetworkSection { constructor(...given: Any[]); [name: string]: Any }
 export class SeriesSection { constructor(...given: Any[]); [name: string]: Any }
 export class RouteChooser { constructor(...given: Any[]); [name: string]: Any }
-export class LatencySection {}
-export class MultipathSection {}
+export class LatencySection { constructor(...given: Any[]); [name: string]: Any }
+export class MultipathSection { constructor(...given: Any[]) }
 export class DataTable { constructor(...given: Any[]) }

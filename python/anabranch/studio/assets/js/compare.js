@@ -6,6 +6,7 @@ import { cardElement } from "./picture.js";
 
 /** Columns of which a difference says something: of flows, and of links. */
 const FLOWS = ["goodput_mbps", "completion_s", "rtt_mean_ms", "retransmissions", "timeouts"];
+const LATENCIES = ["latency_p50_ms", "latency_p95_ms", "latency_mean_ms", "loss_ratio"];
 const LINKS = ["utilization", "queue_mean_packets", "queue_max_packets", "packets"];
 
 export class Compare {
@@ -20,6 +21,8 @@ export class Compare {
     byId("pin").addEventListener("click", () => this.pinShown());
     byId("unpin").addEventListener("click", () => this.pin(null));
     this.select.addEventListener("change", () => this.runBeside());
+    // A run of another file has other flows.
+    model.on("load", () => { this.pinned = null; });
     model.on("text", () => this.offer());
     model.on("answer", () => this.offer());
     picture.listeners.push(() => this.show());
@@ -91,6 +94,9 @@ export class Compare {
     byId("compare-cards").replaceChildren(...now.cards.filter(({ label, value }) => of.has(label) && of.get(label) !== value)
       .map(({ label, value }) => cardElement({ label, value, note: `beside: ${of.get(label)}` })));
     differences(byId("compare-flows"), "Flows of both", now.flows, before.flows, FLOWS);
+    const latencies = now.latency && before.latency ? [now.latency.table, before.latency.table] : null;
+    byId("compare-latency").hidden = !latencies;
+    if (latencies) differences(byId("compare-latency-table"), "Latencies of both", latencies[0], latencies[1], LATENCIES);
     differences(byId("compare-links"), "Links of both", now.links, before.links, LINKS);
   }
 }
@@ -99,7 +105,7 @@ export class Compare {
 function differences(place, caption, now, before, keys) {
   const [name, other] = [textsOf(now, "name"), textsOf(before, "name")];
   const row = new Map(Array.from({ length: before.rows }, (_, i) => [other(i), i]));
-  const columns = [{ heading: caption.split(" ")[0].toLowerCase().replace(/s$/, ""), text: name }];
+  const columns = [{ heading: "name", text: name }];
   for (const key of keys) {
     const [mine, theirs] = [numbersOf(now, key), numbersOf(before, key)];
     if (!mine || !theirs) continue;
@@ -119,5 +125,6 @@ function differences(place, caption, now, before, keys) {
 
 function changeText(percent) {
   if (!Number.isFinite(percent)) return "–";
-  return `${percent > 0 ? "+" : ""}${number(Math.round(percent * 10) / 10)}`;
+  const rounded = Math.round(percent * 10) / 10;
+  return `${rounded > 0 ? "+" : ""}${number(rounded)}`;
 }

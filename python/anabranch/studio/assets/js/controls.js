@@ -7,7 +7,7 @@ const STEPS = 400;
 const TYPING_PAUSE_MS = 200;
 const MOST_SHOWN = 24;
 /** Fields that say who or where something is, and not how much. */
-const NOT_MOVED = new Set(["name", "latitude", "longitude", "index", "title"]);
+const NOT_MOVED = new Set(["name", "latitude", "longitude", "index", "title", "new"]);
 
 /** A number in three digits, as somebody would type it. */
 export function typedNumber(value, isWhole) {

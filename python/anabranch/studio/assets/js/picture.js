@@ -17,6 +17,7 @@ export class Picture {
     this.isStale = false;
     this.network = null;
     this.series = null;
+    this.latency = null;
     /** @type {(document: any) => void} changes a document before it is drawn */
     this.prepare = () => {};
     /** @type {((network: any, document: any) => void)[]} */
@@ -50,10 +51,10 @@ export class Picture {
   }
 
   run(document, beside) {
-    const other = beside?.document.flow_series ? { name: beside.name, data: beside.document.flow_series } : undefined;
+    const other = beside ?? undefined;
     this.series = new SeriesSection(this.network, { before: this.series ?? undefined, beside: other });
-    if (document.latency) new LatencySection();
-    if (document.multipath) new MultipathSection();
+    this.latency = document.latency ? new LatencySection({ before: this.latency ?? undefined, beside: other }) : null;
+    if (document.multipath) new MultipathSection({ beside: other });
     setUpDistributions();
     flowTable(this.series);
     if (document.event_table) shownTable("event-table", document.event_table);

@@ -30,6 +30,16 @@ function valuesBeside(data, other) {
   });
 }
 
+/**
+ * The lines of another run for a chart; undefined where there is none.
+ * @param {{ name: string, document: Record<string, any> } | undefined} beside another run
+ * @param {(document: Record<string, any>) => Record<string, any> | null | undefined} chartOf
+ */
+function besideLines(beside, chartOf) {
+  const data = beside ? chartOf(beside.document) : null;
+  return data ? { name: beside.name, data } : undefined;
+}
+
 class LineCharts {
   /**
    * @param {Record<string, any>} data as `chart_data` makes it
