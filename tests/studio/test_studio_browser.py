@@ -196,6 +196,19 @@ def test_mistakes_stand_at_their_fields_and_the_last_picture_stays(tabs: Callabl
     assert tab.page.locator("#gutter .bad").count() == 0
 
 
+def test_nothing_is_shown_of_another_file(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    (tab.running.folder / "study.toml").write_text('scenario = "first.toml"\n')
+    tab.page.reload()
+    tab.page.wait_for_selector("html[data-shown]", state="attached")
+    assert tab.page.locator("#cards").is_visible()
+    tab.after(lambda: tab.page.select_option("#file", "study.toml"))
+    assert "anabranch study study.toml" in tab.page.inner_text("#problems")
+    assert tab.page.locator("#cards").is_hidden()
+    tab.after(lambda: tab.page.select_option("#file", "first.toml"))
+    assert tab.page.locator("#cards").is_visible()
+
+
 def test_the_form_has_every_field_with_its_help(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     tab.tab("Form")

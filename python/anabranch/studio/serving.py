@@ -49,8 +49,10 @@ def bound(port: int | None) -> socket.socket:
     for number in wanted:
         opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            # A server that has just ended leaves its port in use for a while otherwise.
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if os.name == "posix":
+                # A server that has just ended leaves its port in use for a while otherwise. On Windows it
+                # would share the port with whoever has it.
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind((_HOST, number))
             opened.listen()
         except (OSError, OverflowError) as error:

@@ -33,6 +33,7 @@ class Studio {
     this.shown = 0;
     /** The latest network, of a scenario that runs or not; null where there is none. */
     this.latest = null;
+    this.model.on("load", () => this.picture.clear());
     this.model.on("answer", (answer, took) => this.take(answer, took));
     this.model.on("progress", (progress) => this.tellProgress(progress));
     this.setUpTabs();

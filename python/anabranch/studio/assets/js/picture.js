@@ -34,6 +34,7 @@ export class Picture {
     if (network.layout === "map") document.outlines = await this.land(network.box);
     this.prepare(document);
     this.document = document;
+    byId("picture").classList.remove("is-empty");
     dropPicture();
     setData(document);
     setTimeUnit();
@@ -92,6 +93,13 @@ export class Picture {
     if (!routes) byId("route-list").replaceChildren();
     byId("time-controls").hidden = document.kind !== "run";
     byId("network").querySelector("fieldset").hidden = document.kind !== "run";
+  }
+
+  /** Nothing is shown of another file. */
+  clear() {
+    this.document = null;
+    this.setStale(false);
+    byId("picture").classList.add("is-empty");
   }
 
   /** Grey while the scenario as it stands cannot be shown. */
