@@ -1,11 +1,14 @@
 """``anabranch watch`` as somebody uses it: a file that changes, breaks, goes and comes back."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -112,6 +115,37 @@ def test_the_studio_says_what_it_needs(tmp_path: Path) -> None:
     assert found.returncode == 2
     assert 'pip install "anabranch[studio]"' in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_ctrl_c_ends_the_studio_in_the_middle_of_a_run(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(
+        SCENARIO.replace('"100 kB"', '"unlimited"').replace('"1 s"', '"90000 s"')
+    )
+    command = [sys.executable, "-m", "anabranch", "studio", "--no-browser"]
+    process = subprocess.Popen(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE)  # noqa: S603 - our own
+    assert process.stderr
+    try:
+        found = re.search(
+            r"(http://[\d.:]+/)#token=(\S+)", process.stderr.readline() + process.stderr.readline()
+        )
+        assert found
+        question = {"what": "show", "tab": "a", "text": (tmp_path / "long.toml").read_text()}
+        request = urllib.request.Request(  # noqa: S310 - the address is our own
+            f"{found[1]}ask", json.dumps(question).encode(), {"x-studio-token": found[2]}
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310 - as above
+            assert "edited" in response.readline().decode()
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            assert json.loads(response.read().splitlines()[-1])["answer"]["replaced"]
+        assert process.wait(20) == 130
+        said = process.stderr.read()
+        assert "interrupted" in said
+        assert "Traceback" not in said
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "nowhere/first.toml", "nowhere"])

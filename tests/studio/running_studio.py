@@ -1,5 +1,6 @@
 """A studio that runs in a thread, and what may be asked of it without a browser."""
 
+import asyncio
 import json
 import threading
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 from anabranch.studio.answers import Desk
 from anabranch.studio.folder import Folder
-from anabranch.studio.serving import bound, server_of
+from anabranch.studio.serving import bound, served, server_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TOKEN = "the-token-of-this-test"  # noqa: S105
@@ -33,7 +34,8 @@ class Running:
         self.port = opened.getsockname()[1]
         self.desk = Desk(Folder(self.folder), self.first, self.trust)
         self._server = server_of(self.desk, TOKEN, self.port)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [opened]}, daemon=True)
+        serving = served(self._server, opened, self.desk)
+        self._thread = threading.Thread(target=asyncio.run, args=[serving], daemon=True)
         self._thread.start()
         until = time.monotonic() + 20
         while not self._server.started:

@@ -181,8 +181,10 @@ async def _shown(desk: Desk, question: Data) -> AsyncIterator[bytes]:
                     return
                 yield line
         # A run ends at once and has something to show; what cannot be ended is left alone.
+        # Where nobody waits for it any more, neither do we.
         with suppress(TimeoutError):
-            while (line := await asyncio.wait_for(lines.get(), _PATIENCE_S)) is not None:
+            patience = 0.0 if work.replaced else _PATIENCE_S
+            while (line := await asyncio.wait_for(lines.get(), patience)) is not None:
                 yield line
             return
         yield _line({"answer": desk.unfinished(question, work)})

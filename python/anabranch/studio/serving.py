@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import secrets
@@ -22,6 +23,7 @@ _HOST = "127.0.0.1"
 USUAL_PORT = 8765
 """The first port that is tried where none is asked for."""
 _NEXT_PORTS = 20
+_BETWEEN_LOOKS_S = 0.1
 _GRACE_S = 1
 """How long answers may take once the server ends."""
 
@@ -87,10 +89,7 @@ def serve(desk: Desk, *, port: int | None, browser: bool, say: Callable[[str], N
         say("whoever has this address can read and write there; Ctrl-C ends it")
         if browser and not _opens(address):
             say("no browser could be opened; open the address above in one")
-        try:
-            server_of(desk, token, number).run(sockets=[opened])
-        finally:
-            desk.workshop.close()
+        asyncio.run(served(server_of(desk, token, number), opened, desk))
 
 
 def server_of(desk: Desk, token: str, port: int) -> uvicorn.Server:
@@ -100,6 +99,22 @@ def server_of(desk: Desk, token: str, port: int) -> uvicorn.Server:
         timeout_graceful_shutdown=_GRACE_S,
     )  # fmt: skip
     return uvicorn.Server(config)
+
+
+async def served(server: uvicorn.Server, opened: socket.socket, desk: Desk) -> None:
+    """Runs a server until it is told to exit, as by a signal; works end first, so that their answers do."""
+
+    async def end_works() -> None:
+        while not server.should_exit:
+            await asyncio.sleep(_BETWEEN_LOOKS_S)
+        desk.workshop.close()
+
+    ending = asyncio.create_task(end_works())
+    try:
+        await server.serve(sockets=[opened])
+    finally:
+        ending.cancel()
+        desk.workshop.close()
 
 
 def _opens(address: str) -> bool:
