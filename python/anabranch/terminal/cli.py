@@ -48,6 +48,7 @@ from anabranch.terminal.command_options import (
 from anabranch.terminal.command_options import load_scenario as _load
 from anabranch.terminal.export_command import export
 from anabranch.terminal.import_command import import_
+from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
 from anabranch.text.suggest import listed
 
@@ -69,6 +70,8 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
 app.command("import")(import_)
+app.command()(studio)
+app.command()(watch)
 
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
