@@ -145,7 +145,7 @@ class ConsentError(AnabranchError):
 
 
 class CommandError(AnabranchError):
-    """A command whose distribution is not installed, or cannot be loaded."""
+    """A command line that names no command, or files that its command does not read."""
 
 
 class ResultError(AnabranchError):

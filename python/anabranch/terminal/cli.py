@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|live|routes|load|export|import|study|report|capture|topology|schema``."""
+"""The command line: its commands, and what each of them does first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 
 from anabranch import _core
 from anabranch.errors import LiveError, ResultError
-from anabranch.own.kinds import KINDS
 from anabranch.process.console import (
     EXIT_INCOMPLETE,
     JobsOption,
@@ -25,6 +24,7 @@ from anabranch.process.console import (
 )
 from anabranch.process.signals import ending, exit_status
 from anabranch.report.looks import FORMATS as FIGURE_FORMS
+from anabranch.terminal import values
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -44,7 +44,10 @@ from anabranch.terminal.command_options import (
 )
 from anabranch.terminal.command_options import load_scenario as _load
 from anabranch.terminal.export_command import export
+from anabranch.terminal.given_files import RESULT, other_kinds_told
 from anabranch.terminal.import_command import import_
+from anabranch.terminal.manual_commands import examples, help_
+from anabranch.terminal.new_command import new
 from anabranch.terminal.topology_command import topology_app
 from anabranch.text.suggest import listed
 
@@ -58,7 +61,6 @@ app = typer.Typer(
     cls=CommandGroup,
     name="anabranch",
     help="Simulate TCP over one or many paths, packet by packet.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -66,6 +68,9 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
 app.command("import")(import_)
+app.command()(examples)
+app.command("help")(help_)
+app.command()(new)
 
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
@@ -74,6 +79,7 @@ FiguresOption = Annotated[
     typer.Option(
         metavar="FORM",
         help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
+        autocompletion=values.figure_forms,
     ),
 ]
 
@@ -161,7 +167,9 @@ def live(
     switches: Annotated[
         str | None,
         typer.Option(
-            metavar="ovs", help="Let real switches forward: each router is a bridge of Open vSwitch."
+            metavar="ovs",
+            help="Let real switches forward: each router is a bridge of Open vSwitch.",
+            autocompletion=lambda: ["ovs"],
         ),
     ] = None,
     trust: TrustOption = False,
@@ -415,7 +423,7 @@ def report(
     forms = figures or []
     # Before the work, not after it.
     check_forms(forms)
-    with damage_told(folder):
+    with damage_told(folder), other_kinds_told(folder, RESULT):
         study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
         in_place = out is None or out.resolve() == folder.resolve()
@@ -446,27 +454,6 @@ def report(
     # The page first, then what lies in folders.
     for file in sorted(files, key=lambda file: (len(file.parts), file)):
         console().print(str(file), markup=False, highlight=False)
-
-
-@app.command()
-def new(
-    kind: Annotated[
-        str,
-        typer.Argument(metavar="KIND", help=f"{listed(KINDS)}."),
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A new folder; one of that name if left out.")
-    ] = None,
-) -> None:
-    """Start an algorithm of your own in Python: a class, a scenario and a study."""
-    from anabranch.own.new import new as write_new
-
-    written = write_new(kind, name, out)
-    for file in written:
-        write(str(file))
-    _, scenario, study_file = written
-    say(f"next: anabranch run {scenario}, then anabranch study {study_file}")
 
 
 @app.command()
