@@ -95,7 +95,7 @@ test-python: setup
 # Switches, routers, a browser and the other programs that tests load what we write into, from Debian's packages.
 # Debian's Go (1.19 in bookworm) downloads the module; one that is there is taken.
 TOOLS := bash ca-certificates chromium curl ethtool fonts-dejavu-core frr iperf3 iproute2 libreoffice-calc-nogui nftables \
-	openvswitch-switch procps tcpdump tshark $(if $(shell command -v go),,golang-go)
+	openvswitch-switch procps tcpdump texlive-latex-recommended tshark $(if $(shell command -v go),,golang-go)
 CONTAINERLAB := github.com/srl-labs/containerlab@v0.60.0
 test-tools: ## what tests are skipped without: programs from Debian's packages, by root; containerlab's schema by Go
 	@[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { \

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.report.looks import FORMATS as FIGURE_FORMS
 from anabranch.terminal import values
 from anabranch.terminal.given_files import SCENARIO, STUDY, other_kinds_told
+from anabranch.text.suggest import listed
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -25,6 +27,14 @@ SetOption = Annotated[
         metavar="FIELD=VALUE",
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
         autocompletion=values.fields,
+    ),
+]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM",
+        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
+        autocompletion=values.figure_forms,
     ),
 ]
 CsvOption = Annotated[

@@ -41,6 +41,20 @@ def figure_forms() -> Iterable[str]:
     return FORMATS
 
 
+def figure_sizes() -> Iterable[str]:
+    """Sizes of figures."""
+    from anabranch.report.looks import WIDTHS  # noqa: PLC0415 - as above
+
+    return WIDTHS
+
+
+def table_forms() -> Iterable[str]:
+    """Forms of tables for papers."""
+    from anabranch.report.looks import TABLE_FORMATS  # noqa: PLC0415 - as above
+
+    return TABLE_FORMATS
+
+
 def export_formats() -> Iterable[str]:
     """Forms of ``anabranch export``."""
     from anabranch.export.formats import FORMATS  # noqa: PLC0415 - as above
