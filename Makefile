@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -209,6 +209,14 @@ fingerprints: setup ## renew the hashes of what small scenarios compute, after a
 reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
 	$(RUN) docs/generate docs
 
+# Not a part of the tests: they check links and commands themselves.
+$(STAMPS)/docs: $(STAMPS)/package
+	$(RUN) -m pip install --quiet furo myst-parser sphinx
+	@touch $@
+
+docs: setup $(STAMPS)/docs ## the manual as a site, into target/docs/html; a warning or a link to nowhere fails it
+	$(RUN) docs/site/build.py target/docs
+
 formats: setup ## the tables of docs/topologies.md that say as what files are read; TOPOLOGIES=folder has those of other people
 	$(RUN) docs/generate/topology_files.py $(TOPOLOGIES)
 
@@ -256,7 +264,9 @@ compare: setup ## compare all systems on four networks in full; writes docs/comp
 wheel: export PIP_CONSTRAINT :=
 wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an environment without Rust
 	rm -rf dist target/sdist && mkdir -p dist target/sdist
-	$(RUN) -m maturin sdist --out dist
+	$(RUN) checks/release/backend.py copy
+	$(RUN) -m maturin sdist --out dist || { $(RUN) checks/release/backend.py remove; exit 1; }
+	$(RUN) checks/release/backend.py remove
 	tar -xzf dist/*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(RUN) -m maturin build --profile $(PROFILE) --locked \
 		--out $(CURDIR)/dist
