@@ -226,7 +226,7 @@ train: setup ## train the policy of examples/learning/lossy.toml anew, some minu
 notebooks: setup ## execute the notebooks of docs/notebooks, and write their outputs
 	$(RUN) docs/generate/notebooks.py
 
-classroom: setup ## docs/figures/classroom-*.png, the pictures of docs/classroom.md
+classroom: setup ## docs/figures/classroom-*.png and plot-network.png, the pictures of docs/classroom.md and docs/figures.md
 	$(RUN) docs/generate/classroom.py docs/figures
 
 picture: setup ## docs/figures/report.png, the picture of the README; needs Playwright and a Chromium

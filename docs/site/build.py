@@ -1,7 +1,7 @@
 """Builds the manual as a site: ``python docs/site/build.py FOLDER``; a warning of Sphinx fails it.
 
 The pages are those of ``docs/``. They are laid out in ``FOLDER/source`` as in the repository, so that their
-links hold; links to files that are no pages lead to the repository. The front page is ``front.md``, and the
+links hold; links to files that are no pages lead to the repository. The front page is ``front.txt``, and the
 reference of the Python package comes from its docstrings.
 """
 
@@ -60,7 +60,9 @@ def reference() -> str:
         kind = "autofunction" if name == "run" else "autoclass"
         lines += [f"## {name}", "", "```{eval-rst}", f".. {kind}:: anabranch.{name}"]
         lines += (
-            ["   :members:", "   :inherited-members: Exception, Record, Table"] if kind == "autoclass" else []
+            ["   :members:", "   :inherited-members: BaseException, Exception, Record, Table, object"]
+            if kind == "autoclass"
+            else []
         )
         lines += ["```", ""]
     return "\n".join(lines)
@@ -76,7 +78,7 @@ def lay_out(source: Path) -> None:
         target.write_text(laid_out(page, there), encoding="utf-8")
     shutil.copytree(ROOT / "docs" / "figures", source / "docs" / "figures")
     shutil.copyfile(HERE / "conf.py", source / "conf.py")
-    shutil.copyfile(HERE / "front.md", source / "index.md")
+    shutil.copyfile(HERE / "front.txt", source / "index.md")
     (source / "python.md").write_text(reference(), encoding="utf-8")
 
 

@@ -37,6 +37,7 @@ def setup(app: Any) -> None:
 
     def attribute(_: Any, what: str, *arguments: Any) -> None:
         if what in ("attribute", "property"):
-            arguments[-1].insert(0, "")
+            # An empty comment, which is no text before a colon.
+            arguments[-1][:0] = ["..", ""]
 
     app.connect("autodoc-process-docstring", attribute, priority=400)

@@ -35,7 +35,7 @@ def slugs(page: Path) -> set[str]:
 
 
 def test_every_page_is_in_the_navigation(site: ModuleType) -> None:
-    front = (ROOT / "docs" / "site" / "front.md").read_text(encoding="utf-8")
+    front = (ROOT / "docs" / "site" / "front.txt").read_text(encoding="utf-8")
     listed = {line for line in front.splitlines() if re.fullmatch(r"[\w/-]+", line)}
     names = {page.with_suffix("").as_posix() for page in site.pages()}
     by_pattern = {name for name in names if name.startswith("docs/reproductions/")}
@@ -47,7 +47,7 @@ def test_every_page_is_in_the_navigation(site: ModuleType) -> None:
 def test_every_link_between_pages_leads_somewhere(site: ModuleType) -> None:
     there = set(site.pages())
     count = 0
-    for page in sorted(there):
+    for page in [Path("README.md"), *sorted(there)]:
         text = site.laid_out(page, there)
         prose = site._CODE.sub("", text)
         for target, anchor in re.findall(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)", prose):

@@ -23,7 +23,7 @@ def main(descriptor: int) -> None:
 
 
 def main_with_port(port: int) -> None:
-    """The same over a port of this machine, where processes inherit no descriptors.
+    """Does the work of :func:`main` over a port of this machine, where processes inherit no descriptors.
 
     Args:
         port: on which the other side waits; the key is on standard input.
