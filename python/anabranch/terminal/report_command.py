@@ -69,6 +69,12 @@ def report(
     check_forms(forms)
     check_table_forms(tables or [])
     width = None if size is None else figure_inches(size)
+    for option, base, is_missing in (
+        ("--size", "--figures pdf", size is not None and not forms),
+        ("--metric", "--table tex", bool(metric) and not tables),
+    ):
+        if is_missing:
+            raise ResultError(f"{option}: changes nothing without {base}; give that, too")
     with damage_told(folder), other_kinds_told(folder, RESULT):
         study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
