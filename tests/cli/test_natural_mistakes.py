@@ -73,6 +73,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("zoo/Abilene", "zoo/Abilene: is a network, not a command; see it by: anabranch topology show zoo/"),
         ("simulate base.toml", '"simulate": no such command; write: anabranch run'),
         ("plot old", '"plot": no such command; write: anabranch report'),
+        (
+            "run first.toml",
+            "first.toml: is not here; it is an example, which is written here by: anabranch examples",
+        ),
+        (
+            "study examples/studies/queues.toml",
+            "examples/studies/queues.toml: is not here; it is an example, ",
+        ),
         ("run far/away", "far/away: cannot be read: No such file or directory"),
         ("base.toml", "base.toml: is no command; write: anabranch run base.toml"),
         ("grid.toml", "grid.toml: is no command; write: anabranch study grid.toml"),

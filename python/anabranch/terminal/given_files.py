@@ -157,6 +157,10 @@ def _no_file(path: Path) -> str | None:
         return None
     if ":/" in name:
         return f"{name}: is an address, and nothing is fetched; download the file, and give its name"
+    if (example := _example(name)) is not None:
+        return (
+            f"{name}: is not here; it is an example, which is written here by: anabranch examples {example}"
+        )
     from anabranch import topology  # noqa: PLC0415 - few commands come here
 
     if "/" in name and any(each.spec == name for each in topology.names()):
@@ -165,3 +169,17 @@ def _no_file(path: Path) -> str | None:
             f"see it by: anabranch topology show {name}"
         )
     return None
+
+
+def _example(name: str) -> str | None:
+    """The example of a name that no file has here; None for none."""
+    from anabranch.terminal.manual import examples  # noqa: PLC0415 - few commands come here
+
+    plain = name.removeprefix("./").removeprefix("examples/")
+    try:
+        known = examples()
+    except CommandError:
+        # An installation without them.
+        return None
+    found = next((each for each in (plain, f"{plain}.toml") if each in known), None)
+    return f"{found} --out examples" if found and name.startswith("examples/") else found
