@@ -149,7 +149,7 @@ class StudioError(AnabranchError):
 
 
 class CommandError(AnabranchError):
-    """A command whose distribution is not installed, or cannot be loaded."""
+    """A command line that names no command, or files that its command does not read."""
 
 
 class ResultError(AnabranchError):

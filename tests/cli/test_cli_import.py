@@ -108,7 +108,7 @@ REFUSED = [
     (("net.graphml", "triangle.xml", "triangle.n2p"), "triangle.n2p: a second traffic matrix, beside"),
     (("net.graphml", "abilene.X"), 'abilene.X: no node "ATLAM5" in file:net.graphml'),
     (("m.pkl",), "m.pkl: this is a pickle of Python, which could run any code and is never opened"),
-    (("c.pcap",), "c.pcap: this is a packet capture; analyse it by: anabranch capture c.pcap"),
+    (("c.pcap",), "c.pcap: is a packet capture, no network and no traffic; read it by: anabranch capture"),
     (("none.csv",), "none.csv: cannot be read: No such file"),
     (("o.yaml",), "o.yaml: this is YAML; convert it in Python: import yaml"),
 ]

@@ -374,6 +374,8 @@ class MetricInfo:
     """Name for people, as on an axis."""
     censored: bool = False
     """Whether it is of times that flows may not have come to: those are known only as more than a bound."""
+    better: Literal["more", "less", ""] = ""
+    """Whether more of it is better, or less; empty where neither is, or nobody knows."""
 
     @property
     def columns(self) -> tuple[str, ...]:
