@@ -41,7 +41,7 @@ class Tab:
 
     def _request(self, request: playwright.Request) -> None:
         own = f"http://127.0.0.1:{self.running.port}/"
-        if not request.url.startswith((own, "data:", "blob:")):
+        if not request.url.startswith((own, "data:", "blob:", "about:")):
             self.wrong.append(f"request: {request.url}")
 
     def open(self) -> "Tab":
@@ -194,6 +194,24 @@ def test_mistakes_stand_at_their_fields_and_the_last_picture_stays(tabs: Callabl
     tab.after(lambda: tab.page.fill("#toml", SHORT))
     assert tab.page.locator("#picture.is-stale").count() == 0
     assert tab.page.locator("#gutter .bad").count() == 0
+
+
+def test_an_empty_folder_begins_with_a_scenario_that_runs(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.page.goto("about:blank")
+    (tab.running.folder / "first.toml").unlink()
+    tab.running.desk.first = None
+    tab.page.goto(tab.running.address)
+    tab.page.wait_for_selector("html[data-ready]")
+    assert "New or Import begins one" in tab.page.inner_text("#state-words")
+    tab.page.click("#new")
+    tab.page.fill("#dialog-text", "mine")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_selector("html[data-shown]", state="attached")
+    assert tab.card("Delivered").endswith("Mbps")
+    tab.save()
+    assert (tab.running.folder / "mine.toml").read_text() == tab.text
+    assert tab.page.input_value("#file") == "mine.toml"
 
 
 def test_nothing_is_shown_of_another_file(tabs: Callable[..., Tab]) -> None:
