@@ -18,7 +18,7 @@ import clocks
 from parts import PARTS, Report, code, counted, left_out, page_of, table
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Cost:
 
 def main() -> int:
     """Runs the parts, prints their counts, and returns 1 if there is a defect."""
-    command = shlex.join([".venv/bin/python", "attack", *sys.argv[1:]])
+    command = shlex.join([".venv/bin/python", "checks/attack", *sys.argv[1:]])
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {options.seed}", flush=True)
@@ -80,9 +80,9 @@ def _options() -> argparse.Namespace:
     if options.only is not None:
         options.parts = ["inputs"]
     if unknown := sorted(set(options.command) - _commands(options.parts)):
-        known = ", ".join(sorted(_commands(options.parts))) or "none"
+        names = ", ".join(sorted(_commands(options.parts))) or "none"
         parser.error(
-            f"the parts {', '.join(options.parts)} have no command {unknown[0]!r}; they have: {known}"
+            f"the parts {', '.join(options.parts)} have no command {unknown[0]!r}; they have: {names}"
         )
     return options
 
@@ -121,12 +121,12 @@ def _commands(parts: list[str]) -> set[str]:
     import places  # noqa: PLC0415 - the same
     import two_users  # noqa: PLC0415 - the same
 
-    known = {
+    of_parts = {
         "faults": {command.name for command in faults.COMMANDS},
         "places": {command.name for command in places.COMMANDS},
         "users": set(two_users.COMMANDS),
     }
-    return {command for part in parts for command in known.get(part, ())}
+    return {command for part in parts for command in of_parts.get(part, ())}
 
 
 def _write(

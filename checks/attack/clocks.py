@@ -119,7 +119,7 @@ class Activity:
 
     def _has_work(self) -> bool:
         states = (_fields(task / "stat")[:1] for task in _tasks(self._folder))
-        return any(state in _RUNNING for found in states for state in found)
+        return any(state in _RUNNING for process in states for state in process)
 
 
 def _tasks(folder: Path) -> list[Path]:

@@ -125,17 +125,17 @@ def with_idle_host(data: Data) -> Data:
 
 
 def _hosts(draw: random.Random) -> Data:
-    found: Data = {}
+    hosts: Data = {}
     if draw.random() < 0.7:
-        found["offload"] = f"{draw.choice((2, 6, 44))} segments"
-    if not found or draw.random() < 0.3:
+        hosts["offload"] = f"{draw.choice((2, 6, 44))} segments"
+    if not hosts or draw.random() < 0.3:
         mean = f"{draw.choice((0.02, 0.2, 5))} ms"
-        found["processing_delay"] = {"distribution": "exponential", "mean": mean}
-    return found
+        hosts["processing_delay"] = {"distribution": "exponential", "mean": mean}
+    return hosts
 
 
 def _link(draw: random.Random, a: str, b: str) -> Data:
-    found: Data = {
+    link: Data = {
         "between": [a, b],
         "new": True,
         "capacity": f"{draw.choice((1, 2, 5, 10, 20, 100))} Mbps",
@@ -143,31 +143,34 @@ def _link(draw: random.Random, a: str, b: str) -> Data:
         "queue": draw.choice(QUEUES),
     }
     if draw.random() < 0.15:
-        found["loss"] = draw.choice(
+        link["loss"] = draw.choice(
             (0.001, 0.02, {"algorithm": "gilbert-elliott", "to_bad": 0.001, "to_good": 0.3})
         )
     if draw.random() < 0.1:
-        found["jitter"] = {"distribution": "uniform", "low": "0 ms", "high": "2 ms"}
-    return found | _conditions(draw)
+        link["jitter"] = {"distribution": "uniform", "low": "0 ms", "high": "2 ms"}
+    return link | _conditions(draw)
 
 
 def _conditions(draw: random.Random) -> Data:
     """Token buckets, and what happens to single packets; trains of segments fit into the buckets."""
-    found: Data = {}
+    conditions: Data = {}
     for kind in ("shaper", "policer"):
         if draw.random() < 0.08:
-            found[kind] = {"rate": f"{draw.choice((1, 3, 8))} Mbps", "burst": f"{draw.choice((70, 200))} kB"}
+            conditions[kind] = {
+                "rate": f"{draw.choice((1, 3, 8))} Mbps",
+                "burst": f"{draw.choice((70, 200))} kB",
+            }
     if draw.random() < 0.08:
-        found["reorder"] = {"probability": draw.choice((0.01, 0.3)), "gap": draw.choice((1, 4))}
+        conditions["reorder"] = {"probability": draw.choice((0.01, 0.3)), "gap": draw.choice((1, 4))}
     for kind in ("duplicate", "corrupt"):
         if draw.random() < 0.08:
-            found[kind] = draw.choice((0.01, {"probability": 0.1, "correlation": 0.3}))
-    return found
+            conditions[kind] = draw.choice((0.01, {"probability": 0.1, "correlation": 0.3}))
+    return conditions
 
 
 def _traffic(draw: random.Random, hosts: list[str]) -> Data:
     source, destination = draw.sample(hosts, 2)
-    found: Data = {
+    entry: Data = {
         "from": source,
         "to": destination,
         "flows": draw.choice((1, 1, 2, 4)),
@@ -176,27 +179,27 @@ def _traffic(draw: random.Random, hosts: list[str]) -> Data:
     }
     kind = draw.randrange(5)
     if kind == 0:
-        found["size"] = "unlimited"
+        entry["size"] = "unlimited"
     elif kind == 1:
-        found["size"] = {"distribution": "exponential", "mean": "30 kB"}
+        entry["size"] = {"distribution": "exponential", "mean": "30 kB"}
     elif kind == 2:
-        found["application"] = {"kind": "poisson", "message": "2 kB", "rate": "1 Mbps"}
+        entry["application"] = {"kind": "poisson", "message": "2 kB", "rate": "1 Mbps"}
     else:
-        found["size"] = f"{draw.choice((1, 10, 100, 1000))} kB"
-    return found
+        entry["size"] = f"{draw.choice((1, 10, 100, 1000))} kB"
+    return entry
 
 
 def _routing(draw: random.Random) -> Data:
-    found: Data = {"scheme": draw.choice(SCHEMES)}
+    routing: Data = {"scheme": draw.choice(SCHEMES)}
     if draw.random() < 0.5:
-        found["metric"] = draw.choice(METRICS)
+        routing["metric"] = draw.choice(METRICS)
     if draw.random() < 0.6:
-        found["load_balancing"] = draw.choice(BALANCERS)
+        routing["load_balancing"] = draw.choice(BALANCERS)
     if draw.random() < 0.5:
-        found["reaction"] = draw.choice(("20 ms", "never", "200 ms"))
-    if found["scheme"] == {"algorithm": "robust", "k": 2}:
-        found["demand"] = {"pair": "100 kbps"}
-    return found
+        routing["reaction"] = draw.choice(("20 ms", "never", "200 ms"))
+    if routing["scheme"] == {"algorithm": "robust", "k": 2}:
+        routing["demand"] = {"pair": "100 kbps"}
+    return routing
 
 
 def _tuned(draw: random.Random) -> Data:
@@ -210,12 +213,12 @@ def _tuned(draw: random.Random) -> Data:
             "receive_buffer": "200 kB",
         }
     preset = draw.choice(("newreno", "linux-cubic", "cubic", "bbr3"))
-    found: Data = {"preset": preset, "ecn": draw.random() < 0.5}
+    transport: Data = {"preset": preset, "ecn": draw.random() < 0.5}
     if draw.random() < 0.5:
-        found["mss"] = draw.choice(("536 B", "1000 B"))
+        transport["mss"] = draw.choice(("536 B", "1000 B"))
     if draw.random() < 0.3:
-        found["timestamps"] = False
-    return found
+        transport["timestamps"] = False
+    return transport
 
 
 def _address_events(
@@ -224,15 +227,15 @@ def _address_events(
     """Addresses of the ends of a full mesh go and come back, and are backups."""
     flow = next(entry for entry in traffic if entry["transport"] == "tuned")
     host = draw.choice((flow["from"], flow["to"]))
-    found: list[Data] = []
+    events: list[Data] = []
     for edge in [edge for edge in edges if host in edge]:
         place = {"address": [host, edge[0] if edge[1] == host else edge[1]]}
         first, second = sorted(draw.sample(range(10, duration_ms), 2))
-        found.append({"at": f"{draw.choice((0, first))} ms", **place, "backup": draw.random() < 0.7})
+        events.append({"at": f"{draw.choice((0, first))} ms", **place, "backup": draw.random() < 0.7})
         if draw.random() < 0.7:
-            found.append({"at": f"{first} ms", **place, "state": "down"})
-            found.append({"at": f"{second} ms", **place, "state": "up"})
-    return found
+            events.append({"at": f"{first} ms", **place, "state": "down"})
+            events.append({"at": f"{second} ms", **place, "state": "up"})
+    return events
 
 
 def _events(

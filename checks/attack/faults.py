@@ -156,12 +156,12 @@ def call(folder: Path, arguments: Sequence[str]) -> None:
 
 def contents(folder: Path) -> dict[str, str]:
     """Hashes of all files of a folder but those that tell the time."""
-    found = {}
+    digests = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and path.name not in VOLATILE:
-            found[name] = hashlib.sha256(timeless(path)).hexdigest()
-    return found
+            digests[name] = hashlib.sha256(timeless(path)).hexdigest()
+    return digests
 
 
 def timeless(path: Path) -> bytes:
@@ -326,12 +326,12 @@ def is_starting(said: str) -> bool:
 
 def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> list[str]:
     """What is wrong after a fault; nothing, if all is as promised."""
-    found = []
+    complaints = []
     if status not in STATUSES:
-        found.append("does not end" if status == HUNG else f"ends with status {status}: {said[-2000:]}")
+        complaints.append("does not end" if status == HUNG else f"ends with status {status}: {said[-2000:]}")
     if "Traceback" in said and not is_starting(said):
-        found.append(f"a traceback: {said}")
-    found += _lost(ground, work)
+        complaints.append(f"a traceback: {said}")
+    complaints += _lost(ground, work)
     if fault == "SIGKILL":
         # Its rest goes with the next command.
         again = subprocess.run(  # noqa: S603 - our own program
@@ -339,12 +339,12 @@ def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> li
             text=True, check=False, timeout=ALONE_S,
         )  # fmt: skip
         if again.returncode != 0:
-            found.append(f"the next command ends with status {again.returncode}: {again.stderr}")
-        found += _lost(ground, work)
+            complaints.append(f"the next command ends with status {again.returncode}: {again.stderr}")
+        complaints += _lost(ground, work)
     elif fault != "full disk":
         # A result that found no room is in a folder that the message names.
-        found += [f"left lying: {path.name}" for path in (work / "temporary").iterdir()]
-    return found + left_lying(work, fault) + _neither(ground, work, fault)
+        complaints += [f"left lying: {path.name}" for path in (work / "temporary").iterdir()]
+    return complaints + left_lying(work, fault) + _neither(ground, work, fault)
 
 
 def left_lying(work: Path, fault: str) -> list[str]:
@@ -389,8 +389,8 @@ def _neither(ground: Ground, work: Path, fault: str) -> list[str]:
     now = contents(work)
     ours = {name: text for name, text in now.items() if _is_result(name)}
     wholes = [
-        {name: text for name, text in known.items() if _is_result(name)}
-        for known in (ground.before, ground.after)
+        {name: text for name, text in state.items() if _is_result(name)}
+        for state in (ground.before, ground.after)
     ]
     if ours in wholes:
         return []
@@ -422,10 +422,10 @@ def _besides_captures(name: str) -> bool:
 
 def _summary(folder: Path) -> dict[str, object]:
     try:
-        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return summary if isinstance(summary, dict) else {}
 
 
 def killed_studies(count: int, draw: random.Random, folder: Path) -> list[Outcome]:
@@ -492,8 +492,8 @@ def attack(
         ]
 
         def attempt(job: tuple[Ground, str, int], timeout_s: float = TIMEOUT_S) -> Outcome:
-            ground, fault, own = job
-            return inject(ground, fault, random.Random(own), folder, timeout_s)  # noqa: S311 - nothing secret
+            ground, fault, seed = job
+            return inject(ground, fault, random.Random(seed), folder, timeout_s)  # noqa: S311 - nothing secret
 
         outcomes = []
         with ThreadPoolExecutor(workers) as pool:
@@ -515,15 +515,15 @@ def attack(
 def counts(outcomes: Sequence[Outcome]) -> dict[str, object]:
     """How many faults there were, by command and by kind, and what was wrong after them."""
     wrong = [outcome for outcome in outcomes if outcome.complaints]
-    told = [complaint for outcome in wrong for complaint in outcome.complaints]
+    complaints = [complaint for outcome in wrong for complaint in outcome.complaints]
     return {
         "faults": len(outcomes),
         "by command": dict(Counter(outcome.command for outcome in outcomes)),
         "by fault": dict(Counter(outcome.fault for outcome in outcomes)),
         "met before the end": sum(outcome.status != 0 for outcome in outcomes),
-        "lost files": sum(complaint.startswith("lost") for complaint in told),
-        "left lying": sum(complaint.startswith("left") for complaint in told),
-        "tracebacks": sum(complaint.startswith("a traceback") for complaint in told),
-        "neither the earlier nor the new result": sum("neither" in complaint for complaint in told),
+        "lost files": sum(complaint.startswith("lost") for complaint in complaints),
+        "left lying": sum(complaint.startswith("left") for complaint in complaints),
+        "tracebacks": sum(complaint.startswith("a traceback") for complaint in complaints),
+        "neither the earlier nor the new result": sum("neither" in complaint for complaint in complaints),
         "wrong": len(wrong),
     }

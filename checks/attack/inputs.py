@@ -101,16 +101,16 @@ def attack(numbers: Iterable[int], seed: str, folder: Path, processes: int) -> I
     mutants.write_seeds(folder / mutants.SEEDS)
     left, again = deque(numbers), deque[int]()
     under_way = 0
-    found = [_Process(seed, scratch) for _ in range(min(processes, len(left)))]
-    alone = len(found) == 1
+    running = [_Process(seed, scratch) for _ in range(min(processes, len(left)))]
+    alone = len(running) == 1
     try:
         while left or under_way or again:
             if not left and not under_way:
                 # What has hung beside others is tried alone, one at a time.
                 alone = True
                 left.append(again.popleft())
-            wait([process.connection for process in found], timeout=0.5)
-            for place, process in enumerate(found):
+            wait([process.connection for process in running], timeout=0.5)
+            for place, process in enumerate(running):
                 verdict = process.heard()
                 if verdict is not None:
                     under_way -= 1
@@ -122,12 +122,12 @@ def attack(numbers: Iterable[int], seed: str, folder: Path, processes: int) -> I
                     yield _kept(verdict, scratch, folder)
                 if process.over:
                     process.end()
-                    found[place] = _Process(seed, scratch)
+                    running[place] = _Process(seed, scratch)
                 elif process.ready and left:
                     process.give(left.popleft())
                     under_way += 1
     finally:
-        for process in found:
+        for process in running:
             process.end()
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -139,5 +139,5 @@ def _kept(verdict: worker.Verdict, scratch: Path, folder: Path) -> worker.Verdic
     kept = folder / f"{verdict.outcome}-{verdict.number}"
     shutil.rmtree(kept, ignore_errors=True)
     for inputs in scratch.glob(f"case-{verdict.number}-*-inputs"):
-        shutil.copytree(inputs, kept)
+        worker.copy_inputs(inputs, kept)
     return verdict

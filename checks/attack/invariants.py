@@ -89,9 +89,9 @@ def check(seed: str, finding: Finding) -> None:
     if finding.number % STUDIED_OF == 0:
         finding.studied = True
         in_all = sum(flow["delivered_bytes"] for flow in flows) * 8 / _duration_s(data) / 1e6
-        found = Study(scenario=scenario).run(jobs=1).runs["delivered_mbps"].item()
-        if not math.isclose(found, in_all, rel_tol=1e-9):
-            note(f"a study says that {found} Mbps were delivered in all, and its run {in_all}")
+        of_study = Study(scenario=scenario).run(jobs=1).runs["delivered_mbps"].item()
+        if not math.isclose(of_study, in_all, rel_tol=1e-9):
+            note(f"a study says that {of_study} Mbps were delivered in all, and its run {in_all}")
 
 
 def complaints(flows: list[dict[str, Any]], links: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
@@ -103,20 +103,20 @@ def complaints(flows: list[dict[str, Any]], links: list[dict[str, Any]], data: d
 
 def _covered(data: draws.Data) -> set[str]:
     scheme = data.get("routing", {}).get("scheme")
-    found = {entry["transport"] for entry in data["traffic"]}
-    found.add(f"scheme {scheme['algorithm'] if isinstance(scheme, dict) else scheme}")
-    found |= {f"queue {_name(link['queue'])}" for link in data["network"]["link"]}
-    found |= {f"controller {data['controller']['application']}"} if "controller" in data else set()
-    found |= {"failure"} if any("state" in event for event in data.get("event", ())) else set()
+    subjects = {entry["transport"] for entry in data["traffic"]}
+    subjects.add(f"scheme {scheme['algorithm'] if isinstance(scheme, dict) else scheme}")
+    subjects |= {f"queue {_name(link['queue'])}" for link in data["network"]["link"]}
+    subjects |= {f"controller {data['controller']['application']}"} if "controller" in data else set()
+    subjects |= {"failure"} if any("state" in event for event in data.get("event", ())) else set()
     hosts = data["network"].get("hosts", {})
-    found |= {field.replace("_", " ") for field in ("offload", "processing_delay") if field in hosts}
-    found |= {kind for kind in _CONDITIONS for link in data["network"]["link"] if kind in link}
-    return found
+    subjects |= {field.replace("_", " ") for field in ("offload", "processing_delay") if field in hosts}
+    subjects |= {kind for kind in _CONDITIONS for link in data["network"]["link"] if kind in link}
+    return subjects
 
 
 def _name(queue: object) -> str:
-    found = queue.get("algorithm", "fifo") if isinstance(queue, dict) else queue
-    return found if isinstance(found, str) and found.replace("-", "").isalpha() else "fifo"
+    algorithm = queue.get("algorithm", "fifo") if isinstance(queue, dict) else queue
+    return algorithm if isinstance(algorithm, str) and algorithm.replace("-", "").isalpha() else "fifo"
 
 
 def _duration_s(data: draws.Data) -> float:
@@ -193,16 +193,16 @@ def _bounds(flows: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
     pairs: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for flow in flows:
         pairs[flow["from"], flow["to"]].append(flow)
-    for (source, target), own in pairs.items():
+    for (source, target), flows_of_pair in pairs.items():
         cut_mbps = maximum_flow(capacities, source, target)
         one_way_ms = shortest(delays, source, target)
-        first_s = min(flow["start_s"] for flow in own)
+        first_s = min(flow["start_s"] for flow in flows_of_pair)
         most = cut_mbps * 1e6 * max(_duration_s(data) - first_s, 0) / 8
-        bytes_ = sum(flow["delivered_bytes"] for flow in own)
+        bytes_ = sum(flow["delivered_bytes"] for flow in flows_of_pair)
         if bytes_ > most * (1 + 1e-9):
             cut = f"through a cut of {cut_mbps} Mbps, which lets {most:.0f} pass"
             yield f"{source} to {target}: {bytes_} bytes {cut}"
-        for flow in own:
+        for flow in flows_of_pair:
             if flow["rtt_min_ms"] is not None and flow["rtt_min_ms"] < 2 * one_way_ms - 1e-6:
                 yield f"{flow['name']}: an RTT of {flow['rtt_min_ms']} ms, and the way takes {2 * one_way_ms}"
             if flow["completion_s"] is None:
@@ -231,13 +231,13 @@ def _delays_ms(data: draws.Data) -> dict[str, dict[str, float]]:
 
 
 def _of_links(data: draws.Data, key: str, best: Any) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    numbers: dict[str, dict[str, float]] = defaultdict(dict)
     changes = [(event["link"], event[key]) for event in data.get("event", ()) if key in event]
     for (a, b), value in [(link["between"], link[key]) for link in data["network"]["link"]] + changes:
         for one, other in ((a, b), (b, a)):
             number = _number(value)
-            found[one][other] = best(found[one].get(other, number), number)
-    return found
+            numbers[one][other] = best(numbers[one].get(other, number), number)
+    return numbers
 
 
 def maximum_flow(capacities: Edges, source: str, target: str) -> float:
@@ -271,13 +271,13 @@ def maximum_flow(capacities: Edges, source: str, target: str) -> float:
 
 def shortest(delays: Edges, source: str, target: str) -> float:
     """The smallest delay from one node to another (Dijkstra 1959)."""
-    known: dict[str, float] = {}
+    distances: dict[str, float] = {}
     waiting = [(0.0, source)]
     while waiting:
         delay, node = heapq.heappop(waiting)
-        if node in known:
+        if node in distances:
             continue
-        known[node] = delay
+        distances[node] = delay
         for other, more in delays[node].items():
             heapq.heappush(waiting, (delay + more, other))
-    return known.get(target, math.inf)
+    return distances.get(target, math.inf)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dumbbells
+import hostile
 import mutation
 import own_code
 import received
@@ -26,14 +27,15 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 22,
+    "scenario": 19,
     "study": 5,
-    "topology": 15,
+    "topology": 13,
     "files": 7,
     "traffic": 4,
     "export": 8,
-    "capture": 9,
+    "capture": 8,
     "measurement": 5,
+    "hostile": 6,
     "both ends": 5,
     "report": 3,
     "received": 4,
@@ -313,10 +315,11 @@ class Mutants:
             "study": self._study,
             "topology": self._topology,
             "files": self._file,
-            "traffic": lambda draw, folder: traffic_files.mutant(draw, folder, self._traffic),
+            "traffic": self._traffic_file,
             "export": self._export,
             "capture": self._capture,
             "measurement": self._measurement,
+            "hostile": self._hostile,
             "both ends": self._both_ends,
             "report": self._report,
             "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
@@ -330,17 +333,17 @@ class Mutants:
         """Writes the files of a mutant into a folder, and returns the arguments of the command."""
         return self._prepare[kind_of(number)](draw, folder)
 
-    def _toml(self, draw: random.Random, own: dict[str, Any]) -> bytes:
+    def _toml(self, draw: random.Random, content: dict[str, Any]) -> bytes:
         other = draw.choice(self._scenarios)
         kind = draw.randrange(10)
         if kind < 7:
-            return mutation.of_toml(draw, own, other, self._known)
+            return mutation.of_toml(draw, content, other, self._known)
         change = mutation.of_words if kind < 9 else mutation.of_bytes
-        return change(draw, tomli_w.dumps(own).encode(), tomli_w.dumps(other).encode())
+        return change(draw, tomli_w.dumps(content).encode(), tomli_w.dumps(other).encode())
 
     def _scenario(self, draw: random.Random, folder: Path) -> list[str]:
-        own = draw.choice(self._scenarios)
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        content = draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
         command = draw.choice(("routes", "run", "run", "run"))
         arguments = [command, "x.toml"]
@@ -351,19 +354,20 @@ class Mutants:
         return arguments + ["--json"] * (draw.random() < 0.3)
 
     def _study(self, draw: random.Random, folder: Path) -> list[str]:
-        own = tomllib.loads(STUDY)
+        content = tomllib.loads(STUDY)
         if draw.random() < 0.3:
-            own["scenario"] = draw.choice(self._scenarios)
-        own["replications"] = 1
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+            content["scenario"] = draw.choice(self._scenarios)
+        content["replications"] = 1
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         return ["study", "x.toml", "--jobs", "1", *["--json"] * (draw.random() < 0.3)]
 
-    def _topology(self, draw: random.Random, folder: Path) -> list[str]:
+    def _topology(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         form = draw.choice(sorted(self._topologies))
-        own = draw.choice(self._topologies[form])
+        content = draw.choice(self._topologies[form])
         other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
-        change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
-        (folder / "x.net").write_bytes(change(draw, own, other))
+        (folder / "x.net").write_bytes(change(draw, content, other))
         if draw.random() < 0.6:
             return ["topology", "show", "file:x.net", *["--json"] * (draw.random() < 0.4)]
         scenario = {
@@ -374,11 +378,12 @@ class Mutants:
         (folder / "x.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
         return draw.choice((["routes", "x.toml"], ["run", "x.toml", "--no-page"]))
 
-    def _file(self, draw: random.Random, folder: Path) -> list[str]:
+    def _file(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         """A file that a scenario names: demands, a matrix, a saved plan, paths, weights or a profile."""
         named = draw.choice(_NAMED)
         content = named.content or (self._seeds / "plan.json").read_bytes()
-        change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
         (folder / named.file).write_bytes(change(draw, content, draw.choice(_NAMED).content or DEMANDS))
         (folder / "x.toml").write_text(tomli_w.dumps(named.scenario), encoding="utf-8")
         command = draw.choice(("routes", "run", "export"))
@@ -389,8 +394,8 @@ class Mutants:
 
     def _export(self, draw: random.Random, folder: Path) -> list[str]:
         """A mutated scenario for one of the formats."""
-        own = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
-        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        content = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
+        (folder / "x.toml").write_bytes(self._toml(draw, content))
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
         form = _form(draw) if draw.random() < 0.95 else _word(draw, _form(draw))
         arguments = ["export", "x.toml", "--to", form, "--out", "out"]
@@ -408,9 +413,11 @@ class Mutants:
             receiver = _as_pcap(receiver)
         return received.capture_mutant(draw, folder, (sender, receiver))
 
-    def _capture(self, draw: random.Random, folder: Path) -> list[str]:
-        own, other = draw.choice(self._captures), draw.choice(self._captures)
-        (folder / "x.pcap").write_bytes(mutation.of_bytes(draw, own, other))
+    def _capture(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_bytes
+    ) -> list[str]:
+        content, other = draw.choice(self._captures), draw.choice(self._captures)
+        (folder / "x.pcap").write_bytes(change(draw, content, other))
         arguments = ["capture", "x.pcap"]
         if draw.random() < 0.2:
             (folder / "y.pcap").write_bytes(other)
@@ -421,16 +428,18 @@ class Mutants:
             arguments += option if draw.random() < 0.15 else []
         return arguments
 
-    def _measurement(self, draw: random.Random, folder: Path) -> list[str]:
+    def _measurement(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         """A measurement of another tool, cut, mutated or packed, alone or beside a run or itself."""
         form = draw.choice(sorted(self._measurements))
-        own = draw.choice(self._measurements[form])
+        original = draw.choice(self._measurements[form])
         other = draw.choice(self._measurements[draw.choice(sorted(self._measurements))])
-        kind = draw.random()
-        if kind < 0.15:
-            content = own[: draw.randrange(len(own))]
-        else:
-            content = (mutation.of_words if kind < 0.8 else mutation.of_bytes)(draw, own, other)
+        content = (
+            original[: draw.randrange(len(original))]
+            if draw.random() < 0.15
+            else change(draw, original, other)
+        )
         (folder / "x.log").write_bytes(gzip.compress(content) if draw.random() < 0.1 else content)
         arguments = ["capture", "x.log"]
         if draw.random() < 0.15:
@@ -443,6 +452,22 @@ class Mutants:
             if option[0] not in arguments:
                 arguments += option if draw.random() < 0.15 else []
         return arguments
+
+    def _traffic_file(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
+        return traffic_files.mutant(draw, folder, self._traffic, change)
+
+    def _hostile(self, draw: random.Random, folder: Path) -> list[str]:
+        """A file for any reader in a hostile form, or no regular one; sometimes for ``import``."""
+        prepare = draw.choice(
+            (self._topology, self._topology, self._traffic_file, self._measurement, self._file, self._capture)
+        )
+        arguments = prepare(draw, folder, hostile.form)
+        file = draw.choice(sorted(file for file in folder.iterdir() if file.suffix != ".toml"))
+        if draw.random() < 0.12:
+            hostile.displace(draw, file)
+        return ["import", file.name, "--out", "i.toml"] if draw.random() < 0.15 else arguments
 
     def _report(self, draw: random.Random, folder: Path) -> list[str]:
         shutil.copytree(self._seeds / draw.choice(("run", "study")), folder / "result")
@@ -469,8 +494,10 @@ class Mutants:
             what = "file:x.graphml"
         elif kind == 1:
             what = _word(draw, "zoo/Abilene", "NSFNET", "x.toml")
-        own = COMPARED if kind == 3 else draw.choice(self._scenarios)
-        (folder / "x.toml").write_bytes(tomli_w.dumps(own).encode() if kind == 3 else self._toml(draw, own))
+        content = COMPARED if kind == 3 else draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(
+            tomli_w.dumps(content).encode() if kind == 3 else self._toml(draw, content)
+        )
         systems = _word(draw, "hops,delay", "semper-mptcp", "hops, robust") if kind == 3 else "hops,delay"
         arguments = ["compare", what, "--quick", "--jobs", "1", "--out", "out", "--systems", systems]
         return arguments + ["--json"] * (draw.random() < 0.3)
@@ -490,8 +517,8 @@ class Mutants:
         def word(*usual: str) -> str:
             return _word(draw, *usual)
 
-        own = draw.choice(self._scenarios)
-        (folder / "x.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        content = draw.choice(self._scenarios)
+        (folder / "x.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
         kind = draw.randrange(6)
         if kind == 0:
             return [
@@ -528,8 +555,8 @@ def _short(node: Any, key: str = "") -> Any:
         return {name: _short(value, name) for name, value in node.items()}
     if isinstance(node, list):
         return [_short(value, key) for value in node]
-    found = re.fullmatch(r"([\d.]+) (ms|s)", node) if isinstance(node, str) and key in _TIMES else None
-    return f"{max(float(found[1]) / 40, 1e-3):g} {found[2]}" if found else node
+    quantity = re.fullmatch(r"([\d.]+) (ms|s)", node) if isinstance(node, str) and key in _TIMES else None
+    return f"{max(float(quantity[1]) / 40, 1e-3):g} {quantity[2]}" if quantity else node
 
 
 def _in_process() -> None:
@@ -546,19 +573,19 @@ def _in_process() -> None:
 
 def _as_pcap(capture: bytes) -> bytes:
     """The packets of a capture in the older format (pcap), with microseconds."""
-    found = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
+    parts = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
     at, number = 0, 0
     while at + 12 <= len(capture):
         kind, length = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
         if kind == 1:
-            found[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
+            parts[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
         if kind == 6:
             held, full = capture[at + 20 : at + 24], capture[at + 24 : at + 28]
             size = int.from_bytes(held, "little")
             number += 1
-            found.append(
+            parts.append(
                 (number // 1000).to_bytes(4, "little") + (number * 997 % 1_000_000).to_bytes(4, "little")
             )
-            found.append(held + full + capture[at + 28 : at + 28 + size])
+            parts.append(held + full + capture[at + 28 : at + 28 + size])
         at += max(length, 12)
-    return b"".join(found)
+    return b"".join(parts)

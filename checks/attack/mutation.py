@@ -121,6 +121,9 @@ WORDS = (
     "inverse-capacity",
     "packet",
 )
+Change = Callable[[random.Random, bytes, bytes], bytes]
+"""Makes another content of one, and perhaps of a piece of the second."""
+
 _TOKEN = re.compile(r"[A-Za-z_][\w-]*|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\"[^\"\n]*\"|[^\w\s]")
 _QUANTITY = re.compile(r"\s*(-?[\d.]+)\s*([^\d\s]\S*)\s*")
 
@@ -194,25 +197,30 @@ def of_words(draw: random.Random, content: bytes, other: bytes) -> bytes:
     return text.encode("utf-8", errors="replace")
 
 
+def of_words_or_bytes(draw: random.Random, content: bytes, other: bytes) -> bytes:
+    """Mostly changes of words: most of what changes bytes is refused at once."""
+    return (of_words if draw.random() < 0.75 else of_bytes)(draw, content, other)
+
+
 def by_key(contents: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     """The values that each key has anywhere."""
-    found: dict[str, dict[str, Any]] = {}
+    values_by_key: dict[str, dict[str, Any]] = {}
     for content in contents:
         for holder, key in _places(content):
             if isinstance(holder, dict) and isinstance(key, str):
-                found.setdefault(key, {})[repr(holder[key])] = holder[key]
-    return {key: list(values.values()) for key, values in found.items()}
+                values_by_key.setdefault(key, {})[repr(holder[key])] = holder[key]
+    return {key: list(values.values()) for key, values in values_by_key.items()}
 
 
 def of_toml(
-    draw: random.Random, content: dict[str, Any], other: dict[str, Any], known: dict[str, list[Any]]
+    draw: random.Random, content: dict[str, Any], other: dict[str, Any], values: dict[str, list[Any]]
 ) -> bytes:
     """One to three changes of the values of a TOML file: still TOML, whatever they mean."""
-    return tomli_w.dumps(changed(draw, content, other, known)).encode("utf-8", errors="replace")
+    return tomli_w.dumps(changed(draw, content, other, values)).encode("utf-8", errors="replace")
 
 
 def changed(
-    draw: random.Random, content: dict[str, Any], other: dict[str, Any], known: dict[str, list[Any]]
+    draw: random.Random, content: dict[str, Any], other: dict[str, Any], values: dict[str, list[Any]]
 ) -> dict[str, Any]:
     """One to three changes of the values of a document.
 
@@ -226,8 +234,8 @@ def changed(
         # Mostly single values: most of what changes a table is refused at once.
         leaves = [(holder, key) for holder, key in places if not isinstance(holder[key], dict | list)]
         holder, key = draw.choice(leaves if leaves and draw.random() < 0.7 else places)
-        if draw.random() < 0.6 and key in known:
-            holder[key] = copy.deepcopy(draw.choice(known[key]))
+        if draw.random() < 0.6 and key in values:
+            holder[key] = copy.deepcopy(draw.choice(values[key]))
             continue
         _change(draw, holder, key, draw.choice([value for _, value in _leaves(other)] or [0]))
     return data
@@ -307,11 +315,11 @@ def _nested(depth: int, value: Any) -> Any:
 
 
 def _other_quantity(draw: random.Random, old: Any) -> Any:
-    found = _QUANTITY.fullmatch(old) if isinstance(old, str) else None
-    if found is None:
+    quantity = _QUANTITY.fullmatch(old) if isinstance(old, str) else None
+    if quantity is None:
         scaled = isinstance(old, int | float) and not isinstance(old, bool)
         return old * draw.choice((-1, 0.1, 10, 1000)) if scaled else f"{old} "
-    number, unit = found[1], found[2]
+    number, unit = quantity[1], quantity[2]
     if draw.random() < 0.4:
         return (
             f"{float(number) * draw.choice((0, 0.01, 0.5, 2, 30, 1e4)):g} {unit}"

@@ -270,8 +270,8 @@ def _order(order: Order, tables: Tables, transports: Mapping[int, str]) -> Itera
     for row in tables.get(order.table, ()):
         if order.without and transports.get(row["flow"]) in order.without:
             continue
-        known = [(name, row[name]) for name in order.columns if row[name] is not None]
-        for (low, one), (high, other) in pairwise(known):
+        values = [(name, row[name]) for name in order.columns if row[name] is not None]
+        for (low, one), (high, other) in pairwise(values):
             if not _holds(one, "<=", other):
                 yield _line(order.table, row, transports, f"{low} {one} > {high} {other}", order.reason)
 
@@ -280,16 +280,16 @@ def _total(total: Total, tables: Tables, transports: Mapping[int, str]) -> Itera
     for row in tables.get(total.table, ()):
         one, other = (sum(row[name] for name in names) for names in (total.parts, total.whole))
         if not _holds(one, total.relation, other):
-            told = f"{' + '.join(total.parts)} = {one}, {' + '.join(total.whole)} = {other}"
-            yield _line(total.table, row, transports, told, total.reason)
+            comparison = f"{' + '.join(total.parts)} = {one}, {' + '.join(total.whole)} = {other}"
+            yield _line(total.table, row, transports, comparison, total.reason)
 
 
 def _ratio(ratio: Ratio, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
     for row in tables.get(ratio.table, ()):
         whole = sum(row[name] for name in ratio.whole)
         if whole and not _holds(row[ratio.ratio], "==", row[ratio.part] / whole):
-            told = f"{ratio.ratio} {row[ratio.ratio]}, {ratio.part} {row[ratio.part]} of {whole}"
-            yield _line(ratio.table, row, transports, told, ratio.reason)
+            comparison = f"{ratio.ratio} {row[ratio.ratio]}, {ratio.part} {row[ratio.part]} of {whole}"
+            yield _line(ratio.table, row, transports, comparison, ratio.reason)
 
 
 def _across(across: Across, tables: Tables, transports: Mapping[int, str]) -> Iterator[str]:
@@ -304,8 +304,8 @@ def _across(across: Across, tables: Tables, transports: Mapping[int, str]) -> It
         # A part of what is not known is a violation, too.
         if whole is None or not _holds(part, across.relation, whole):
             name = across.whole if isinstance(across.whole, str) else " + ".join(across.whole)
-            told = f"{across.aggregate} of {across.table}.{across.column} {part}, {name} {whole}"
-            yield _line(across.of, row, transports, told, across.reason)
+            comparison = f"{across.aggregate} of {across.table}.{across.column} {part}, {name} {whole}"
+            yield _line(across.of, row, transports, comparison, across.reason)
 
 
 def _whole(row: Row, names: str | tuple[str, ...]) -> Any:
@@ -347,10 +347,10 @@ def _holds(one: float, relation: str, other: float) -> bool:
     return {"<=": below, ">=": above, "==": below and above}[relation]
 
 
-def _line(table: str, row: Row, transports: Mapping[int, str], told: str, reason: str) -> str:
+def _line(table: str, row: Row, transports: Mapping[int, str], comparison: str, reason: str) -> str:
     where = ", ".join(f"{key} {row[key]}" for key in ("flow", "subflow", "link", "time_s") if key in row)
     transport = transports.get(row.get("flow", -1), "") if table not in ("datagram_flows",) else ""
-    return f"{table} ({where} {transport}): {told}; {reason}"
+    return f"{table} ({where} {transport}): {comparison}; {reason}"
 
 
 def enriched(draw: random.Random, data: draws.Data) -> draws.Data:
@@ -432,8 +432,8 @@ def check_all(count: int, seed: str, processes: int) -> Iterator[Finding]:
     yield from clocks.alone_again(_one, pieces, processes, lambda finding: finding.slow)
 
 
-def told(scenarios: int, found: int) -> str:
+def told(scenarios: int, violations: int) -> str:
     """What was tried, and how often something did not hold, as a sentence."""
     relations = len(ORDERS) + len(TOTALS) + len(RATIOS) + len(ACROSS) + len(RISES) + len(LINK_DROPS)
     drawn = f"{scenarios:,} random scenario{'' if scenarios == 1 else 's'}"
-    return f"Violations of {relations} relations between columns in {drawn}: {found}."
+    return f"Violations of {relations} relations between columns in {drawn}: {violations}."

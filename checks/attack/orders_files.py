@@ -164,8 +164,8 @@ def _is_shown(one: float | None, value: float | None, factor: float, slack: floa
 
 def _numbers(column: dict[str, str]) -> list[float]:
     raw = np.frombuffer(base64.b64decode(column["base64"]), dtype=f"<{column['kind']}")
-    found: list[float] = raw.astype(float).tolist()
-    return found
+    numbers: list[float] = raw.astype(float).tolist()
+    return numbers
 
 
 def differences_of_study(scenario: Scenario, folder: Path) -> Iterator[str]:
@@ -190,12 +190,12 @@ def _cells_differ(study: StudyResult) -> Iterator[str]:
     for name in (metric.name for metric in study.metrics):
         for cell in study.cells.to_dicts():
             values = [run[name] for run in runs if run["cell"] == cell["cell"] and run[name] is not None]
-            told = (cell[f"{name}_min"], cell[name], cell[f"{name}_max"])
+            shown = (cell[f"{name}_min"], cell[name], cell[f"{name}_max"])
             if not values or cell[name] is None:
                 continue
             wanted = (min(values), sum(values) / len(values), max(values))
-            if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(told, wanted, strict=True)):
-                yield f"study: {name} is {told} in the cells, and {wanted} of the runs"
+            if not all(math.isclose(a, b, rel_tol=1e-9) for a, b in zip(shown, wanted, strict=True)):
+                yield f"study: {name} is {shown} in the cells, and {wanted} of the runs"
 
 
 def differences_of_study_files(study: StudyResult, folder: Path) -> Iterator[str]:
@@ -212,9 +212,9 @@ def differences_of_study_files(study: StudyResult, folder: Path) -> Iterator[str
         _, *rows_shown = sheets[name]
         named = [dict(zip_longest(table.columns, row[: table.width])) for row in rows_shown]
         yield from _rows_differ(f"study.xlsx: {name}", named, table.to_dicts(), _FILE_DIGITS)
-    own = [name for name in sheets if name not in ("Study", "Cells", "Runs", "Failed")]
+    metric_sheets = [name for name in sheets if name not in ("Study", "Cells", "Runs", "Failed")]
     (cell,) = study.cells.to_dicts()
-    for metric, name in zip(study.metrics, own, strict=True):
+    for metric, name in zip(study.metrics, metric_sheets, strict=True):
         heads, values = sheets[name][4], sheets[name][5]
         if missing := {"mean", "smallest", "largest"} - {str(head) for head in heads}:
             yield f"study.xlsx: {name} has no column {sorted(missing)}"

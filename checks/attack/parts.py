@@ -119,23 +119,23 @@ def _scenarios(options: argparse.Namespace) -> Report:
 
 
 def _orders(options: argparse.Namespace) -> Report:
-    found = 0
+    violations = 0
     for finding in orders.check_all(options.orders, options.seed, options.jobs):
-        found += len(finding.complaints)
+        violations += len(finding.complaints)
         for complaint in finding.complaints:
             _say(f"scenario {finding.number} of the orders of seed {options.seed}: {complaint}")
-    text = orders.told(options.orders, found)
+    text = orders.told(options.orders, violations)
     _say(text)
-    return Report(options.orders, found, {"orders": text})
+    return Report(options.orders, violations, {"orders": text})
 
 
 def _faults(options: argparse.Namespace) -> Report:
     outcomes = faults.attack(
         options.faults, options.kills, options.seed, workers=options.jobs, chosen=options.command, say=_say
     )
-    found = faults.counts(outcomes)
-    numbers = [(name, count) for name, count in found.items() if isinstance(count, int)]
-    tables = [(name, of) for name, of in found.items() if isinstance(of, dict)]
+    outcome_counts = faults.counts(outcomes)
+    numbers = [(name, count) for name, count in outcome_counts.items() if isinstance(count, int)]
+    tables = [(name, of) for name, of in outcome_counts.items() if isinstance(of, dict)]
     numbers += [(f"{name}: {of}", count) for name, counts in tables for of, count in counts.items()]
     wrong = sum(bool(outcome.complaints) for outcome in outcomes)
     text = f"Of {counted(len(outcomes), 'fault')}, {counted(wrong, 'is', 'are')} not answered like that."

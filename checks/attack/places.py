@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import dumbbells
+import worker
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = (
@@ -211,8 +212,10 @@ def _manifest(files: object, **further: object) -> Callable[[Ground], None]:
         data: dict[str, Any] = {"format": "anabranch-manifest", "format_version": 2, "kind": "run"}
         with suppress(OSError, ValueError):
             data |= json.loads((ground.place / "manifest.json").read_text(encoding="utf-8"))
-        known = data.get("files", {})
-        data["files"] = {**known, **files} if isinstance(files, dict) and isinstance(known, dict) else files
+        present = data.get("files", {})
+        data["files"] = (
+            {**present, **files} if isinstance(files, dict) and isinstance(present, dict) else files
+        )
         _clear(ground.place / "manifest.json")
         (ground.place / "manifest.json").write_text(json.dumps({**data, **further}))
 
@@ -430,16 +433,7 @@ def _tried(work: tuple[int, str]) -> list[Outcome]:
     """All cases of one command, in a process of its own."""
     sys.path.insert(0, str(HERE))
     index, scratch = work
-    for module in (
-        "cli",
-        "capture",
-        "media.terminal",
-        "views.run",
-        "report.plots.every",
-        "report.html",
-        "study",
-        "worst_loads",
-    ):
+    for module in worker.MODULES:
         importlib.import_module(f"anabranch.{module}")
     command = COMMANDS[index]
     made = json.loads((Path(scratch) / "templates.json").read_text(encoding="utf-8"))

@@ -22,27 +22,30 @@ def by_format() -> dict[str, list[tuple[str, bytes]]]:
     """Names and contents of files of traffic, by the name of their format."""
     from anabranch.topology.traffic.load import recognised  # noqa: PLC0415 - the worker limits its memory first
 
-    found: dict[str, list[tuple[str, bytes]]] = {}
+    files: dict[str, list[tuple[str, bytes]]] = {}
     for file in sorted(DATA.iterdir()):
         reader = recognised(content := file.read_bytes())
         if reader is not None:
-            found.setdefault(reader.name, []).append((file.name, content))
-    return found
+            files.setdefault(reader.name, []).append((file.name, content))
+    return files
 
 
-def mutant(draw: random.Random, folder: Path, files: dict[str, list[tuple[str, bytes]]]) -> list[str]:
+def mutant(
+    draw: random.Random, folder: Path, files: dict[str, list[tuple[str, bytes]]], change: mutation.Change
+) -> list[str]:
     """Writes a mutated file and a scenario with it, and returns the arguments of a command."""
     from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
 
     form = draw.choice(sorted(files))
-    name, own = draw.choice(files[form])
+    name, content = draw.choice(files[form])
     _, other = draw.choice(files[draw.choice(sorted(files))])
-    change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
-    (folder / "x.tm").write_bytes(change(draw, own, other))
+    (folder / "x.tm").write_bytes(change(draw, content, other))
     hosts = DATA / Path(name).with_suffix(".hosts")
     if hosts.exists():
         text = hosts.read_bytes()
-        (folder / "x.hosts").write_bytes(text if draw.random() < 0.7 else mutation.of_bytes(draw, text, own))
+        (folder / "x.hosts").write_bytes(
+            text if draw.random() < 0.7 else mutation.of_bytes(draw, text, content)
+        )
     if draw.random() < 0.25:
         return [
             "import",

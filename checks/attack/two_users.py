@@ -43,17 +43,17 @@ WAYS = ("plants", "takes the place", "renames")
 """What the other user does: plants names beforehand, the place itself, or takes what appears."""
 
 
-def plant(shared: Path, precious: Path, begun: int, way: str) -> None:
+def plant(shared: Path, precious: Path, begun: int, trick: str) -> None:
     """Does what the other user does, until somebody ends it: links to root's file above all.
 
     Args:
         shared: the folder that everybody may write to.
         precious: root's file.
         begun: descriptor of a pipe, which gets a byte as soon as something is planted.
-        way: one of ``WAYS``.
+        trick: one of ``WAYS``.
     """
     names = [".res.partial", ".res.old", ".anabranch-0123456789abcdef", ".res.lock"]
-    if way == "takes the place":
+    if trick == "takes the place":
         names.append("res")
     with suppress(OSError):
         (shared / "sub").mkdir(mode=0o777)
@@ -70,7 +70,7 @@ def plant(shared: Path, precious: Path, begun: int, way: str) -> None:
                         (place / name / file).symlink_to(precious)
                         if not planted:
                             planted = os.write(begun, b".") == 1
-        for entry in seen if way == "renames" else ():
+        for entry in seen if trick == "renames" else ():
             # Where nothing forbids it, what root has just made gets another name, and a link its name.
             with suppress(OSError):
                 entry.rename(entry.with_name(f"{entry.name}.taken"))
@@ -101,15 +101,15 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
     command, number = drawn
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(mode=0o755)
-    shared, own = work / "shared", work / "root-only"
+    shared, private = work / "shared", work / "root-only"
     shared.mkdir()
     shared.chmod(mode)
-    own.mkdir(mode=0o700)
-    (own / "precious").write_text(PRECIOUS)
-    (own / "kept").mkdir()
+    private.mkdir(mode=0o700)
+    (private / "precious").write_text(PRECIOUS)
+    (private / "kept").mkdir()
     for name, text in inputs.items():
         (work / name).write_text(text)
-    begun, planter = _planter(shared, own / "precious", WAYS[number % len(WAYS)])
+    begun, planter = _planter(shared, private / "precious", WAYS[number % len(WAYS)])
     try:
         ready, _, _ = select.select([begun], [], [], _PATIENCE_S)
         planted = bool(ready) and os.read(begun, 1) == b"."
@@ -123,21 +123,21 @@ def _round(work: Path, mode: int, drawn: tuple[str, int], inputs: Mapping[str, s
         os.waitpid(planter, 0)
         os.close(begun)
     round_wrong = [] if planted else [f"{command}, {oct(mode)}: the other user could plant nothing"]
-    return round_wrong + _judged(own, f"{command}, {oct(mode)}", done)
+    return round_wrong + _judged(private, f"{command}, {oct(mode)}", done)
 
 
-def _planter(shared: Path, precious: Path, way: str) -> tuple[int, int]:
+def _planter(shared: Path, precious: Path, trick: str) -> tuple[int, int]:
     """Starts the other user; where he says that something is planted, and his process."""
-    begun, told = os.pipe()
+    begun, report = os.pipe()
     planter = os.fork()
     if planter == 0:
         # Whatever happens, nothing of this program's goes on twice.
         try:
             _become_nobody()
-            plant(shared, precious, told, way)
+            plant(shared, precious, report, trick)
         finally:
             os._exit(1)
-    os.close(told)
+    os.close(report)
     return begun, planter
 
 
@@ -149,29 +149,29 @@ def _become_nobody() -> None:
 
 def hindrance() -> str:
     """Why no process of this one's can be another user's; empty if one can."""
-    reading, told = os.pipe()
+    reading, report = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             _become_nobody()
         except OSError as error:
-            os.write(told, str(error).encode())
+            os.write(report, str(error).encode())
         finally:
             os._exit(0)
-    os.close(told)
+    os.close(report)
     os.waitpid(child, 0)
     with os.fdopen(reading, "rb") as stream:
         return stream.read().decode()
 
 
-def _judged(own: Path, place: str, done: subprocess.CompletedProcess[str]) -> list[str]:
+def _judged(private: Path, place: str, done: subprocess.CompletedProcess[str]) -> list[str]:
     """What is wrong after a command."""
     wrong = []
     if done.returncode not in (0, 2) or "Traceback" in done.stderr:
         wrong.append(f"{place}: status {done.returncode}: {done.stderr[-600:]}")
-    names = sorted(path.name for path in own.iterdir())
-    if (own / "precious").read_text() != PRECIOUS or names != ["kept", "precious"]:
+    names = sorted(path.name for path in private.iterdir())
+    if (private / "precious").read_text() != PRECIOUS or names != ["kept", "precious"]:
         wrong.append(f"{place}: root's own folder has {names}, or another file")
-    if (own / "precious").stat().st_uid != 0:
+    if (private / "precious").stat().st_uid != 0:
         wrong.append(f"{place}: the precious file changed its owner")
     return wrong

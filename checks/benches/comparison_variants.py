@@ -55,8 +55,8 @@ def _semper(subflows: int) -> System:
 
 
 def _paced(gamma: float) -> System:
-    own = SYSTEMS["sdn-paced"].controller or {}
-    controller: Mapping[str, Any] = {**own, "application": {**own["application"], "gamma": gamma}}
+    paced = SYSTEMS["sdn-paced"].controller or {}
+    controller: Mapping[str, Any] = {**paced, "application": {**paced["application"], "gamma": gamma}}
     return _as("sdn-paced", f"sdn-paced, gamma = {gamma:g}", controller=controller)
 
 

@@ -213,12 +213,12 @@ def runs(scenario: Scenario, peer: Path, bench: Path, pairs: int) -> list[tuple[
     """
     # The bench measures its memory in a process that does nothing else, and prints it last.
     peak = output([str(bench), scenario.name], REPORT_PEAK="1").splitlines()[-1]
-    found = []
+    both = []
     for _ in range(pairs):
         theirs = peer_run(output([str(peer), *scenario.peer.split()]))
         text = output([str(bench), scenario.name, "--runs=1"])
-        found.append((theirs, bench_run(text, scenario.name, float(peak))))
-    return found
+        both.append((theirs, bench_run(text, scenario.name, float(peak))))
+    return both
 
 
 def compare(peer: Path, bench: Path, only: str, pairs: int) -> str:

@@ -84,17 +84,17 @@ def cells(study: Study, result: StudyResult) -> Iterator[Cell]:
         width = half_width(ratios, result.confidence)
         if width is None or prediction.model is None:
             raise StudyFailedError(f"cell {cell} has no interval or no model")
-        found = re.fullmatch(r"RTT (\S+) ms, loss (\S+)", row["path"])
-        if found is None:
+        match = re.fullmatch(r"RTT (\S+) ms, loss (\S+)", row["path"])
+        if match is None:
             raise StudyFailedError(f"level {row['path']!r} does not name an RTT and a loss")
         yield Cell(
-            row["transport"], found[1], found[2], prediction.model, bool(path.warnings),
+            row["transport"], match[1], match[2], prediction.model, bool(path.warnings),
             sum(ratios) / len(ratios), width,
             *(float(runs[name].sum()) for name in ("timeouts", "recoveries", "losses", "spurious")),
         )  # fmt: skip
 
 
-def page(found: list[Cell], cpu_s: float) -> str:
+def page(every_cell: list[Cell], cpu_s: float) -> str:
     """The document."""
     lines = [
         "# Throughput models against simulation",
@@ -108,23 +108,23 @@ def page(found: list[Cell], cpu_s: float) -> str:
         "  column, acknowledgments never. Goodput after slow start by the prediction of `anabranch routes`:",
         "  the mean of five runs, ± half of its 95 % interval. An asterisk marks a prediction with a",
         "  warning: the model is outside its range, as in "
-        f"{sum(cell.warned for cell in found)} of {len(found)} cells.",
+        f"{sum(cell.warned for cell in every_cell)} of {len(every_cell)} cells.",
         "- The second table says what happened: losses for each fast recovery, in which the window falls; in",
         "  brackets retransmission timeouts for 1000 losses, and spurious retransmissions for each loss.",
         "- `examples/studies/model_errors.toml` says how long a run lasts. For BBR the link has 100 Mbps,",
         "  for the others 10 Gbps, so that only loss limits them.",
     ]
-    for transport in dict.fromkeys(cell.transport for cell in found):
-        own = [cell for cell in found if cell.transport == transport]
-        rtts = list(dict.fromkeys(cell.rtt_ms for cell in own))
+    for transport in dict.fromkeys(cell.transport for cell in every_cell):
+        of_transport = [cell for cell in every_cell if cell.transport == transport]
+        rtts = list(dict.fromkeys(cell.rtt_ms for cell in of_transport))
         head = "| loss | " + " | ".join(f"RTT {rtt} ms" for rtt in rtts) + " |"
         rule = "| --- |" + " ---: |" * len(rtts)
         ratios, events = [head, rule], [head, rule]
-        for loss in dict.fromkeys(cell.loss for cell in own):
-            row = [cell for cell in own if cell.loss == loss]
+        for loss in dict.fromkeys(cell.loss for cell in of_transport):
+            row = [cell for cell in of_transport if cell.loss == loss]
             ratios.append(f"| {loss} | " + " | ".join(map(ratio, row)) + " |")
             events.append(f"| {loss} | " + " | ".join(map(happened, row)) + " |")
-        lines += ["", f"## `{transport}` by `{own[0].model}`", "", *ratios, "", *events]
+        lines += ["", f"## `{transport}` by `{of_transport[0].model}`", "", *ratios, "", *events]
     return "\n".join(lines) + "\n"
 
 
@@ -167,15 +167,15 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, help="processes; all cores if left out")
     arguments = parser.parse_args()
-    found: list[Cell] = []
+    every_cell: list[Cell] = []
     cpu_s = 0.0
     for name in NAMES:
         study = Study.load(STUDIES / f"{name}.toml")
         folder = arguments.results / name
         result = study.run(jobs=arguments.jobs, out=folder)
-        found += cells(study, result)
+        every_cell += cells(study, result)
         cpu_s += cpu_of(folder)
-    arguments.out.write_text(page(found, cpu_s), encoding="utf-8")
+    arguments.out.write_text(page(every_cell, cpu_s), encoding="utf-8")
 
 
 if __name__ == "__main__":

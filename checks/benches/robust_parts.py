@@ -126,16 +126,16 @@ def over_paths(name: str, without: str) -> tuple[float, float]:
     """Least load over k paths."""
     del without
     asked = problem(name)
-    found = single_lp(asked.network, asked.bounds, asked.candidates, time_limit_s=LIMIT_S)
-    return found.load, found.lower_bound
+    solution = single_lp(asked.network, asked.bounds, asked.candidates, time_limit_s=LIMIT_S)
+    return solution.load, solution.lower_bound
 
 
 def by_delay(name: str, without: str) -> tuple[float, float]:
     """Least load over k paths by delay: the same both ways, as those by hops are not where they tie."""
     del without
     network, bounds, candidates = paths_by_delay(name)
-    found = single_lp(network, bounds, candidates, time_limit_s=LIMIT_S)
-    return found.load, found.lower_bound
+    solution = single_lp(network, bounds, candidates, time_limit_s=LIMIT_S)
+    return solution.load, solution.lower_bound
 
 
 @cache
@@ -161,28 +161,28 @@ def over_all(name: str, without: str) -> tuple[float, float]:
     net, bounds = problem(name).network, problem(name).bounds
     if without == ALONE and len(bounds.pairs()[0]) * net.arc_count > MOST_COLUMNS:
         return math.inf, 0.0
-    found = (link_flow if without == ALONE else all_paths)(net, bounds, time_limit_s=LIMIT_S)
-    return found.load, found.lower_bound
+    solution = (link_flow if without == ALONE else all_paths)(net, bounds, time_limit_s=LIMIT_S)
+    return solution.load, solution.lower_bound
 
 
 def on_one_path(name: str, without: str) -> tuple[float, float]:
     """Least load with every pair on one of k paths."""
     asked = problem(name)
     steps = 0 if without in {"local_search", ALONE} else 20_000
-    found = least_single_path(
+    solution = least_single_path(
         asked.network, asked.bounds, asked.candidates, time_limit_s=LIMIT_S, steps=steps
     )
-    return found.load, found.lower_bound
+    return solution.load, solution.lower_bound
 
 
 def at_a_level(name: str, without: str) -> tuple[float, float]:
     """Least predicted loss up to a load."""
     asked, level = problem(name), LEVEL * least(name).load
     steps = 0 if without in {"local_search", ALONE} else 10_000
-    found = robust_optimal(
+    solution = robust_optimal(
         asked.network, asked.bounds, asked.candidates, level, time_limit_s=MIXED_LIMIT_S, steps=steps
     )
-    return found.lost_mbps, found.lost_bound_mbps
+    return solution.lost_mbps, solution.lost_bound_mbps
 
 
 def few_splits(name: str, without: str) -> tuple[float, float]:
@@ -190,8 +190,8 @@ def few_splits(name: str, without: str) -> tuple[float, float]:
     del without
     asked = problem(name)
     first = least(name)
-    found = fewest_splits(asked, first.routing, ceiling_of(first, 1e-6), MIXED_LIMIT_S)
-    return found.count, found.lower_bound
+    solution = fewest_splits(asked, first.routing, ceiling_of(first, 1e-6), MIXED_LIMIT_S)
+    return solution.count, solution.lower_bound
 
 
 GROUPS = {

@@ -45,12 +45,12 @@ class Timed:
 
 def timed(routes: Callable[[], Any], delays: Callable[[Any], Delays]) -> Timed:
     """The quickest of some runs."""
-    best, found = float("inf"), None
+    best, answer = float("inf"), None
     for _ in range(RUNS):
         start = time.process_time()
-        found = routes()
+        answer = routes()
         best = min(best, time.process_time() - start)
-    return Timed(best, delays(found))
+    return Timed(best, delays(answer))
 
 
 def random_graph(nodes: int, edges: int) -> nx.Graph:
@@ -82,12 +82,12 @@ def ours(graph: nx.Graph) -> Timed:
     names = [int(node.name) for node in setup.nodes]
     picoseconds_per_us = 1_000_000
 
-    def delays(found: list[_core.PairPaths]) -> Delays:
+    def delays(routes: list[_core.PairPaths]) -> Delays:
         return {
             (names[origin], names[to]): sum(
                 setup.links[link].delay // picoseconds_per_us for link in paths[0]
             )
-            for origin, to, paths in found
+            for origin, to, paths in routes
         }
 
     return timed(lambda: _core.Setup(setup_json).candidate_paths(1, "delay"), delays)
@@ -101,8 +101,8 @@ def along(graph: nx.Graph, nodes: list[int]) -> int:
 def by_networkx(graph: nx.Graph) -> Timed:
     """networkx, Dijkstra from every node."""
 
-    def delays(found: dict[int, dict[int, list[int]]]) -> Delays:
-        return {(a, b): along(graph, found[a][b]) for a in found for b in found[a] if a != b}
+    def delays(paths: dict[int, dict[int, list[int]]]) -> Delays:
+        return {(a, b): along(graph, paths[a][b]) for a in paths for b in paths[a] if a != b}
 
     return timed(lambda: dict(nx.all_pairs_dijkstra_path(graph, weight="delay_us")), delays)
 
@@ -117,8 +117,8 @@ def by_rustworkx(graph: nx.Graph) -> Timed | None:
     copy.add_nodes_from(list(graph))
     copy.add_edges_from([(a, b, float(delay)) for a, b, delay in graph.edges(data="delay_us")])
 
-    def delays(found: Any) -> Delays:
-        return {(a, b): along(graph, list(found[a][b])) for a in found for b in found[a] if a != b}
+    def delays(paths: Any) -> Delays:
+        return {(a, b): along(graph, list(paths[a][b])) for a in paths for b in paths[a] if a != b}
 
     return timed(lambda: rx.all_pairs_dijkstra_shortest_paths(copy, lambda delay: delay), delays)
 

@@ -54,10 +54,10 @@ class Outcome:
 def rust_version() -> str:
     """The oldest compiler that the manifest promises."""
     text = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
-    found = re.search(r'^rust-version = "(.*)"', text, re.MULTILINE)
-    if not found:
+    match = re.search(r'^rust-version = "(.*)"', text, re.MULTILINE)
+    if not match:
         sys.exit("Cargo.toml: no rust-version")
-    return found.group(1)
+    return match.group(1)
 
 
 def without(program: str, remedy: str) -> Callable[[], str]:
@@ -67,8 +67,8 @@ def without(program: str, remedy: str) -> Callable[[], str]:
 
 def without_compiler(version: str) -> str:
     """Says that the oldest compiler is missing."""
-    known = subprocess.run(["rustc", f"+{version}", "--version"], capture_output=True, check=False)  # noqa: S603, S607
-    return "" if known.returncode == 0 else f"rustup toolchain install {version}"
+    toolchain = subprocess.run(["rustc", f"+{version}", "--version"], capture_output=True, check=False)  # noqa: S603, S607
+    return "" if toolchain.returncode == 0 else f"rustup toolchain install {version}"
 
 
 def checks() -> list[Check]:
@@ -116,11 +116,11 @@ def check_rust_versions() -> None:
         return [int(part) for part in version.split(".")]
 
     oldest = rust_version()
-    packages = [known for known in json.loads(said.stdout)["packages"] if known["rust_version"]]
+    packages = [package for package in json.loads(said.stdout)["packages"] if package["rust_version"]]
     newer = [
-        f"{known['name']} {known['version']} needs {known['rust_version']}"
-        for known in packages
-        if parts(known["rust_version"]) > parts(oldest)
+        f"{package['name']} {package['version']} needs {package['rust_version']}"
+        for package in packages
+        if parts(package["rust_version"]) > parts(oldest)
     ]
     sys.stdout.write(f"{len(packages)} packages say which Rust they need\n")
     if newer:

@@ -72,8 +72,8 @@ def check_contents(wheel: Path, package: Path) -> None:
         wanted |= {f"anabranch/manual/{file.relative_to(ROOT).as_posix()}" for file in shipped}
     require(not wanted - names, f"not in {wheel.name}: {sorted(wanted - names)}")
     for licence in OWN_LICENCES:
-        found = [name for name in names if name.endswith(f".dist-info/licenses/{licence}")]
-        require(len(found) == 1, f"{licence} is not in {wheel.name}")
+        licences = [name for name in names if name.endswith(f".dist-info/licenses/{licence}")]
+        require(len(licences) == 1, f"{licence} is not in {wheel.name}")
 
 
 def check_installed(wheel: Path, publications: Path, folder: Path) -> None:

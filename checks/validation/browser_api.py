@@ -124,16 +124,16 @@ def _bad_input(page: Page) -> Iterator[str]:
     for name, source, message in cases:
         answer = page.call("problems", source, network)
         problems = answer["problems"]
-        told = "; ".join(f"{problem['place']}: {problem['message']}" for problem in problems)
-        if (message is None) != (not problems) or (message is not None and message not in told):
-            yield f"{name}: said {told[:300]!r}"
-        if len(told) > 60_000 or answer["ms"] > MOST_MS:
-            yield f"{name}: {len(told)} characters after {answer['ms']:.0f} ms"
+        messages = "; ".join(f"{problem['place']}: {problem['message']}" for problem in problems)
+        if (message is None) != (not problems) or (message is not None and message not in messages):
+            yield f"{name}: said {messages[:300]!r}"
+        if len(messages) > 60_000 or answer["ms"] > MOST_MS:
+            yield f"{name}: {len(messages)} characters after {answer['ms']:.0f} ms"
     misspelt = text.replace("duration", "duratoin", 1)
     line = misspelt[: misspelt.index("duratoin")].count("\n") + 1
-    told = page.call("problems", misspelt, network)["problems"]
-    if not any(problem["place"] == "run.duratoin" and problem.get("line") == line for problem in told):
-        yield f"a misspelt key on line {line}: said {told}"
+    messages = page.call("problems", misspelt, network)["problems"]
+    if not any(problem["place"] == "run.duratoin" and problem.get("line") == line for problem in messages):
+        yield f"a misspelt key on line {line}: said {messages}"
     if page.call("problems", text, network)["problems"]:
         yield "the page is broken after bad input"
 

@@ -195,9 +195,14 @@ def goodput_row(pair: Pair) -> Row:
     else:
         verdict = KEPT if abs(ratio - 1) <= tolerance else BROKEN
     reason = ""
-    known = KNOWN_DIFFERENCES.get(pair.scenario.name)
-    if verdict == BROKEN and known is not None and ratio is not None and known.least <= ratio <= known.most:
-        verdict, reason = KNOWN, known.reason
+    difference = KNOWN_DIFFERENCES.get(pair.scenario.name)
+    if (
+        verdict == BROKEN
+        and difference is not None
+        and ratio is not None
+        and difference.least <= ratio <= difference.most
+    ):
+        verdict, reason = KNOWN, difference.reason
     shown = (
         pair.scenario.name,
         _spread(theirs, 2),

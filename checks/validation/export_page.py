@@ -29,13 +29,13 @@ def version(command: list[str]) -> str:
         said = subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 - our own
     except FileNotFoundError:
         return "not installed"
-    found = re.search(r"\d+(\.\d+)+", said)
-    return found[0] if found else said.strip()
+    match = re.search(r"\d+(\.\d+)+", said)
+    return match[0] if match else said.strip()
 
 
 def rows(report: Path) -> list[tuple[str, str, str, str]]:
     """File, check, outcome and what it printed or why it was not made."""
-    found = []
+    cases = []
     for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest's own
         said = (case.findtext("system-out") or "").splitlines()
         printed = _rounded(" ".join(line for line in said if not line.startswith("---")).strip())
@@ -45,8 +45,8 @@ def rows(report: Path) -> list[tuple[str, str, str, str]]:
                 outcome = "not made here" if kind == "skipped" else "fails"
                 why = (element.get("message") or "").split("\n")[0]
         name = case.get("name", "").removeprefix("test_").replace("_", " ")
-        found.append((case.get("classname", "").rsplit(".", 1)[-1], name, outcome, why.replace("|", "\\|")))
-    return found
+        cases.append((case.get("classname", "").rsplit(".", 1)[-1], name, outcome, why.replace("|", "\\|")))
+    return cases
 
 
 def _rounded(text: str) -> str:

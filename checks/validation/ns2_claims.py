@@ -70,8 +70,10 @@ def in_ns2(program: str, jobs: int) -> None:
     keys = [(name, round(d_ms, 3), lines, seed) for seed in SEEDS for name, d_ms, lines in SETUPS]
     missing = [key for key in keys if key not in runs]
     with ThreadPoolExecutor(jobs) as pool:
-        for key, found in zip(missing, pool.map(lambda key: simulate(program, *key), missing), strict=True):
-            runs[key] = Ns2Run(*key, **{name: number for name, number in found.items() if name != "version"})
+        for key, outcome in zip(missing, pool.map(lambda key: simulate(program, *key), missing), strict=True):
+            runs[key] = Ns2Run(
+                *key, **{name: number for name, number in outcome.items() if name != "version"}
+            )
             Ns2Runs(
                 fresh["version"], "Debian ns2", datetime.now(UTC).date().isoformat(), DURATION_S,
                 WINDOW_SEGMENTS, tuple(runs[key] for key in keys if key in runs),
@@ -110,15 +112,16 @@ def page(stored: Ns2Runs) -> str:
         "ns-2 | Anabranch |",
         "| --- | ---: | --- | --- | --- | --- | ---: | ---: | --- | --- |",
     ]
-    for combination, d_ms, way in sorted(SETUPS):
-        there = list(stored.of(combination, d_ms, way))
-        totals, recoveries = in_anabranch(combination, d_ms, way)
+    for combination, d_ms, spacing in sorted(SETUPS):
+        there = list(stored.of(combination, d_ms, spacing))
+        totals, recoveries = in_anabranch(combination, d_ms, spacing)
         theirs = [run.mbps for run in there]
         at_printed = abs(d_ms - AT_MS) < 1e-9 and combination in TOTALS
         below = d_ms < EDGES_MS[combination]
         printed = f"{TOTALS[combination]:g} Mbps" if at_printed else "almost 100 Mbps" if below else ""
         lines.append(
-            f"| {combination} | {d_ms:g} | {way} | {printed} | {_shown(theirs, 1)} | {_shown(totals, 1)} | "
+            f"| {combination} | {d_ms:g} | {spacing} | {printed} | {_shown(theirs, 1)} | "
+            f"{_shown(totals, 1)} | "
             f"{statistics.fmean(totals) / statistics.fmean(theirs):.3f} | "
             f"{RECOVERIES[combination] if at_printed else ''} | "
             f"{_shown([run.recoveries for run in there], 0)} | {_shown(recoveries, 0)} |"

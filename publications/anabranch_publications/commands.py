@@ -86,10 +86,10 @@ def reproduce(
                 papers, out, context, announce=announce, complain=say, show=show, replace=replace
             )
         else:
-            (found,) = papers
-            folder = out / found.key
+            (chosen,) = papers
+            folder = out / chosen.key
             with adding(out, FOLDER_KIND, FILES, replace=replace) as place:
-                outcome = reproduce_paper(found, figure, context(folder), announce=announce)
+                outcome = reproduce_paper(chosen, figure, context(folder), announce=announce)
                 show(outcome, folder if figure is None else folder / f"figure-{figure}")
                 if figure is None:
                     Overview.read(_papers(None), out).save(place.partial)
@@ -134,10 +134,10 @@ def _reproduce_live(
 
     documents = []
     try:
-        for found in _live_papers(paper):
-            folder = out / found.key
+        for live_paper in _live_papers(paper):
+            folder = out / live_paper.key
             context = _context(folder, quick=quick, jobs=None, replace=replace)
-            outcome = reproduce_paper(found, figure, context, announce=None if as_json else say)
+            outcome = reproduce_paper(live_paper, figure, context, announce=None if as_json else say)
             documents.append(outcome.data())
             if not as_json:
                 place = folder if figure is None else folder / f"figure-{figure}"
@@ -222,11 +222,11 @@ def compare(
         None if systems is None else [name.strip() for name in systems.split(",") if name.strip()],
         comparison.added_systems(add or [], trust=trust),
     )
-    found = comparison.subjects(what or [], quick=quick)
+    compared = comparison.subjects(what or [], quick=quick)
     try:
         with adding(out, FOLDER_KIND, FILES, replace=replace) as place:
             outcome = comparison.compare(
-                found,
+                compared,
                 chosen,
                 out,
                 replications=replications,

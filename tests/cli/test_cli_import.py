@@ -175,3 +175,10 @@ def test_a_trace_is_told_where_it_belongs(folder: Path, anabranch: Anabranch) ->
     (folder / "trace").write_text("0\n1\n1\n5\n", encoding="utf-8")
     done = anabranch("import", "trace", "--out", "x.toml")
     assert (done.returncode, "name it in a [[profile]], with format = " in done.stderr) == (2, True)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(folder: Path, anabranch: Anabranch) -> None:
+    os.mkfifo(folder / "pipe")
+    done = anabranch("import", "pipe")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pipe: cannot be read: it is not a file; save what comes through a pipe as a file" in done.stderr

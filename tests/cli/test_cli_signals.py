@@ -138,7 +138,7 @@ def test_ctrl_c_waits_for_an_import_and_for_compiled_code(
             over.append(call())
             time.sleep(5)
 
-        monkeypatch.setattr(cli, "app", app)
+        monkeypatch.setattr(cli, "_with_one", lambda _, replaced=app: replaced)
         begun_s = time.monotonic()
         with pytest.raises(SystemExit) as ended:
             cli.main()

@@ -1,5 +1,6 @@
 """Commands that other distributions offer: found, missing, broken, and never in place of our own."""
 
+import importlib.metadata
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -35,7 +36,7 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
     def do(**found: str) -> None:
         entries = [EntryPoint(name, value, group) for name, value in found.items()]
         monkeypatch.setattr(
-            command_group, "entry_points", lambda *, group: [e for e in entries if e.group == group]
+            importlib.metadata, "entry_points", lambda *, group: [e for e in entries if e.group == group]
         )
 
     return do
@@ -93,7 +94,7 @@ def test_a_broken_distribution_breaks_its_own_command_alone(offer: Offer, value:
 def test_every_other_distribution_has_the_commands_that_are_said_of_it() -> None:
     installed = {
         entry.name: entry.dist.name
-        for entry in command_group.entry_points(group=command_group.ENTRY_POINTS)
+        for entry in importlib.metadata.entry_points(group=command_group.ENTRY_POINTS)
         if entry.dist is not None
     }
     assert installed == command_group.DISTRIBUTIONS

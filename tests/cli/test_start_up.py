@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
+from anabranch.terminal import cli
 
 ROOT = Path(__file__).parents[2]
 FIRST = ROOT / "examples" / "first.toml"
@@ -91,8 +92,10 @@ def test_a_run_without_its_page_imports_neither_solvers_nor_figures(tmp_path: Pa
     )
     # The core reads scenarios: pydantic checks parameters of the user's own code alone.
     assert {"numpy", "polars", "typer"} < packages <= RUN
-    others = ("plans.forwarding", "plans.worst_loads", "report.html", "report.plots", "routing.robust",
-              "routing.tcpbp_exact", "runs.capture", "study")  # fmt: skip
+    others = ("models", "plans.forwarding", "plans.predictions", "plans.worst_loads", "report.html",
+              "report.plots", "routing.robust", "routing.tcpbp_exact", "runs.capture", "setup.given", "study",
+              "topology.describe", "topology.sources.hub_zoo", "topology.sources.sndlib",
+              "topology.traffic")  # fmt: skip
     assert not {part for part in parts if part.removeprefix("anabranch.").startswith(others)}
     assert not (tmp_path / "out" / "report.html").exists()
     assert (tmp_path / "out" / "flows.parquet").is_file()
@@ -144,6 +147,15 @@ def test_the_start_takes_little_more_than_what_it_stands_on(
     """In units of what numpy takes to import, because machines differ."""
     given = [str(tmp_path / "out") if word == "OUT" else word for word in arguments]
     assert cpu_seconds(*given) < most * cpu_seconds("-c", "import numpy")
+
+
+def test_a_command_makes_no_options_of_others() -> None:
+    """Nor does it change the application, which other programs may call several times in one process."""
+    before = len(cli.app.registered_commands)
+    lean = cli._with_one(["run"])
+    assert [info.callback for info in lean.registered_commands] == [cli.run]
+    assert cli._with_one(["topology"]) is cli._with_one([]) is cli.app
+    assert len(cli.app.registered_commands) == before > 10
 
 
 def ended(program: str, *arguments: str) -> str:

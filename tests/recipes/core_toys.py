@@ -319,7 +319,7 @@ assert samples["time_s"].min() == 1, samples
     ),
     "a script of an RFC": Toy(
         files={"crates/scripts/scripts/RFC5681/toy.pkt": SCRIPT},
-        tests=(("anabranch-scripts", "--test=scripts"),),
+        tests=(("anabranch-scripts", "--test=main"),),
     ),
 }
 """By what they add."""

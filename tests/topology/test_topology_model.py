@@ -6,10 +6,11 @@ import pickle
 import pytest
 
 from anabranch.text.suggest import suggest
-from anabranch.topology import Topology, TopologyError, TopologyLink, TopologyNode, describe, load
+from anabranch.topology import Topology, TopologyError, TopologyLink, TopologyNode, load
 from anabranch.topology.describe import (
     LINK_HEADER,
     NODE_HEADER,
+    describe,
     format_bps,
     link_rows,
     node_rows,

@@ -153,11 +153,11 @@ impl Setup {
         let mut watch = Watch::new(progress);
         let look = &mut |done: usize| watch.look((done, pairs.len()));
         let plan = py.detach(|| scheme.plan_watched(&self.network, &self.mask, &pairs, look))?;
-        let found = pairs.iter().map(|&(from, to)| {
+        let answers = pairs.iter().map(|&(from, to)| {
             let paths = plan.route(from, to).map_or(&[][..], |route| &route.paths);
             (from, to, paths.iter().map(|path| &path.links))
         });
-        paths::answer(py, &self.network, found)
+        paths::answer(py, &self.network, answers)
     }
 
     /// The paths of pairs that no other path beats in delay, loss and bottleneck capacity at once, over the
@@ -178,9 +178,9 @@ impl Setup {
     ) -> PyResult<Bound<'py, PyList>> {
         let pairs = paths::pairs_of(&self.network, pairs)?;
         let watch = Watch::new(progress);
-        let found = py.detach(|| paths::pareto(&self.network, &self.mask, limit, &pairs, watch))?;
-        let found = pairs.iter().zip(&found).map(|(&(from, to), paths)| (from, to, paths.iter()));
-        paths::answer(py, &self.network, found)
+        let answers = py.detach(|| paths::pareto(&self.network, &self.mask, limit, &pairs, watch))?;
+        let answers = pairs.iter().zip(&answers).map(|(&(from, to), paths)| (from, to, paths.iter()));
+        paths::answer(py, &self.network, answers)
     }
 
     /// The pairs whose packets do not take the path that their source chose, where every node forwards by its

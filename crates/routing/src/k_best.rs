@@ -252,7 +252,7 @@ impl Paths<'_, '_> {
             Search::Published | Search::Exact => grow(so_far),
         };
         let Some(reached) = some_path.quality(bounds.to()) else { return };
-        let way = match search {
+        let links = match search {
             Search::Published => some_path.links(bounds.to()),
             Search::Exact => {
                 let reached = with_tail(reached);
@@ -269,17 +269,17 @@ impl Paths<'_, '_> {
                     let whole = with_tail(quality);
                     (!admits(*budget, whole), metric.rank(whole))
                 });
-                let Some(((false, _), way)) = first else { return };
-                labels.links(way)
+                let Some(((false, _), label)) = first else { return };
+                labels.links(label)
             }
         };
-        let quality = way.iter().map(|link| qualities[link.index()].expect("usable"));
+        let quality = links.iter().map(|link| qualities[link.index()].expect("usable"));
         let rank = metric.rank(with_tail(quality.fold(so_far, PathQuality::then)));
         debug_assert!(rank >= candidate.rank, "a bound is not above what it bounds");
         candidate.rank = rank;
         candidate.found = true;
-        candidate.nodes.extend(way.iter().map(|&link| network.link(link).to));
-        candidate.links.extend(way);
+        candidate.nodes.extend(links.iter().map(|&link| network.link(link).to));
+        candidate.links.extend(links);
         self.candidates.push(Reverse(candidate));
     }
 }

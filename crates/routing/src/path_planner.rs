@@ -114,7 +114,7 @@ impl<'n> PathPlanner<'n> {
             self.quality(link).filter(|_| self.stubs.in_core(ends.from) && self.stubs.in_core(ends.to))
         };
         let mut finder = KBest::within(self.network, self.metric, (self.search, self.limits), in_core);
-        let mut known: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
+        let mut cached: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
         for &(from, to) in pairs {
             let Ends { ascent, top, descent } = self.stubs.between(from, to);
             let up = self.edges(ascent.iter().map(|&stub| self.stubs.edge(stub)?.up));
@@ -129,8 +129,8 @@ impl<'n> PathPlanner<'n> {
                 continue;
             }
             let alike = (top.0, bits(&up_qualities), top.1, bits(&tail));
-            let between = match known.entry(alike) {
-                Entry::Occupied(known) => known.into_mut(),
+            let between = match cached.entry(alike) {
+                Entry::Occupied(cached) => cached.into_mut(),
                 Entry::Vacant(place) => {
                     let bounds = finder.bounds(top.1, &tail);
                     let start = PathQuality::of(up_qualities);

@@ -201,7 +201,7 @@ impl Paths<'_, '_> {
         }
         let spur = candidate.nodes[candidate.spur];
         let bound_at_spur = candidate.length;
-        let found = match self.within {
+        let shortest = match self.within {
             None => search.run(graph, self.tree, spur, prefix, &candidate.barred),
             Some(within) => {
                 let open = |node: NodeId, arc: &Arc| {
@@ -210,7 +210,7 @@ impl Paths<'_, '_> {
                 label_search.run(graph, (self.tree, within), (spur, spent), open)
             }
         };
-        let Some((rest, way)) = found else { return };
+        let Some((rest, arcs)) = shortest else { return };
         let length = candidate.links.iter().zip(&candidate.nodes).fold(Length::ZERO, |sum, (link, &node)| {
             let arc = graph.out(node).iter().find(|arc| arc.link == *link);
             sum + arc.expect("the links of a path are in the graph").length
@@ -218,7 +218,7 @@ impl Paths<'_, '_> {
         candidate.length = length + rest;
         debug_assert!(candidate.length >= bound_at_spur, "a bound is not above what it bounds");
         candidate.found = true;
-        for arc in way {
+        for arc in arcs {
             candidate.nodes.push(arc.node);
             candidate.links.push(arc.link);
         }

@@ -273,8 +273,9 @@ fn foreign(kind: &str, name: &str, key: &str, keys: &[&str]) -> String {
         return unknown_key(key, keys);
     }
     let owned: Vec<_> = owned.iter().map(|(of, names)| format!("{} ({of})", listed(names))).collect();
-    let own = keys[1..].join(", ");
-    let has = if own.is_empty() { "which has no parameters".into() } else { format!("which has {own}") };
+    let fields = keys[1..].join(", ");
+    let has =
+        if fields.is_empty() { "which has no parameters".into() } else { format!("which has {fields}") };
     format!("is a parameter of {}; the {kind} here is {}, {has}", owned.join(" and "), quoted(name))
 }
 

@@ -317,7 +317,7 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
     made = row["prediction"]
     if row["kind"] not in KINDS:
         raise ValueError(f'"{row["kind"]}" is no kind of finding')
-    found = Finding(
+    finding = Finding(
         text_of(row, "what"),
         text_of(row, "published"),
         text_of(row, "ours"),
@@ -330,9 +330,9 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
         metric_value(row["ratio"]),
         None if row["refutation"] is None else _refutation_of(row["refutation"]),
     )
-    if found.verdict != row["verdict"]:
-        raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
-    return found
+    if finding.verdict != row["verdict"]:
+        raise ValueError(f'"{row["verdict"]}" is no verdict of "{finding.what}"')
+    return finding
 
 
 def _prediction_of(made: Mapping[str, Any]) -> Prediction:

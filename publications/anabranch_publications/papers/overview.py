@@ -253,8 +253,8 @@ def _each(
 ) -> Overview:
     overview = Overview.read(chosen, folder)
     for paper in chosen:
-        own = folder / paper.key
-        working = context(own)
+        paper_folder = folder / paper.key
+        working = context(paper_folder)
         try:
             outcome = reproduce(paper, None, working, announce=announce)
         except AnabranchError as error:
@@ -265,11 +265,11 @@ def _each(
             outcome = Reproduction(paper, working.quick, (), failed=f"{type(error).__name__}: {error}")
             complain(f"{paper.key} failed:\n{''.join(traceback.format_exception(error))}")
         if outcome.failed:
-            with opened(paper, None, own, replace=working.replace) as failed:
+            with opened(paper, None, paper_folder, replace=working.replace) as failed:
                 outcome.save(failed.partial)
                 failed.put()
         else:
-            show(outcome, own)
+            show(outcome, paper_folder)
         overview = Overview.read(chosen, folder)
         overview.save(place.partial)
         place.put()

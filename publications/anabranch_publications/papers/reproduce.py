@@ -203,11 +203,11 @@ def _chosen(paper: Paper, figure: str | None) -> Sequence[FigureSpec]:
         ReproductionError: if the paper has no such figure.
     """
     if figure is not None:
-        found = paper.figure(figure)
-        if found is None:
+        chosen = paper.figure(figure)
+        if chosen is None:
             keys = [spec.key for spec in paper.figures]
             raise ReproductionError([Problem(f"figure of {paper.key}", unknown_choice(figure, keys))])
-        return (found,)
+        return (chosen,)
     return paper.figures
 
 
@@ -241,13 +241,13 @@ def _made(
     return outcome
 
 
-def _write(result: FigureResult, own: Path) -> list[str]:
+def _write(result: FigureResult, place: Path) -> list[str]:
     """Writes the data and the figures of one figure into its folder; returns its images."""
     for name, table in result.tables.items():
-        write_whole(own / f"{name}.csv", csv_bytes(table))
+        write_whole(place / f"{name}.csv", csv_bytes(table))
     images = []
     for name, drawn in result.figures.items():
         for extension in ("png", "svg"):
-            save_figure(drawn, own / f"{name}.{extension}")
+            save_figure(drawn, place / f"{name}.{extension}")
         images.append(f"{name}.png")
     return images

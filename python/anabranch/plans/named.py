@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.plans.paths import PlanPaths
-from anabranch.plans.predictions import MOST_PATHS, ThroughputPrediction, predictions
 from anabranch.routing.path_metrics import PATH_METRICS
 from anabranch.routing.path_throughput import path_loss
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.route_csv import COLUMNS, NEXT_HOP, PATH, path_names
 from anabranch.text.csv_cells import csv_text
+
+if TYPE_CHECKING:
+    from anabranch.plans.predictions import ThroughputPrediction
 
 _PS_PER_MS: Final = 1e9
 MEASURES: Final = ("hops", "delay_ms", "bottleneck_mbps", "loss")
@@ -86,7 +88,7 @@ class NamedPlan:
             metric: of whose values the paths have one.
         """
         self._setup = setup
-        self._plan = plan
+        self._plan = self.plan = plan
         self._paths = PlanPaths.of(plan, setup.links)
         self._names = path_names([node.name for node in setup.nodes], setup.links)
         self._metric = PATH_METRICS[metric]
@@ -104,6 +106,9 @@ class NamedPlan:
 
     def pair(self, origin: int, to: int) -> PairRoutes:
         """The routes of a pair."""
+        # A run knows its routes in names, and asks for none of what they are worth.
+        from anabranch.plans.predictions import MOST_PATHS, predictions  # noqa: PLC0415 - see above
+
         setup = self._setup
         paths = self._plan.paths(origin, to)
         connects = bool(setup.flows.between(origin, to))

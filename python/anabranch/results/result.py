@@ -329,8 +329,7 @@ def _read_summary(folder: Path) -> dict[str, Any] | None:
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     """A data frame; what is no number becomes null, so that no mean is NaN, and so does empty text."""
-    series = [_series(name, values) for name, values in columns.items()]
-    return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
+    return pl.DataFrame([_series(name, values) for name, values in columns.items()])
 
 
 def csv_bytes(table: pl.DataFrame) -> bytes:
@@ -343,7 +342,7 @@ def csv_bytes(table: pl.DataFrame) -> bytes:
 
 def _series(name: str, values: Column) -> pl.Series:
     if isinstance(values, np.ndarray):
-        return pl.Series(name, values)
+        return pl.Series(name, values, nan_to_null=True)
     if isinstance(values, tuple):
         names, places = values
         return _series(name, names).gather(places)

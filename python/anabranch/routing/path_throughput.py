@@ -12,10 +12,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from anabranch import _core
-from anabranch.models import Model, PathConditions
 from anabranch.routing.planned import WeightedPath
 from anabranch.scenario.algorithms.loss import AnyLoss, GilbertElliott, Periodic
 from anabranch.scenario.algorithms.protocol import (
@@ -27,6 +26,9 @@ from anabranch.scenario.algorithms.protocol import (
 )
 from anabranch.setup import Setup
 from anabranch.setup.model import LinkSetup, TransportSetup
+
+if TYPE_CHECKING:
+    from anabranch.models import Model, PathConditions
 
 _PS_PER_S = 1e12
 _HEADER_BYTES = 40
@@ -170,6 +172,8 @@ def conditions_of(
     else:
         assert isinstance(config, SlidingWindowProtocol)  # noqa: S101 - no other one has a model
         window_bytes = config.window_segments * sizes.payload
+    from anabranch.models import PathConditions  # noqa: PLC0415 - a run needs no model
+
     return PathConditions(
         rtt_s=rtt_s,
         loss=loss,

@@ -168,10 +168,12 @@ def _of_run(result: Result, title: str) -> _Side:
     )
     if not over_time:
         return _Side(title, joined, pl.DataFrame(schema={"time_s": pl.Float64, "flow": pl.Int64}), None)
-    found = pl.concat(over_time, how="diagonal_relaxed")
-    found = found.select("time_s", "flow", *(_float(found, name) for name in _OVER_TIME))
-    times_s = found["time_s"].unique().sort()
-    return _Side(title, joined, found, float(times_s.diff().median() or times_s.max() or 0) or None)  # type: ignore[arg-type]
+    over_time_table = pl.concat(over_time, how="diagonal_relaxed")
+    over_time_table = over_time_table.select(
+        "time_s", "flow", *(_float(over_time_table, name) for name in _OVER_TIME)
+    )
+    times_s = over_time_table["time_s"].unique().sort()
+    return _Side(title, joined, over_time_table, float(times_s.diff().median() or times_s.max() or 0) or None)  # type: ignore[arg-type]
 
 
 def _of_flow_series(series: pl.DataFrame | None) -> pl.DataFrame | None:

@@ -167,8 +167,9 @@ class Scenario(Document):
         *,
         origin: str | None = None,
         base: Path | None = None,
+        provenance: Provenance | None = None,
     ) -> Self:
-        """The scenario in a TOML text; ``origin`` names it in messages.
+        """The scenario in a TOML text; ``origin`` names it in messages, the rest is as in :meth:`from_data`.
 
         Raises:
             ScenarioError: with everything that is wrong with it.
@@ -180,7 +181,7 @@ class Scenario(Document):
         for field, value in (overrides or {}).items():
             data = cls._with(data, field, value_of(value), "--set")
         name = origin_of(origin, text, overrides or ()) if origin else None
-        scenario = cls._made(data, Noted(""), name, base, Provenance())
+        scenario = cls._made(data, Noted(""), name, base, provenance or Provenance())
         if overrides:
             scenario._check_transports()
         return scenario

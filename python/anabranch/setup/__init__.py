@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import ConsentError
@@ -12,13 +13,15 @@ from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import ScenarioFiles
-from anabranch.setup.given import given_routes
 from anabranch.setup.model import OwnRoutes, PlannerSetup, Setup
 from anabranch.setup.network import NamedNetwork
 from anabranch.setup.own import Needed, OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.topologies import is_generated, load_topology
 from anabranch.setup.typed import reader_of
+
+if TYPE_CHECKING:
+    from anabranch.setup.given import GivenRoutes
 
 __all__ = ["Needed", "Setup", "agree", "resolve"]
 
@@ -46,7 +49,7 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     for problem in core_problems:
         problems.add(*problem)
     network = NamedNetwork(named)
-    given = given_routes(scenario, network, problems)
+    given = _given(scenario, network, problems)
     problems.raise_if_any()
     assert resolved is not None  # noqa: S101 - the core tells why there is none
     planner = _planner(resolved.planner(), code)
@@ -62,6 +65,15 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
         own=code.makers,
         agreement=code.agreement if code.makers else None,
     )
+
+
+def _given(scenario: Scenario, network: NamedNetwork, problems: Problems) -> GivenRoutes | None:
+    """The routes that the scenario brings along; most bring none, and import no reader of them."""
+    if scenario.routing.paths is None:
+        return None
+    from anabranch.setup.given import given_routes  # noqa: PLC0415 - see above
+
+    return given_routes(scenario, network, problems)
 
 
 def _read(scenario: Scenario, problems: Problems, *, for_run: bool) -> _core.Scenario:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.main import get_command_name
+from typer.models import CommandInfo
 
 from anabranch import _core
 from anabranch.errors import LiveError
@@ -47,6 +50,7 @@ from anabranch.terminal.import_command import import_
 from anabranch.terminal.manual_commands import examples, help_
 from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
+from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
 
 if TYPE_CHECKING:
@@ -66,6 +70,8 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
 app.command("import")(import_)
+app.command()(studio)
+app.command()(watch)
 app.command()(examples)
 app.command("help")(help_)
 app.command()(new)
@@ -402,6 +408,20 @@ def schema(
     print_json(head | json_schema(table))
 
 
+def _with_one(first: list[str]) -> typer.Typer:
+    """The application with the command of the arguments alone: to make all is a tenth of a short run."""
+    asked = [info for info in app.registered_commands if [_name_of(info)] == first]
+    if not asked:
+        return app
+    lean = copy(app)
+    lean.registered_commands, lean.registered_groups = asked, []
+    return lean
+
+
+def _name_of(info: CommandInfo) -> str:
+    return info.name or get_command_name(getattr(info.callback, "__name__", ""))
+
+
 def main() -> None:
     """Runs the command line and exits: 0, 2 for a mistake of the user's, 130 after Ctrl-C."""
     if sys.stdout is None:
@@ -415,7 +435,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         with ending():
-            app(prog_name="anabranch")
+            _with_one(sys.argv[1:2])(prog_name="anabranch")
     except KeyboardInterrupt:
         # Another one, while the first is answered.
         sys.exit(exit_status())

@@ -12,9 +12,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 import typer.main
@@ -27,6 +26,9 @@ from anabranch.process.signals import exit_status
 from anabranch.terminal.given_files import FOLDER, RESULTS, given_file
 from anabranch.terminal.start_up import check_resources
 from anabranch.text.suggest import suggest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 _ORDER = (
     *("examples", "new", "run", "watch", "studio", "routes", "load", "study", "report"),
@@ -151,6 +153,8 @@ class CommandGroup(TyperGroup):
 
     def _add_offered(self) -> None:
         """Adds the commands of other distributions; the library's own keep their names."""
+        from importlib.metadata import entry_points  # noqa: PLC0415 - for this alone
+
         for entry in entry_points(group=ENTRY_POINTS):
             if entry.name not in self.commands:
                 self.add_command(_offered(entry), entry.name)

@@ -62,15 +62,16 @@ def topology_show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the nodes and links of a network, and where they come from."""
-    from anabranch import topology  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.topology import load  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.topology.describe import describe  # noqa: PLC0415
 
     choices = _attributes(attribute or [])
     with other_kinds_told(Path(name.removeprefix("file:")), NETWORK):
-        network = topology.load(name, attributes=choices)
+        network = load(name, attributes=choices)
     if as_json:
         print_json(network.to_dict())
     else:
-        write(topology.describe(network))
+        write(describe(network))
 
 
 def _attributes(texts: list[str]) -> dict[str, object]:

@@ -1,8 +1,7 @@
 """The sources of networks: collections with names, files, and generators.
 
 Start with `load`, which takes what a scenario's `topology` says; `names` lists what has a name, `GENERATORS`
-the generators with their parameters, `describe` shows a topology. Every error is a TopologyError, one
-readable line.
+the generators with their parameters. Every error is a TopologyError, one readable line.
 
 Readers (`readers/`) turn bytes into a Draft; `attributes/` reads the quantities of its nodes and links and
 names the rest; `directions.py` pairs one-way links; `assemble.py` makes names unique and fills gaps
@@ -10,7 +9,6 @@ names the rest; `directions.py` pairs one-way links; `assemble.py` makes names u
 scenarios or the engine.
 """
 
-from .describe import describe
 from .error import TopologyError
 from .gaps import MEAN_EARTH_RADIUS_KM, great_circle_km
 from .generators import GENERATORS
@@ -26,7 +24,6 @@ __all__ = [
     "TopologyLink",
     "TopologyName",
     "TopologyNode",
-    "describe",
     "great_circle_km",
     "load",
     "names",

@@ -1,6 +1,6 @@
 """All topologies: `load` reads one by its specification, `names` lists them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -12,13 +12,10 @@ from .attributes.choices import TABLE, choices_from
 from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
-from .sources import hub, hub_zoo
-from .sources.sndlib import load_sndlib
-from .sources.zoo import load_zoo, zoo_graphs
 
 SourceName = Literal["zoo", "topohub", "sndlib", "generator"]
 SOURCES: Final[tuple[SourceName, ...]] = get_args(SourceName)
-_ARCHIVES: Final = {"zoo": load_zoo, "topohub": hub_zoo.load_hub_zoo, "sndlib": load_sndlib}
+_ARCHIVES: Final = tuple(source for source in SOURCES if source != "generator")
 _FILE_ENDINGS: Final = (
     *(".graphml", ".gml", ".gexf", ".xml", ".json", ".dot", ".gv", ".csv", ".tsv", ".yml", ".yaml", ".txt"),
     *(".n2p", ".graph", ".intra", ".cch", ".brite", ".topo", ".inet", ".orbis", ".mn", ".rspec"),
@@ -65,13 +62,31 @@ def load(
         from .sources.files import load_file  # noqa: PLC0415 - it imports the readers of all formats
 
         return load_file(spec.removeprefix("file:"), base, choices_from(attributes))
-    return _ARCHIVES[kind](rest)
+    return _archive(kind)(rest)
+
+
+def _archive(kind: str) -> Callable[[str], Topology]:
+    """The reader of an archive. A run imports the one that it reads, not the formats of all of them."""
+    if kind == "zoo":
+        from .sources.zoo import load_zoo  # noqa: PLC0415 - see above
+
+        return load_zoo
+    if kind == "topohub":
+        from .sources.hub_zoo import load_hub_zoo  # noqa: PLC0415 - see above
+
+        return load_hub_zoo
+    from .sources.sndlib import load_sndlib  # noqa: PLC0415 - see above
+
+    return load_sndlib
 
 
 def names(source: str | None = None) -> list[TopologyName]:
     """Every topology with a name, of one source or of all. Raises TopologyError for an unknown source."""
     if source is not None and source not in SOURCES:
         raise TopologyError("", f'no source "{source}" of topologies', nearest_remedy(source, SOURCES))
+    from .sources import hub, hub_zoo  # noqa: PLC0415 - for names alone
+    from .sources.zoo import zoo_graphs  # noqa: PLC0415 - for names alone
+
     every_name: list[TopologyName] = []
     if source in (None, "zoo"):
         graphs = sorted(zoo_graphs().values(), key=lambda graph: graph.name.casefold())

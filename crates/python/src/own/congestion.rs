@@ -71,8 +71,8 @@ fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<u64
 
 fn rate(value: &Bound<'_, PyAny>) -> PyResult<Rate> {
     let whole = |bps: f64| (bps >= 1.0 && bps.is_finite()).then_some(Rate::from_bps(bps as u64));
-    let found = value.extract::<f64>().ok().and_then(whole);
-    found.ok_or_else(|| no_number("pacing_bps", value, "None, or bits per second from 1 on"))
+    let rate = value.extract::<f64>().ok().and_then(whole);
+    rate.ok_or_else(|| no_number("pacing_bps", value, "None, or bits per second from 1 on"))
 }
 
 fn no_number(name: &str, value: &Bound<'_, PyAny>, wanted: &str) -> PyErr {

@@ -206,9 +206,9 @@ pub fn fields_behind(parts: &[TableForm], own: Vec<Field>) -> Vec<Field> {
 #[must_use]
 pub fn names_behind(
     parts: &[Vec<(&'static str, &'static str)>],
-    own: &[(&'static str, &'static str)],
+    names: &[(&'static str, &'static str)],
 ) -> Vec<(&'static str, &'static str)> {
-    parts.iter().flatten().chain(own).copied().collect()
+    parts.iter().flatten().chain(names).copied().collect()
 }
 
 /// The name of a field, which Rust may write with `r#`.

@@ -153,13 +153,13 @@ impl RateReader<'_> {
             }
             bps
         };
-        let mut told = false;
+        let mut is_told = false;
         let timed = chosen.iter().map(|matrix| TimedRates { start_s: matrix.start_s, bps: rates(matrix) });
         let timed: Vec<_> = timed.collect();
         for rates in &timed {
             let huge = rates.bps.iter().find(|(_, bps)| **bps > MOST_BPS);
-            if let Some((&(from, to), bps)) = huge.filter(|_| !told) {
-                told = true;
+            if let Some((&(from, to), bps)) = huge.filter(|_| !is_told) {
+                is_told = true;
                 let ends = [from, to].map(|node| quoted(self.network.name(node))).join(" to ");
                 let rate = rate_text(bps.round());
                 let message = format!("{ends} is {rate}, more than 1 Pbps; look at unit and scale");
@@ -178,13 +178,13 @@ impl RateReader<'_> {
     ) -> Option<&'t [PlainMatrix]> {
         let Some(number) = given.number else { return Some(&traffic.matrices) };
         let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
-        let found = traffic.matrices.get(place).map(std::slice::from_ref);
-        if found.is_none() {
+        let matrix = traffic.matrices.get(place).map(std::slice::from_ref);
+        if matrix.is_none() {
             let count = thousands(traffic.matrices.len() as u64);
             problems
                 .add(&self.at.key("number"), format!("{number} is above {count}, the matrices there are"));
         }
-        found
+        matrix
     }
 
     /// Bits per second that 1 stands for.

@@ -128,7 +128,7 @@ fn resolved(
     let captures = captures(scenario, network, problems);
     let (hosts, routers) = (hosts(scenario, network, problems), routers(scenario, network, problems));
     let longest = longest_packet(&flows, &transports, &hosts);
-    check_bursts(&network.links, longest.as_ref(), problems);
+    check_bursts(network, longest.as_ref(), problems);
     let watched = [(&run.sequences, &SEQUENCES), (&run.log, &LOG)]
         .map(|(wanted, watch)| watch.chosen(wanted, &flows, &transports, problems));
     let subflows = subflows(&flows.connections, &transports, network);

@@ -33,14 +33,14 @@ impl NodesOfFile<'_> {
         let at = Place::Told(file);
         let (mut found, mut wrong) = (Vec::new(), Vec::new());
         for name in &traffic.nodes {
-            let mut own = Problems::default();
+            let mut mistakes = Problems::default();
             let meant = match traffic.numbering {
                 Numbering::Names => Some(name.as_str()),
-                Numbering::Nodes => self.numbered(name, &numbered, "nodes", &at, &mut own),
-                Numbering::Hosts => self.numbered(name, &numbered, "hosts", &at, &mut own),
+                Numbering::Nodes => self.numbered(name, &numbered, "nodes", &at, &mut mistakes),
+                Numbering::Hosts => self.numbered(name, &numbered, "hosts", &at, &mut mistakes),
             };
-            found.extend(meant.and_then(|name| (self.node)(name, &at, &mut own)));
-            wrong.extend(own.into_told());
+            found.extend(meant.and_then(|name| (self.node)(name, &at, &mut mistakes)));
+            wrong.extend(mistakes.into_told());
         }
         let others = wrong.len().saturating_sub(TOLD);
         for Problem { place, message } in wrong.into_iter().take(TOLD) {

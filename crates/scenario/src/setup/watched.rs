@@ -62,8 +62,8 @@ impl Watch {
         let columns = &flows.connections;
         let of = |flow: usize| &columns.entries[columns.entry[flow] as usize];
         let is_unfit = |flow: usize| self.protocols.contains(&transports[of(flow).transport].config.name());
-        let told = format!("run.{}", self.name);
-        let at = Place::Told(&told);
+        let field = format!("run.{}", self.name);
+        let at = Place::Told(&field);
         let count = columns.number.len();
         let chosen: BTreeSet<usize> = match wanted {
             FlowNames::All => {

@@ -202,17 +202,17 @@ def background(context: Context) -> FigureResult:
             for name, gap in gaps.items()
         },
     )
-    own = "name = 'traffic[0].0'"
+    of_background = "name = 'traffic[0].0'"
     title = "Abilene, disjoint paths, background traffic"
     result = with_metrics(
         compare(context, "background", title, base, [load, transports(context)]),
         {
             MetricInfo("transfer_mbps", "goodput of the transfer (Mbps)"): (
-                f"select run, any_value(goodput_mbps) from flows where {own} group by run"  # noqa: S608 - no input
+                f"select run, any_value(goodput_mbps) from flows where {of_background} group by run"  # noqa: S608 - no input
             ),
             MetricInfo("transfer_spurious_percent", "its spurious retransmissions (% of segments)"): (
                 "select run, any_value(100.0 * spurious_retransmissions / segments_sent) from flows "  # noqa: S608 - no input
-                f"where {own} group by run"
+                f"where {of_background} group by run"
             ),
             MetricInfo(
                 "background_completion_s", "mean completion time of the background, of flows done (s)"

@@ -190,16 +190,16 @@ def failures(context: Context) -> FigureResult:
     }
     rows = []
     for name, scheme in schemes.items():
-        found = scored(scheme, failures=True)
-        failure = found.worst_failure
+        scores = scored(scheme, failures=True)
+        failure = scores.worst_failure
         assert failure is not None  # noqa: S101 - the network has links that can fail
         rows.append(
             {
                 "scheme": name,
-                "load": found.max_load,
-                "load_with_a_failure": max(failure.load, found.max_load),
+                "load": scores.max_load,
+                "load_with_a_failure": max(failure.load, scores.max_load),
                 "worst_failure": failure.links[0],
-                "most_pairs_cut_off": max(len(case.stranded) for case in found.failures or ()),
+                "most_pairs_cut_off": max(len(case.stranded) for case in scores.failures or ()),
             }
         )
     table = pl.DataFrame(rows)

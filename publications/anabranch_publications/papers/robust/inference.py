@@ -138,8 +138,8 @@ class Loads:
         network = self._routers.network
         place = [network.nodes.index(str(node)) for node in range(1, 7)]
         pairs = [(place[0], end) for end in place[1:]]
-        found = self._routers.paths(2, "hops", pairs)
-        return [max(float(network.delay_ms[list(path)].sum()) for path in found[pair]) for pair in pairs]
+        paths = self._routers.paths(2, "hops", pairs)
+        return [max(float(network.delay_ms[list(path)].sum()) for path in paths[pair]) for pair in pairs]
 
 
 def misfit(metric: str, percent: int, load: float) -> float:

@@ -50,12 +50,12 @@ def network(context: Context) -> FigureResult:
     ]  # fmt: skip
     loads = inference.Loads(delays)
     for (a, b), printed in EXAMPLE_MS.items():
-        own = loads.example_ms()[b - 2]
+        delay_ms = loads.example_ms()[b - 2]
         findings.append(
             number(
                 f"longer candidate of pair {a}-{b} (figure 9)",
                 printed,
-                own,
+                delay_ms,
                 unit="ms",
                 digits=1,
                 kind="fitted",
@@ -116,8 +116,8 @@ def _table(trials: Sequence[Trial]) -> pl.DataFrame:
 
 def _fits(met: dict[Trial, list[tuple[int, int, bool]]]) -> pl.DataFrame:
     rows = []
-    for trial, found in met.items():
-        best = max(found, key=lambda each: (each[2], each[0] + each[1]))
+    for trial, fits in met.items():
+        best = max(fits, key=lambda each: (each[2], each[0] + each[1]))
         rows.append(
             {
                 "graph": _name(trial),
@@ -155,8 +155,8 @@ def _searches() -> pl.DataFrame:
     for seed in _SEEDS:
         fit = inference.fitted(seed, _MOST_STEPS)
         loads = inference.Loads(fit.delays_ms)
-        found = [f"{loads.of('delay', x):.3f}" for x in PERCENTS]
-        rows.append({"seed": seed, "steps": fit.steps, "misfit": fit.misfit, "figure_13": ", ".join(found)})
+        shares = [f"{loads.of('delay', x):.3f}" for x in PERCENTS]
+        rows.append({"seed": seed, "steps": fit.steps, "misfit": fit.misfit, "figure_13": ", ".join(shares)})
     return pl.DataFrame(rows)
 
 

@@ -167,8 +167,8 @@ def throughput_claims(table: pl.DataFrame, metric: str, settings: Settings) -> l
         # The number of paths was chosen by it.
         replace(_near("ALL", THROUGHPUT_ALL, everything), kind="fitted"),
         *(
-            _near(f"{scheme}, X = {x}", printed, own, left_open(table, metric, x, printed))
-            for x, printed, own in zip(PERCENTS, THROUGHPUT[metric], ours, strict=True)
+            _near(f"{scheme}, X = {x}", printed, ours_mbps, left_open(table, metric, x, printed))
+            for x, printed, ours_mbps in zip(PERCENTS, THROUGHPUT[metric], ours, strict=True)
         ),
         Finding(f"{scheme} over X", "rises", "rises" if ours == sorted(ours) else "does not",
                 ours == sorted(ours)),
@@ -298,8 +298,8 @@ def conclusion_claims(table: pl.DataFrame, settings: Settings) -> list[Finding]:
     """Claims on throughput over ALL and on the best schemes, held to one set of settings."""
     findings = [
         _improvement(table, metric, x, printed, settings)
-        for metric, own in IMPROVEMENT_PERCENT.items()
-        for x, printed in zip(PERCENTS, own, strict=True)
+        for metric, percents in IMPROVEMENT_PERCENT.items()
+        for x, printed in zip(PERCENTS, percents, strict=True)
     ]
     best = {
         metric: value(table, settings.hybrid(metric, x), "mean_mbps") for metric, x in BEST_PERCENT.items()
@@ -322,8 +322,8 @@ def conclusion_claims(table: pl.DataFrame, settings: Settings) -> list[Finding]:
 
 def _improvement(table: pl.DataFrame, metric: str, percent: int, printed: int, settings: Settings) -> Finding:
     """Throughput over that of ALL, in percent."""
-    own = value(table, settings.hybrid(metric, percent), "mean_mbps")
-    gained = 100 * own / value(table, settings.everything, "mean_mbps")
+    ours_mbps = value(table, settings.hybrid(metric, percent), "mean_mbps")
+    gained = 100 * ours_mbps / value(table, settings.everything, "mean_mbps")
     plans = plans_of_least_load(table, metric, percent)
     # The printed throughput of ALL, which ours may be off by the tolerance.
     scale = tuple(100 / (THROUGHPUT_ALL * (1 + side * TOLERANCE)) for side in (1, -1))

@@ -258,7 +258,7 @@ def _at_1_3(table: pl.DataFrame, seconds: float, lines: Lines) -> list[Finding]:
     """The totals that are printed, their order, and how often three segments overtook one."""
     spaced = lines == "spaced"
     ours = {combination: total(table, combination, AT_MS) for combination in TOTALS}
-    found = [
+    findings = [
         Finding(
             f"{combination}, d = {AT_MS} ms",
             f"{printed:g} Mbps",
@@ -272,40 +272,42 @@ def _at_1_3(table: pl.DataFrame, seconds: float, lines: Lines) -> list[Finding]:
         for combination, printed in TOTALS.items()
     ]
     for combination, recoveries in RECOVERIES.items():
-        own = total(table, combination, AT_MS, "fast_recoveries") * DURATION_S / seconds
-        found.append(
+        in_10_s = total(table, combination, AT_MS, "fast_recoveries") * DURATION_S / seconds
+        findings.append(
             Finding(
-                f"fast recoveries in 10 s, {combination}, d = {AT_MS} ms", str(recoveries), f"{own:.0f}",
-                abs(own - recoveries) <= TOLERANCE * recoveries, WITHIN, value=own,
-                prediction=recoveries_in_ns2(combination) if spaced else None, ratio=own / recoveries,
+                f"fast recoveries in 10 s, {combination}, d = {AT_MS} ms", str(recoveries), f"{in_10_s:.0f}",
+                abs(in_10_s - recoveries) <= TOLERANCE * recoveries, WITHIN, value=in_10_s,
+                prediction=recoveries_in_ns2(combination) if spaced else None, ratio=in_10_s / recoveries,
                 refutation=lines_in_ns2() if spaced else None,
             )
         )  # fmt: skip
     order = sorted(ours, key=ours.__getitem__, reverse=True)
     return [
-        *found,
+        *findings,
         Finding(f"order at d = {AT_MS} ms", " > ".join(TOTALS), " > ".join(order), order == list(TOTALS)),
     ]
 
 
 def figure_5(context: Context) -> FigureResult:  # noqa: ARG001 - nothing is simulated
     """Figures 5 and 6: how many segments may overtake one, and how often three do."""
-    found = []
+    findings = []
     for d, words in ((1.1, "fewer than three"), (1.3, "three"), (1.5, "three"), (1.7, "four")):
         # Section 4.2: (d_L - d_S) / i.
         count = int(d / INTERSEGMENT_MS)
         own_words = {2: "fewer than three", 3: "three", 4: "four"}[count]
-        found.append(Finding(f"candidates for overtaking, d = {d} ms", words, own_words, own_words == words))
+        findings.append(
+            Finding(f"candidates for overtaking, d = {d} ms", words, own_words, own_words == words)
+        )
     for combination, printed in (("SLLL", 0.012), ("SSLL", 0.063), ("SSSL", 0.11)):
         short = combination.count("S") / 4
         ours = (1 - short) * short**3
-        found.append(
+        findings.append(
             Finding(f"probability of three out of order, {combination}", f"{printed:g}", f"{ours:.3f}",
                     abs(ours - printed) <= 0.006, "within 0.006: two printed digits, cut or rounded",
                     ratio=ours / printed)
         )  # fmt: skip
     return FigureResult(
-        "5", "Overtaking and fast recovery (figures 5 and 6)", tuple(found),
+        "5", "Overtaking and fast recovery (figures 5 and 6)", tuple(findings),
         note="The arithmetic of the text. How often it happens is in figures 4 and 4-printed; the paper does "
         "not say how long it simulated, and 10 s are taken; the counts with the printed access lines want "
         "some 12.",
@@ -334,6 +336,6 @@ def figure_7(context: Context) -> FigureResult:
 def _curves(table: pl.DataFrame, combinations: tuple[str, ...], title: str) -> Figure:
     lines = {}
     for combination in combinations:
-        own = table.filter(pl.col("combination") == combination).sort("d_ms")
-        lines[combination] = (own["d_ms"].to_list(), own["total_mbps"].to_list())
+        curve = table.filter(pl.col("combination") == combination).sort("d_ms")
+        lines[combination] = (curve["d_ms"].to_list(), curve["total_mbps"].to_list())
     return chart("delay difference d in ms", "total throughput in Mbps", title, lines)

@@ -36,9 +36,9 @@ def settings(context: Context) -> FigureResult:
     """How far each set of settings is from the printed throughputs, and how many claims it meets."""
     table = section6(context)
     rows = [
-        (settings.split, settings.everything, 100 * misfit(table, settings), sum(own), len(own))
+        (settings.split, settings.everything, 100 * misfit(table, settings), sum(claims), len(claims))
         for settings in (Settings(split, everything) for split in SPLITS for everything in EVERYTHING)
-        for own in [met(table, settings)]
+        for claims in [met(table, settings)]
     ]
     counts = pl.DataFrame(
         rows, ["split", "all_paths", "misfit_percent", "claims_met", "claims"], orient="row"
@@ -53,8 +53,8 @@ def settings(context: Context) -> FigureResult:
                     for split in SPLITS
                 },
             }
-            for metric, own in THROUGHPUT.items()
-            for x, printed in zip(PERCENTS, own, strict=True)
+            for metric, claims in THROUGHPUT.items()
+            for x, printed in zip(PERCENTS, claims, strict=True)
         ]
     )
     best = counts.row(0)
@@ -82,8 +82,8 @@ def misfit(table: pl.DataFrame, settings: Settings) -> float:
     """Root of the mean square of the logarithms of ours over the printed throughputs of section 6."""
     pairs = [(value(table, settings.everything, "mean_mbps"), THROUGHPUT_ALL)] + [
         (value(table, settings.hybrid(metric, x), "mean_mbps"), printed)
-        for metric, own in THROUGHPUT.items()
-        for x, printed in zip(PERCENTS, own, strict=True)
+        for metric, printed_mbps in THROUGHPUT.items()
+        for x, printed in zip(PERCENTS, printed_mbps, strict=True)
     ]
     return math.sqrt(statistics.fmean(math.log(ours / printed) ** 2 for ours, printed in pairs))
 

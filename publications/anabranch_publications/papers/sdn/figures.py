@@ -70,8 +70,8 @@ def curve(
         table = result.cells.select(
             *(factor.name for factor in result.factors), *(m.name for m in result.metrics if m.name == metric)
         )
-        found = tuple(findings(result))
-        return FigureResult(key, title, found, {metric: table}, {metric: study_figure(result, metric)})
+        rows = tuple(findings(result))
+        return FigureResult(key, title, rows, {metric: table}, {metric: study_figure(result, metric)})
 
     return make
 
@@ -264,7 +264,7 @@ def breaking_point(metric: str) -> Findings:
         at_one, at_20 = curve_[0][1], middle[0]
         rises = at_20 > at_one
         wanted = metric in ("fct_us", "fsd_us")
-        found = [
+        rows = [
             Finding(
                 "from 1 to 20 flows",
                 "increases" if wanted else "decreases",
@@ -274,7 +274,7 @@ def breaking_point(metric: str) -> Findings:
         ]
         if metric in ("fct_us", "throughput_percent"):
             change, before = max(middle) - min(middle), abs(at_20 - at_one)
-            found.append(
+            rows.append(
                 Finding(
                     "from 20 to 60 flows",
                     "does not change that much",
@@ -286,12 +286,12 @@ def breaking_point(metric: str) -> Findings:
         if metric == "fct_us":
             steep = above[-1] - above[0] > 2 * (max(middle) - min(middle))
             words = f"{above[0]:.0f} to {above[-1]:.0f} us"
-            found.append(
+            rows.append(
                 Finding(
                     "above 60 flows", "increases drastically", words, steep, "twice as much as from 20 to 60"
                 )
             )
-        return found
+        return rows
 
     return findings
 
@@ -437,7 +437,7 @@ def gamma_helps(metric: str) -> Findings:
         first, last = together[0][1], together[-1][1]
         better = last < first if metric == "fct_us" else last > first
         word = "rises" if last > first else "falls"
-        found = [
+        rows = [
             Finding(
                 "with all flows at once, gamma from 1 to 200",
                 "falls" if metric == "fct_us" else "rises",
@@ -447,7 +447,7 @@ def gamma_helps(metric: str) -> Findings:
         ]
         spread = (max(alone) - min(alone)) / max(alone)
         gammas = [x for x, _ in column(result, metric, 1000.0)]
-        found.append(
+        rows.append(
             Finding(
                 "without overlap (inter-arrival 1 ms), gamma changes it by",
                 "no effect",
@@ -461,10 +461,10 @@ def gamma_helps(metric: str) -> Findings:
             )
         )
         if metric == "fsd_us":
-            found.append(more_linear(result, metric))
+            rows.append(more_linear(result, metric))
         else:
-            found.append(helps_at_half(result, metric))
-        return found
+            rows.append(helps_at_half(result, metric))
+        return rows
 
     return findings
 

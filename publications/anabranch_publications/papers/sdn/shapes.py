@@ -48,22 +48,22 @@ def turns(
     return [
         Finding(
             f"inter-arrival times {where}",
-            f"{way} ({published})",
+            f"{direction} ({published})",
             " ".join(f"{y:.4g}" for y in points),
-            _goes(points, way),
+            _goes(points, direction),
             f"never the other way by more than {100 * LEVEL:.1f} %, and by more than {100 * SEEN:g} % in all",
             kind,
         )
-        for where, way, points in sides
+        for where, direction, points in sides
     ]
 
 
 _OTHER: Mapping[Way, Way] = {"rises": "falls", "falls": "rises"}
 
 
-def _goes(points: Sequence[float], way: Way) -> bool:
+def _goes(points: Sequence[float], direction: Way) -> bool:
     """Whether a curve rises or falls; it may be level for a part of its way."""
-    sign = 1 if way == "rises" else -1
+    sign = 1 if direction == "rises" else -1
     never_back = all(sign * (b - a) >= -LEVEL * abs(a) for a, b in pairwise(points))
     return never_back and sign * (points[-1] - points[0]) > SEEN * abs(points[0])
 

@@ -172,9 +172,9 @@ def homogeneous(_: Context) -> FigureResult:
     bursts = _bursts(_times_us(result, 0, "data"), 1.0)
     findings = []
     for cycle, (start, window) in enumerate(CYCLES):
-        found, length = min(bursts, key=lambda burst: abs(burst[0] - start))
+        begin, length = min(bursts, key=lambda burst: abs(burst[0] - start))
         findings += [
-            _us(f"start of cycle {cycle}", start, found),
+            _us(f"start of cycle {cycle}", start, begin),
             number(f"sWnd of cycle {cycle}", window, length, unit="segments", digits=0),
         ]
     first_of_second = _times_us(result, 1, "data")[0]

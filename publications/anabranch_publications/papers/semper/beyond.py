@@ -220,10 +220,10 @@ def sizing(context: Context) -> FigureResult:
         chances = coverage_distribution(paths, senders, k)
         least = round(share * paths)
         exact = sum(chances[least:])
-        own = result.runs.filter(pl.col("setting").cast(pl.String) == labels[case])
+        runs_of_case = result.runs.filter(pl.col("setting").cast(pl.String) == labels[case])
         wanted_mbps = 0.98 * share * usable_mbps(paths, PATH_MBPS)
-        used = sum(count >= least for count in own["used_paths"].to_list()) / runs
-        carried = sum(total >= wanted_mbps for total in own["total_mbps"].to_list()) / runs
+        used = sum(count >= least for count in runs_of_case["used_paths"].to_list()) / runs
+        carried = sum(total >= wanted_mbps for total in runs_of_case["total_mbps"].to_list()) / runs
         most = max(3 * (exact * (1 - exact) / runs) ** 0.5, 1 / runs)
         findings.append(
             Finding(
@@ -339,10 +339,12 @@ def _beside(result: StudyResult, paths: int, subflows: int, name: str) -> Findin
 
 def _mean_share(result: StudyResult, label: str) -> tuple[float, float]:
     """Mean over the runs of what the connection takes over half of the path, and 1.96 standard errors."""
-    own = result.runs.filter(pl.col("setting").cast(pl.String) == label)
+    runs_of_setting = result.runs.filter(pl.col("setting").cast(pl.String) == label)
     shares = [
         2 * ours / (ours + other)
-        for ours, other in zip(own["mptcp_mbps"].to_list(), own["single_mbps"].to_list(), strict=True)
+        for ours, other in zip(
+            runs_of_setting["mptcp_mbps"].to_list(), runs_of_setting["single_mbps"].to_list(), strict=True
+        )
     ]
     return statistics.fmean(shares), 1.96 * statistics.stdev(shares) / len(shares) ** 0.5
 
@@ -379,11 +381,11 @@ def _request_levels(count: int, cases: Sequence[tuple[str, str | None]], duratio
     levels: dict[str, Any] = {}
     for size, buffer in cases:
         for scheduler in (*SCHEDULERS, SINGLE):
-            own: dict[str, Any] = {} if buffer is None else {"receive_buffer": buffer}
+            buffers: dict[str, Any] = {} if buffer is None else {"receive_buffer": buffer}
             choice = {"scheduler": SCHEDULERS[0] if scheduler == SINGLE else scheduler}
-            document = scenario(HYBRID, 1, 4, duration_s=duration_s, transport={**choice, **own})
+            document = scenario(HYBRID, 1, 4, duration_s=duration_s, transport={**choice, **buffers})
             document["traffic"][0] |= {"flows": count, "inter_arrival": "400 ms", "size": size}
-            document["transport"]["single"] = {"preset": "linux-reno", **own}
+            document["transport"]["single"] = {"preset": "linux-reno", **buffers}
             if scheduler == SINGLE:
                 document["traffic"][0]["transport"] = "single"
             document["run"]["flow_series"] = False

@@ -28,8 +28,8 @@ def _document(duration_s: int) -> dict[str, Any]:
     document = scenario(PATHS, SENDERS, SUBFLOWS, duration_s=duration_s + 4)
     document["traffic"][0]["stop"] = f"{duration_s} s"
     document["capture"] = [
-        {"file": f"{way}{path}.pcapng", "link": list(ends), "index": path, "snap_length": SNAP}
-        for way, ends in (("there", EDGES), ("back", EDGES[::-1]))
+        {"file": f"{direction}{path}.pcapng", "link": list(ends), "index": path, "snap_length": SNAP}
+        for direction, ends in (("there", EDGES), ("back", EDGES[::-1]))
         for path in range(1, PATHS + 1)
     ]
     return document

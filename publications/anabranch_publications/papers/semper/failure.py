@@ -194,7 +194,7 @@ def _smoothness(rows: pl.DataFrame, times: Timing) -> list[Finding]:
     )
     by_scheme = {name: each.filter(pl.col("setting") == name) for name in SCHEMES}
     step, spread = (
-        {name: statistics.median(own[column].to_list()) for name, own in by_scheme.items()}
+        {name: statistics.median(table[column].to_list()) for name, table in by_scheme.items()}
         for column in ("step", "spread")
     )
     jain = {
@@ -235,8 +235,8 @@ def _smoothness(rows: pl.DataFrame, times: Timing) -> list[Finding]:
 
 def _symmetric(rows: pl.DataFrame, times: Timing) -> Finding:
     """Whether one host has what the other lacks, second by second, under the stateful scheme."""
-    own = rows.filter((pl.col("setting") == "stateful") & (pl.col("time_s") > times.fails_s + 5))
-    wide = own.pivot(on="flow", index=["run", "time_s"], values="throughput_mbps")
+    after = rows.filter((pl.col("setting") == "stateful") & (pl.col("time_s") > times.fails_s + 5))
+    wide = after.pivot(on="flow", index=["run", "time_s"], values="throughput_mbps")
     total = (pl.col("0") + pl.col("1")).std() / (pl.col("0").std() + pl.col("1").std())
     each = wide.group_by("run").agg(total.alias("left"))["left"].to_list()
     middle = statistics.median(each)
@@ -267,8 +267,11 @@ def _pictures(rows: pl.DataFrame, senders: int, title: str) -> dict[str, Any]:
         times = totals["time_s"].to_list()
         hosts[name] = {"all": (times, totals["total"].to_list())}
         for flow in range(senders):
-            own = first.filter((pl.col("setting") == name) & (pl.col("flow") == flow))
-            hosts[name][f"host {flow + 1}"] = (own["time_s"].to_list(), own["throughput_mbps"].to_list())
+            of_host = first.filter((pl.col("setting") == name) & (pl.col("flow") == flow))
+            hosts[name][f"host {flow + 1}"] = (
+                of_host["time_s"].to_list(),
+                of_host["throughput_mbps"].to_list(),
+            )
         fairness[name] = {"Jain's index": (times, totals["jain"].to_list())}
     return {
         "throughput": drawing.over_time(title, hosts, "Mbps"),

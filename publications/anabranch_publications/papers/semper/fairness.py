@@ -45,7 +45,7 @@ def _resampled(result: StudyResult, labels: Mapping[str, str], dropped: str) -> 
     for name, label in labels.items():
         values = runs.filter(pl.col("setting") == label)["jain"].drop_nulls().to_numpy()
         medians[name] = np.median(draw.choice(values, (2000, len(values))), axis=1)
-    others = np.min([own for name, own in medians.items() if name != dropped], axis=0)
+    others = np.min([of_scheme for name, of_scheme in medians.items() if name != dropped], axis=0)
     return float((medians[dropped] < others).mean())
 
 

@@ -197,10 +197,10 @@ def path_fails(context: Context) -> FigureResult:
     findings: list[Finding] = []
     rows = []
     for scheme in SCHEMES:
-        own = [runs.run(failing(scheme, duration_s, fails_s, seed)) for seed in range(1, times + 1)]
-        left = [share_left(fails_s // 2, fails_s, duration_s)(result) for result in own]
-        index = [fairness(fails_s // 2, fails_s)(result) for result in own]
-        opened = [sum(result.tables["connections"]["subflows_established"].to_list()) for result in own]
+        results = [runs.run(failing(scheme, duration_s, fails_s, seed)) for seed in range(1, times + 1)]
+        left = [share_left(fails_s // 2, fails_s, duration_s)(result) for result in results]
+        index = [fairness(fails_s // 2, fails_s)(result) for result in results]
+        opened = [sum(result.tables["connections"]["subflows_established"].to_list()) for result in results]
         findings += [
             number(
                 f"{scheme}: total after the failure over that before, median of {times} runs",
@@ -228,7 +228,7 @@ def path_fails(context: Context) -> FigureResult:
                 "bound",
             ),
         ]
-        for run, result in enumerate(own, 1):
+        for run, result in enumerate(results, 1):
             for second in range(fails_s - 2, fails_s + 6):
                 both = rates(result, second, second + 1)
                 rows.append((scheme, run, second + 1, *both, sum(both)))

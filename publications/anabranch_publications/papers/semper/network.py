@@ -72,7 +72,7 @@ def scenario(
                 *({"name": name, "kind": "host"} for name in (*names, SERVER)),
             ],
             "link": [
-                *({"between": list(EDGES), "new": True, **alike, **own} for own in each),
+                *({"between": list(EDGES), "new": True, **alike, **settings} for settings in each),
                 *({"between": [name, EDGES[0]], **access} for name in names),
                 {"between": [EDGES[1], SERVER], **access},
             ],

@@ -51,6 +51,6 @@ def _indices(
         sharing = np.bincount(placement.ravel(), minlength=paths)
         rates = (1 / sharing[placement]).sum(axis=1)
         if apart:
-            rates = rates[[len(set(own)) == subflows for own in placement.tolist()]]
+            rates = rates[[len(set(paths_of_host)) == subflows for paths_of_host in placement.tolist()]]
         indices[draw] = jain(rates.tolist())
     return indices

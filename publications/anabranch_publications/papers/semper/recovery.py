@@ -93,8 +93,8 @@ def returning_path(context: Context, senders: int) -> Return:
         method = Method(times.duration_s, times.duration_s - times.returns_s, times.runs)
         result = study(context, f"return-{senders}-{down_s}", title, levels, method, metrics)
         findings += [_finding(result, name, times) for name in VARIANTS]
-        own = result.runs.select("run", "setting", "replication", "whole_s")
-        rows.append(own.with_columns(pl.lit(down_s).alias("down_s")))
+        whole_s = result.runs.select("run", "setting", "replication", "whole_s")
+        rows.append(whole_s.with_columns(pl.lit(down_s).alias("down_s")))
     note = (
         f"For its return one path is down from {times.fails_s} s on, in {times.runs} runs for each length; "
         f"the total is whole from the first of {STEADY_S} seconds in a row with "

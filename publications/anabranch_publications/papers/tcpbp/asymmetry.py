@@ -94,12 +94,12 @@ def _routes(table: dict[str, Any], routing: str) -> Routes:
         ],
         "run": {"duration": "1 s"},
     }
-    found: Routes = {}
+    routes: Routes = {}
     for pair in Scenario.from_data(data).routes().pairs:
         mbps = pair.predictions[0].mbps
         assert mbps is not None  # noqa: S101 - CUBIC has a model
-        found[pair.source, pair.destination] = (pair.paths[0].nodes, mbps)
-    return found
+        routes[pair.source, pair.destination] = (pair.paths[0].nodes, mbps)
+    return routes
 
 
 def compare_drawn(seed: int, *, symmetric: bool) -> Drawn:
@@ -134,14 +134,14 @@ def asymmetric_links(context: Context) -> FigureResult:
     seeds = range(4 if context.quick else 25)
     rows = []
     for symmetric in (True, False):
-        found = [compare_drawn(seed, symmetric=symmetric) for seed in seeds]
+        comparisons = [compare_drawn(seed, symmetric=symmetric) for seed in seeds]
         rows.append(
             {
                 "links": "symmetric" if symmetric else "asymmetric",
-                "same one way": statistics.fmean(one.same_one_way for one in found),
-                "same round trip": statistics.fmean(one.same_round_trip for one in found),
-                "TCPBP over delay": statistics.fmean(one.tcpbp_gain for one in found),
-                "model over delay": statistics.fmean(one.model_gain for one in found),
+                "same one way": statistics.fmean(one.same_one_way for one in comparisons),
+                "same round trip": statistics.fmean(one.same_round_trip for one in comparisons),
+                "TCPBP over delay": statistics.fmean(one.tcpbp_gain for one in comparisons),
+                "model over delay": statistics.fmean(one.model_gain for one in comparisons),
             }
         )
     table = pl.DataFrame(rows)

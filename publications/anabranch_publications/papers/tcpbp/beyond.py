@@ -87,8 +87,8 @@ def _found(name: str, flows: int) -> dict[Pair, PairRoutes]:
 
 def _way(name: str, pair: Pair, flows: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The nodes that data and acknowledgments of a pair come through."""
-    found = _found(name, flows)
-    return found[pair].paths[0].nodes, found[pair[::-1]].paths[0].nodes
+    routes = _found(name, flows)
+    return routes[pair].paths[0].nodes, routes[pair[::-1]].paths[0].nodes
 
 
 def metrics(context: Context) -> FigureResult:

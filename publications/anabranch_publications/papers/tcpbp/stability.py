@@ -122,8 +122,8 @@ class Truth:
         self._best: list[dict[Pair, float]] = []
         self._given = given
         by_pair = [[tuple(path) for path in nx.all_simple_paths(graph, a, b)] for a, b in PAIRS]
-        paths = [path for own in by_pair for path in own]
-        self._starts = np.cumsum([0, *(len(own) for own in by_pair)])
+        paths = [path for paths_of_pair in by_pair for path in paths_of_pair]
+        self._starts = np.cumsum([0, *(len(paths_of_pair) for paths_of_pair in by_pair)])
         self._crossed = np.zeros((len(paths), len(LINKS)))
         for row, path in enumerate(paths):
             self._crossed[row, [column[frozenset(ends)] for ends in pairwise(path)]] = 1
@@ -269,8 +269,8 @@ def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) ->
 def _with_changes(result: StudyResult, changes: dict[int, int], hours: float) -> StudyResult:
     """The same result with a metric that figures can show."""
     runs = result.runs["run"].to_list()
-    told = pl.DataFrame({"run": runs, "changes": [changes.get(run, 0) / hours for run in runs]})
-    return result.with_metrics({MetricInfo("changes_per_hour", "route changes of a flow per hour"): told})
+    per_hour = pl.DataFrame({"run": runs, "changes": [changes.get(run, 0) / hours for run in runs]})
+    return result.with_metrics({MetricInfo("changes_per_hour", "route changes of a flow per hour"): per_hour})
 
 
 def _lost(result: StudyResult, truth: Truth, duration_s: int) -> dict[int, float]:

@@ -46,9 +46,9 @@ LINKS_VARY: Final = "the thesis's delays and losses vary by 5 % each (section 4.
 @cache
 def routes(routing: str) -> dict[Pair, Path]:
     """The route of every pair under a routing."""
-    found = Scenario.from_data(scenario(routing, pairs=PAIRS, flows=1)).routes()
+    plan = Scenario.from_data(scenario(routing, pairs=PAIRS, flows=1)).routes()
     return {
-        (pair.source, pair.destination): pair.paths[0].nodes for pair in found.pairs if pair.carries == "data"
+        (pair.source, pair.destination): pair.paths[0].nodes for pair in plan.pairs if pair.carries == "data"
     }
 
 
@@ -90,9 +90,9 @@ def relaxed(source: str) -> dict[str, Path]:
 @predicts
 def by_algorithm_1(other: str) -> Prediction:
     """How many routes Algorithm 1 as printed shares with another metric."""
-    found = {(a, b): relaxed(a)[b] for a, b in PAIRS}
-    same = sum(found[pair] == routes(other)[pair] for pair in PAIRS)
-    missed = [f"{a}-{b}" for a, b in PAIRS if found[a, b] != routes("TCPBP exact")[a, b]]
+    relaxed_routes = {(a, b): relaxed(a)[b] for a, b in PAIRS}
+    same = sum(relaxed_routes[pair] == routes(other)[pair] for pair in PAIRS)
+    missed = [f"{a}-{b}" for a, b in PAIRS if relaxed_routes[a, b] != routes("TCPBP exact")[a, b]]
     return Prediction(
         same,
         0,
@@ -170,7 +170,7 @@ def running_time(context: Context) -> FigureResult:
     spread = max(ratios.values()) - min(ratios.values())
     for nodes, published in PUBLISHED_SECONDS.items():
         taken = _all_pairs_s(nodes, repetitions)
-        seconds = {name: min(own) for name, own in taken.items()}
+        seconds = {name: min(times_s) for name, times_s in taken.items()}
         ratio, scatter = ratio_and_error(np.divide(taken["published"], taken["standard"]))
         rows.append({"nodes": nodes, **{f"{name}_ms": value * 1e3 for name, value in seconds.items()}})
         findings += [
@@ -241,10 +241,10 @@ def _all_pairs_s(nodes: int, repetitions: int) -> dict[str, list[float]]:
     for _ in range(repetitions):
         for name, (metric, search) in _SEARCHES.items():
             begin = time.process_time()
-            found = _core.Setup(setup_json).candidate_paths(1, metric, None, search)
+            paths = _core.Setup(setup_json).candidate_paths(1, metric, None, search)
             taken[name].append(time.process_time() - begin)
-            if len(found) != nodes * (nodes - 1):
-                raise AssertionError(f"{len(found)} routes between {nodes} nodes")
+            if len(paths) != nodes * (nodes - 1):
+                raise AssertionError(f"{len(paths)} routes between {nodes} nodes")
     return taken
 
 

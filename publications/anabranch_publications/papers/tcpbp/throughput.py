@@ -327,7 +327,7 @@ def one_to_ten(context: Context) -> FigureResult:
 
 def proportional(ours: Mapping[str, float]) -> Finding:
     """Section 4.4: throughput over 1 / (RTT sqrt(p)) is nearly the same on the three routes."""
-    printed, own = (
+    printed, measured = (
         [mbps[name] / inverses[name] for name in PUBLISHED_MBPS]
         for mbps, inverses in (
             (PUBLISHED_MBPS, PUBLISHED_INVERSE),
@@ -338,8 +338,8 @@ def proportional(ours: Mapping[str, float]) -> Finding:
     return Finding(
         f"throughput over 1 / (RTT sqrt(p)): {', '.join(PUBLISHED_MBPS)}",
         "quite close: " + ", ".join(f"{ratio:.4f}" for ratio in printed),
-        ", ".join(f"{ratio:.4f}" for ratio in own),
-        max(own) / min(own) <= most,
+        ", ".join(f"{ratio:.4f}" for ratio in measured),
+        max(measured) / min(measured) <= most,
         f"the largest at most {most:.2f} of the least: as printed, and 60 s of ten flows scatter by 2.5 %, a "
         "ratio of two by 5 %",
     )

@@ -326,7 +326,7 @@ def _set_totals(connection: _Connection) -> None:
 def _set_ends(connection: _Connection, data: Mapping[str, Any]) -> None:
     """Addresses and ports; newer drafts have them in ``local`` and ``remote``."""
     local, remote = table_of(data.get("local")), table_of(data.get("remote"))
-    own = (
+    own_end = (
         text_of(data.get("src_ip")) or text_of(local.get("ip_v4")) or text_of(local.get("ip_v6")),
         port_of(data.get("src_port") or local.get("port_v4") or local.get("port_v6")),
     )
@@ -334,7 +334,7 @@ def _set_ends(connection: _Connection, data: Mapping[str, Any]) -> None:
         text_of(data.get("dst_ip")) or text_of(remote.get("ip_v4")) or text_of(remote.get("ip_v6")),
         port_of(data.get("dst_port") or remote.get("port_v4") or remote.get("port_v6")),
     )
-    client, server = (own, other) if connection.vantage == "client" else (other, own)
+    client, server = (own_end, other) if connection.vantage == "client" else (other, own_end)
     flow = connection.flow
     flow.client, flow.client_port, flow.server, flow.server_port = *client, *server
 

@@ -80,9 +80,9 @@ _PUNCTUATED: Final = re.compile(r"[A-Za-zµμ]+|%|[^\W_]+?(?=[A-Za-z]|\b|_)")
 @lru_cache(maxsize=4096)
 def meaning_of(name: str) -> Meaning | None:
     """The meaning of a name by the rules of this module; None for one that sounds like no quantity."""
-    own = OWN.get(name.strip().lower())
-    if own is not None:
-        return own
+    format_meaning = OWN.get(name.strip().lower())
+    if format_meaning is not None:
+        return format_meaning
     parsed = [_parsed(words.findall(name)) for words in (_WORDS, _PUNCTUATED)]
     return next((meaning for meaning in parsed if meaning and meaning.is_sure), parsed[0] or parsed[1])
 

@@ -51,10 +51,10 @@ def dragonfly(
     nodes: list[TopologyNode] = []
     links: list[TopologyLink] = []
     for group in range(1, count + 1):
-        own = node_run(f"router{group}.", routers_per_group, "switch")
-        nodes += own
-        links += [local.link(a.name, b.name, "local") for a, b in combinations(own, 2)]
-        for number, router in enumerate(own, start=1):
+        group_routers = node_run(f"router{group}.", routers_per_group, "switch")
+        nodes += group_routers
+        links += [local.link(a.name, b.name, "local") for a, b in combinations(group_routers, 2)]
+        for number, router in enumerate(group_routers, start=1):
             hosts = node_run(f"host{group}.{number}.", hosts_per_router, "host")
             nodes += hosts
             links += [host.link(node.name, router.name, "host") for node in hosts]

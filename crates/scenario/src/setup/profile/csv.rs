@@ -22,7 +22,7 @@ const COLUMNS: [(&str, Measured, f64); 9] = [
 const MOST_PS: f64 = (1u64 << 62) as f64;
 
 fn column(name: &str) -> Option<(Measured, f64)> {
-    COLUMNS.iter().find(|(known, _, _)| *known == name).map(|(_, kind, unit)| (*kind, *unit))
+    COLUMNS.iter().find(|(heading, _, _)| *heading == name).map(|(_, kind, unit)| (*kind, *unit))
 }
 
 /// The rows up to the first one with a mistake.

@@ -31,8 +31,8 @@ pub(super) fn profile_events(
 ) -> Vec<EventSetup> {
     let mut events = Vec::new();
     for (index, profile) in profiles.iter().enumerate() {
-        let told = format!("profile[{index}]");
-        let at = Place::Told(&told);
+        let place = format!("profile[{index}]");
+        let at = Place::Told(&place);
         let links = network.links_between(&profile.link, &profile.selector, &at.key("link"), problems);
         let name = profile.source.strip_prefix(FILE).unwrap_or(&profile.source);
         let text = match files.text(name) {

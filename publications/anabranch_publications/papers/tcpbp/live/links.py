@@ -163,8 +163,8 @@ def drawn_inverse(packets: Packets, routing: str) -> Prediction:
     path = PUBLISHED_ROUTE[routing]
     place = {link: number for number, (link, _) in enumerate(packets)}
     ways = [f"{a}-{b}" for ends in pairwise(path) for a, b in (ends, ends[::-1])]
-    rtt_s = sum(_true(*way.split("-"))[0] for way in ways) / 1e3
-    kept = np.prod(1 - drawn_losses(packets)[:, [place[way] for way in ways]], axis=1)
+    rtt_s = sum(_true(*hop.split("-"))[0] for hop in ways) / 1e3
+    kept = np.prod(1 - drawn_losses(packets)[:, [place[hop] for hop in ways]], axis=1)
     values = 1 / (rtt_s * np.sqrt(1 - kept))
     return Prediction(
         float(np.median(values)),
@@ -177,7 +177,7 @@ def drawn_inverse(packets: Packets, routing: str) -> Prediction:
 def _ways() -> list[tuple[str, ...]]:
     """All loop-free ways from 1 to 10."""
     graph = nx.Graph(list(LINKS))
-    return [tuple(way) for way in nx.all_simple_paths(graph, "1", "10")]
+    return [tuple(nodes) for nodes in nx.all_simple_paths(graph, "1", "10")]
 
 
 def share_of_published(packets: Packets) -> float:
@@ -185,8 +185,8 @@ def share_of_published(packets: Packets) -> float:
     place = {link: number for number, (link, _) in enumerate(packets)}
     ways = _ways()
     on = np.zeros((len(ways), len(packets)))
-    for row, way in enumerate(ways):
-        for a, b in pairwise(way):
+    for row, nodes in enumerate(ways):
+        for a, b in pairwise(nodes):
             on[row, place[f"{a}-{b}"]] = 1
     delays = on @ np.array([_true(*link.split("-"))[0] for link, _ in packets])
     losses = 1 - np.exp(np.log1p(-np.minimum(drawn_losses(packets), 0.5)) @ on.T)
@@ -199,9 +199,9 @@ def _inverse(table: pl.DataFrame, path: tuple[str, ...]) -> float:
     """1 / (RTT sqrt(p)) of a path there and back, p of the round trip, by estimates."""
     by_link = {row["link"]: row for row in table.iter_rows(named=True)}
     ways = [by_link[f"{a}-{b}"] for ends in pairwise(path) for a, b in (ends, ends[::-1])]
-    rtt_s = sum(way["estimate_ms"] for way in ways) / 1e3
+    rtt_s = sum(hop["estimate_ms"] for hop in ways) / 1e3
     return 1 / float(
-        rtt_s * math.sqrt(1 - math.prod(1 - (way["estimate_percent"] or 0) / 100 for way in ways))
+        rtt_s * math.sqrt(1 - math.prod(1 - (hop["estimate_percent"] or 0) / 100 for hop in ways))
     )
 
 
@@ -265,8 +265,8 @@ def links_and_routes(context: Context) -> FigureResult:
         tuple(findings),
         {
             f"estimates-{name}{seed}": table
-            for name, found in (("", tables), ("evenly-", even_tables))
-            for seed, table in zip(seeds, found, strict=True)
+            for name, seed_tables in (("", tables), ("evenly-", even_tables))
+            for seed, table in zip(seeds, seed_tables, strict=True)
         },
         shown={"Estimates of the first run": tables[0].with_columns(pl.col(pl.Float64).round(3))},
         note=f"{SCALED} Estimates are means over the whole run of {duration_s} s, rounds of 2 s, with about "

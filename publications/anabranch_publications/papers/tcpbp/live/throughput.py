@@ -105,23 +105,23 @@ def kernels_throughput(context: Context) -> FigureResult:
     check_live()
     runs, duration_s = LiveRuns(), 8 if context.quick else DURATION_S
     trains, seeds = (TRAINS[-1:], 1) if context.quick else (TRAINS, SEEDS)
-    found: dict[tuple[int, str], tuple[float, float]] = {}
+    results: dict[tuple[int, str], tuple[float, float]] = {}
     for segments in trains:
         for name in PUBLISHED_MBPS:
-            own = [
+            measured = [
                 _rate_and_fairness(runs.run(flows(name, segments, duration_s, seed)))
                 for seed in range(1, seeds + 1)
             ]
-            found[segments, name] = (
-                statistics.fmean(rate for rate, _ in own),
-                statistics.fmean(index for _, index in own),
+            results[segments, name] = (
+                statistics.fmean(rate for rate, _ in measured),
+                statistics.fmean(index for _, index in measured),
             )
     findings = []
     for segments in trains:
-        findings += _throughput_findings(found, segments, duration_s, seeds)
+        findings += _throughput_findings(results, segments, duration_s, seeds)
     rows = [
         {"train_segments": segments, "routing": name, "flow_mbps": rate, "jain": index}
-        for (segments, name), (rate, index) in found.items()
+        for (segments, name), (rate, index) in results.items()
     ]
     table = pl.DataFrame(rows)
     return FigureResult(
@@ -141,14 +141,14 @@ def _named(segments: int) -> str:
 
 
 def _throughput_findings(
-    found: dict[tuple[int, str], tuple[float, float]], segments: int, duration_s: int, runs: int
+    results: dict[tuple[int, str], tuple[float, float]], segments: int, duration_s: int, runs: int
 ) -> list[Finding]:
     of = _named(segments)
     findings = [
         number(
             f"{name}: throughput of a flow, {of}",
             published,
-            found[segments, name][0],
+            results[segments, name][0],
             unit="Mbps",
             digits=1,
             tolerance=Tolerance(0.1 * published, f"{TWO_ROUTES_VARY}, and short runs scatter"),
@@ -156,7 +156,7 @@ def _throughput_findings(
         )
         for name, published in PUBLISHED_MBPS.items()
     ]
-    rate = {name: found[segments, name][0] for name in PUBLISHED_MBPS}
+    rate = {name: results[segments, name][0] for name in PUBLISHED_MBPS}
     ranked, wanted = (
         sorted(rate, key=lambda name: -rate[name]),
         sorted(PUBLISHED_MBPS, key=lambda name: -PUBLISHED_MBPS[name]),
@@ -180,7 +180,7 @@ def _throughput_findings(
             number(
                 f"{name}: Jain's index, {of}",
                 published,
-                found[segments, name][1],
+                results[segments, name][1],
                 unit="",
                 digits=2,
                 tolerance=Tolerance(0.035, "half of what the printed values span, 0.88 to 0.95"),
