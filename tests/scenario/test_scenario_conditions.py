@@ -133,7 +133,7 @@ def test_room_in_time_is_at_the_rate_of_the_shaper() -> None:
         ("corrupt = -0.1", "network.links.corrupt: -0.1 must be at least 0.0"),
         (
             "duplicate = { probability = 0.1, correlation = 2 }",
-            "network.links.duplicate.correlation: 2 must be at most 1.0",
+            "network.links.duplicate.correlation: 2 must be at most 1.0; 2 % is 0.02",
         ),
         (
             'reorder = { probability = 0.1, delay = "4 ms" }',

@@ -213,8 +213,15 @@ def _ends(data: Mapping[str, Any], path: str, known: Any) -> list[str]:
     return [f"{path}={each}" for each in _narrowed(values, "")] or [f"{path}=", f"{path}=<value>"]
 
 
+def _say(text: str) -> None:
+    """Writes an answer without the characters that a terminal would obey; the console is slow to import."""
+    from anabranch.process.foreign import plain  # noqa: PLC0415 - after all else
+
+    sys.stdout.write(plain(text))
+
+
 def _bash(found: Sequence[Candidate]) -> None:
-    sys.stdout.write("\n".join(value for value, _ in found))
+    _say("\n".join(value for value, _ in found))
 
 
 def _zsh(found: Sequence[Candidate]) -> None:
@@ -225,18 +232,18 @@ def _zsh(found: Sequence[Candidate]) -> None:
         f'"{escaped(value)}":"{escaped(text)}"' if text else f'"{escaped(value)}"' for value, text in found
     )
     listed = "\n".join(described)
-    sys.stdout.write(f"_arguments '*: :(({listed}))'" if found else "_files")
+    _say(f"_arguments '*: :(({listed}))'" if found else "_files")
 
 
 def _fish(found: Sequence[Candidate]) -> None:
     if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         # 1: there are none, so that fish completes names of files.
         sys.exit(0 if found else 1)
-    sys.stdout.write("\n".join(f"{value}\t{text}" if text else value for value, text in found))
+    _say("\n".join(f"{value}\t{text}" if text else value for value, text in found))
 
 
 def _powershell(found: Sequence[Candidate]) -> None:
-    sys.stdout.write("\n".join(f"{value}:::{text or ' '}" for value, text in found))
+    _say("\n".join(f"{value}:::{text or ' '}" for value, text in found))
 
 
 _SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell, "pwsh": _powershell}

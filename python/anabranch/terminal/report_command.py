@@ -69,12 +69,8 @@ def report(
     check_forms(forms)
     check_table_forms(tables or [])
     width = None if size is None else figure_inches(size)
-    for option, base, is_missing in (
-        ("--size", "--figures pdf", size is not None and not forms),
-        ("--metric", "--table tex", bool(metric) and not tables),
-    ):
-        if is_missing:
-            raise ResultError(f"{option}: changes nothing without {base}; give that, too")
+    _check_of_use("--size", size is None or bool(forms), "--figures pdf")
+    _check_of_use("--metric", not metric or bool(tables), "--table tex")
     with damage_told(folder), other_kinds_told(folder, RESULT):
         study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
@@ -110,3 +106,13 @@ def report(
     # The page first, then what lies in folders.
     for file in sorted(files, key=lambda file: (len(file.parts), file)):
         console().print(str(file), markup=False, highlight=False)
+
+
+def _check_of_use(option: str, is_of_use: bool, base: str) -> None:
+    """Refuses an option that changes nothing.
+
+    Raises:
+        ResultError: with the option that it belongs to.
+    """
+    if not is_of_use:
+        raise ResultError(f"{option}: changes nothing without {base}; give that, too")
