@@ -221,7 +221,7 @@ SOURCES = {
     "PathLimitsSetup": "leaves",
     **{
         f"Python{camel(kind)}": "leaves"
-        for kind in ("congestion_control", "scheduler", "load_balancing", "application")
+        for kind in ("congestion_control", "scheduler", "path_selector", "load_balancing", "application")
     },
     **dict.fromkeys(QUANTITIES.values(), "quantity"),
 }

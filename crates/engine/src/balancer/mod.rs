@@ -9,6 +9,7 @@
 //! `resilient-hash` ([`resilient_hash`]) and `subflow-round-robin` ([`subflow_round_robin`]).
 
 mod entries;
+mod entropy;
 mod external;
 mod flow;
 mod flowlet;
@@ -23,6 +24,7 @@ mod subflow_round_robin;
 mod test_support;
 mod weighted_hash;
 
+pub use entropy::EntropyParameters;
 pub use external::{BalancerMaker, ExternalBalancer, ExternalBalancing, ExternalChoice};
 pub use flow::FlowParameters;
 pub use flowlet::FlowletParameters;
@@ -34,6 +36,7 @@ pub use resilient_hash::ResilientHashParameters;
 pub use subflow_round_robin::SubflowRoundRobinParameters;
 pub use weighted_hash::WeightedHashParameters;
 
+use self::entropy::ByEntropy;
 use self::flow::FlowHash;
 use self::flowlet::Flowlets;
 use self::hash::ModuloHash;
@@ -174,6 +177,7 @@ macro_rules! balancers {
 
 balancers! {
     "flow" => Flow(FlowHash),
+    "entropy" => Entropy(ByEntropy),
     // Boxed are those with a random stream, which is large.
     "flowlet" => Flowlet(Box<Flowlets>),
     "packet" => Packet(Box<PacketRandom>),

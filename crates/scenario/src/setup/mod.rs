@@ -13,6 +13,7 @@ mod changes;
 mod control;
 mod csv_table;
 mod draws;
+mod collectives;
 mod flow_list;
 mod flows;
 mod lay;

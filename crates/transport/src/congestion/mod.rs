@@ -43,6 +43,7 @@ mod testing;
 mod tests;
 mod window;
 
+pub(crate) use path_model::Draws;
 pub use balia::Balia;
 pub use bbr::{Bbr, BbrParameters, DeliveryRate};
 pub use bbr3::{Bbr3, Bbr3Parameters};

@@ -33,6 +33,7 @@ mod sender;
 use crate::config::MptcpConfig;
 pub use addresses::AddressChange;
 pub use option::{DataNumber, Dss, DssMapping, MptcpOption};
+pub(crate) use option::SPRAY_HEADER;
 pub use path_manager::{
     DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,
     SubflowAddresses,

@@ -10,10 +10,16 @@ from anabranch.scenario.leaves import PythonLoadBalancing
 from anabranch.scenario.quantity import Span
 
 
-class Flow(Algorithm, kind="load_balancing"):
+class FlowLoadBalancing(Algorithm, kind="load_balancing"):
     """A flow keeps its route: a hash of the 5-tuple, each direction for itself (RFC 2992)."""
 
     algorithm: Literal["flow"] = "flow"
+
+
+class Entropy(Algorithm, kind="load_balancing"):
+    """The entropy value of each packet of ``spray`` names its path (SRv6); all else as ``flow``."""
+
+    algorithm: Literal["entropy"] = "entropy"
 
 
 class Flowlet(Algorithm, kind="load_balancing"):
@@ -71,6 +77,7 @@ class SubflowRoundRobinLoadBalancing(Algorithm, kind="load_balancing"):
 LoadBalancing = (
     Literal[
         "flow",
+        "entropy",
         "flowlet",
         "packet",
         "packet-round-robin",
@@ -79,7 +86,8 @@ LoadBalancing = (
         "resilient-hash",
         "subflow-round-robin",
     ]
-    | Flow
+    | FlowLoadBalancing
+    | Entropy
     | Flowlet
     | Packet
     | PacketRoundRobin
@@ -91,7 +99,8 @@ LoadBalancing = (
 )
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLoadBalancing = (
-    Flow
+    FlowLoadBalancing
+    | Entropy
     | Flowlet
     | Packet
     | PacketRoundRobin

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from anabranch.scenario.algorithms.loss_detection import LossDetection
     from anabranch.scenario.algorithms.pacing import Pacing
     from anabranch.scenario.algorithms.path_manager import PathManager
+    from anabranch.scenario.algorithms.path_selector import PathSelector
     from anabranch.scenario.algorithms.scheduler import Scheduler
+    from anabranch.scenario.algorithms.spray_window import SprayWindow
     from anabranch.scenario.quantity import Rate
     from anabranch.scenario.tables.control import TrafficRouting
     from anabranch.scenario.tables.variates import AnyDistribution
@@ -220,6 +222,11 @@ class Traffic(KindOfTraffic):
     flow_list: str | None = None
     """In place of ``from``, ``to``, ``size`` and ``start``: a file that lists single flows,
     ``"file:flows.csv"``, of any format of docs/traffic_files.md."""
+    collective: Collective | None = None
+    """In place of ``to``, ``pairs`` and ``size``: what the nodes of ``from`` do together."""
+    after: str | list[str] | None = None
+    """Other entries, by their names: the flows begin when all of theirs are complete, and not before
+    ``start``."""
     size: Literal["unlimited"] | str | ByteCount | AnyDistribution | None = None
     """``"unlimited"`` (also where it is left out), a size, a distribution of sizes, or a file with the
     points of one: ``"file:WebSearch_cdf.txt"``."""
@@ -258,6 +265,8 @@ class Traffic(KindOfTraffic):
             matrix: Any = ...,
             flows: Any = ...,
             flow_list: Any = ...,
+            collective: Any = ...,
+            after: Any = ...,
             size: Any = ...,
             application: Any = ...,
             reads: Any = ...,
@@ -386,6 +395,25 @@ class Transport(Table):
     FIN and confirmed CTRLs. The thesis has none of these."""
     window_segments: int | None = None
     """``sliding-window``: segments in flight (thesis: 5)."""
+    payload: ByteCount | None = None
+    """``spray``: payload of a full packet, which has 64 B of headers besides."""
+    ack_after: ByteCount | None = None
+    """``spray``: bytes that arrive before an ACK is due; 0 acknowledges each packet. The first packet,
+    marked, repeated and requesting ones are acknowledged at once."""
+    trimming: bool | None = None
+    """``spray``: switches cut payloads off where they have no room. Otherwise a packet is lost when one
+    has arrived that was sent a base RTT and the target delay later, and the target is a whole base RTT in
+    place of three quarters."""
+    base_rtt: Span | None = None
+    """``spray``: round-trip time of a full packet and its answer without queues; 0: that of the flow's
+    path."""
+    rto: Span | None = None
+    """``spray``: time without an answer after which a packet is lost, twice as long at each retransmission
+    of it; 0: 15 us and six base RTTs."""
+    window: SprayWindow | None = None
+    """``spray``: how the congestion window is set."""
+    path_selector: PathSelector | None = None
+    """``spray``: how the entropy value of each packet is chosen, and with it its path."""
     preset: str | None = None
     """Where it starts from; left out, the preset of the table's own name."""
 
@@ -435,5 +463,12 @@ class Transport(Table):
             segment: Any = ...,
             reliable: Any = ...,
             window_segments: Any = ...,
+            payload: Any = ...,
+            ack_after: Any = ...,
+            trimming: Any = ...,
+            base_rtt: Any = ...,
+            rto: Any = ...,
+            window: Any = ...,
+            path_selector: Any = ...,
             preset: Any = ...,
         ) -> None: ...

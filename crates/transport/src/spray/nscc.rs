@@ -1,0 +1,278 @@
+//! NSCC, the network signal-based congestion control of Ultra Ethernet (UEC Specification 1.0.3, sections 3.6.13 and
+//! following, constants of table 3-82): one window over all paths, set by ECN marks and queueing delays in four cases, by
+//! a quick adaptation to what arrives, and by trims.
+
+use super::sender::PathFacts;
+use super::window::Acknowledged;
+use anabranch_units::declaration::{above, at_least};
+use anabranch_units::{Instant, Span};
+
+/// Reference of the scaling factors: 12 us at 100 Gbps (table 3-82).
+const REFERENCE_RTT_PS: f64 = 12e6;
+const REFERENCE_PRODUCT: f64 = 150_000.0;
+/// A queueing delay that counts as none: the "close to zero" of the fast increase.
+const NO_DELAY_PS: f64 = 1e6;
+
+anabranch_units::parameters! {
+    /// Marks and queueing delays in four cases (NSCC, UEC Specification 1.0.3 section 3.6.13).
+    #[derive(Copy)]
+    pub struct NsccParameters {
+        /// Queueing delay that is aimed at, in base RTTs; 0: 0.75 where switches trim, 1 otherwise (table 3-82).
+        target: f64 = 0.0, at_least(0.0).at_most(1000.0);
+        /// Largest window, with which a flow begins, in bandwidth-delay products ("MaxWnd").
+        max_window: f64 = 1.5, above(0.0).at_most(1000.0);
+        /// Proportional increase in full packets by the target of a reference path ("alpha").
+        alpha: f64 = 4.0, at_least(0.0).at_most(1000.0);
+        /// Fair increase in full packets ("fi").
+        fair_increase: f64 = 5.0, at_least(0.0).at_most(1000.0);
+        /// Fast increase in bytes for a byte acknowledged ("fi_scale").
+        fast_increase: f64 = 0.25, at_least(0.0).at_most(1000.0);
+        /// Increase of each period in full packets ("eta").
+        eta: f64 = 0.15, at_least(0.0).at_most(1000.0);
+        /// Strength of the decrease ("gamma").
+        gamma: f64 = 0.8, at_least(0.0).at_most(1.0);
+        /// Smallest factor of a decrease ("max_md_jump").
+        smallest_factor: f64 = 0.5, above(0.0).at_most(1.0);
+        /// The quick adaptation asks whether less than 2 to the minus this of the largest window has arrived
+        /// ("qa_gate").
+        quick_adapt_gate: u32 = 3, anabranch_units::declaration::at_most(30);
+        /// Full packets acknowledged after which increases take effect ("adjust_bytes").
+        adjust_packets: f64 = 8.0, above(0.0).at_most(1e6);
+        /// Do as uet-htsim does where the specification leaves it free or says otherwise: average the delay with a
+        /// weight of 0.0125 for each ACK, unmarked delays above the target as a quarter of the base RTT; go on where no round-trip
+        /// time is valid; take the round-trip times of NACKs; count nothing as ignored at a timeout.
+        as_htsim: bool = false;
+    }
+}
+
+/// The state of one flow. Times in picoseconds, amounts in bytes.
+#[derive(Debug)]
+pub(super) struct Nscc {
+    parameters: NsccParameters,
+    mtu: f64,
+    rate_bytes_per_ps: f64,
+    /// The base RTT that the flow began with.
+    network_rtt: f64,
+    base_rtt: f64,
+    target: f64,
+    alpha: f64,
+    fair_increase: f64,
+    fast_increase: f64,
+    eta: f64,
+    window: f64,
+    average: f64,
+    /// When the average was taken last.
+    averaged_at: Option<Instant>,
+    increase: f64,
+    received: f64,
+    achieved: f64,
+    ignored: f64,
+    to_ignore: f64,
+    fast_count: f64,
+    is_fast: bool,
+    is_triggered: bool,
+    adapts_at: Option<Instant>,
+    decreased_at: Option<Instant>,
+    adjusted_at: Instant,
+}
+
+impl Nscc {
+    /// `mtu` is a full packet with its headers, and its payload.
+    pub(super) fn new(
+        parameters: &NsccParameters,
+        facts: &PathFacts,
+        (packet, payload): (u64, u64),
+        trimming: bool,
+    ) -> Self {
+        let network_rtt = facts.base_rtt.as_ps() as f64;
+        let rate_bytes_per_ps = facts.rate.as_bps() as f64 / 8e12;
+        let factor = match parameters.target {
+            0.0 if trimming => 0.75,
+            0.0 => 1.0,
+            given => given,
+        };
+        let target = factor * network_rtt;
+        let a = rate_bytes_per_ps * network_rtt / REFERENCE_PRODUCT;
+        let payload = payload as f64;
+        let mut nscc = Self {
+            mtu: packet as f64,
+            rate_bytes_per_ps,
+            network_rtt,
+            base_rtt: network_rtt,
+            target,
+            // b = target / 12 us over the target.
+            alpha: parameters.alpha * payload * a / REFERENCE_RTT_PS,
+            fair_increase: parameters.fair_increase * payload * a,
+            fast_increase: parameters.fast_increase * a,
+            eta: parameters.eta * payload * a,
+            parameters: *parameters,
+            window: 0.0,
+            average: 0.0,
+            averaged_at: None,
+            increase: 0.0,
+            received: 0.0,
+            achieved: 0.0,
+            ignored: 0.0,
+            to_ignore: 0.0,
+            fast_count: 0.0,
+            is_fast: false,
+            is_triggered: false,
+            adapts_at: None,
+            decreased_at: None,
+            adjusted_at: Instant::ZERO,
+        };
+        nscc.window = nscc.largest();
+        nscc
+    }
+
+    /// "MaxWnd": it follows the base RTT.
+    fn largest(&self) -> f64 {
+        (self.parameters.max_window * self.rate_bytes_per_ps * self.base_rtt).max(self.mtu)
+    }
+
+    pub(super) fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    pub(super) const fn takes_rtt_of_nacks(&self) -> bool {
+        self.parameters.as_htsim
+    }
+
+    /// The average of the queueing delay: over the last base RTT, as the specification wants it.
+    fn average_delay(&mut self, now: Instant, delay: f64, is_marked: bool) {
+        if self.parameters.as_htsim {
+            let delay = if !is_marked && delay > self.target { self.base_rtt * 0.25 } else { delay };
+            self.average = 0.0125 * delay + (1.0 - 0.0125) * self.average;
+            return;
+        }
+        let weight = match self.averaged_at {
+            None => 1.0,
+            Some(at) => 1.0 - libm::exp(-(now.since(at).as_ps() as f64) / self.base_rtt),
+        };
+        self.averaged_at = Some(now);
+        self.average += weight * (delay - self.average);
+    }
+
+    pub(super) fn on_ack(&mut self, ack: &Acknowledged) {
+        let new = ack.bytes as f64;
+        self.base_rtt = ack.base_rtt.as_ps() as f64;
+        self.received += new;
+        self.achieved += new;
+        self.ignored += new;
+        let delay = match ack.delay {
+            Some(delay) => {
+                let delay = delay.as_ps() as f64;
+                self.average_delay(ack.now, delay, ack.is_marked);
+                delay
+            }
+            None if self.parameters.as_htsim => self.average,
+            None => return,
+        };
+        if self.quick_adapt(ack.now, ack.is_marked, false, delay, ack.in_flight as f64) {
+            return;
+        }
+        match (ack.is_marked, delay >= self.target) {
+            (false, true) => self.increase += self.fair_increase * new,
+            (false, false) => self.increase_quickly(new, delay),
+            (true, true) => self.decrease(ack.now),
+            // Marks without delay: paths are to be changed first.
+            (true, false) => {}
+        }
+        self.apply(ack.now);
+    }
+
+    /// The fast increase where there is no queue, and otherwise the proportional one.
+    fn increase_quickly(&mut self, new: f64, delay: f64) {
+        // The reference takes 1 us; on shorter paths that would be no "close to zero".
+        if delay < NO_DELAY_PS.min(self.target / 8.0) {
+            self.fast_count += new;
+            if self.fast_count > self.window || self.is_fast {
+                self.window += self.fast_increase * new;
+                self.is_fast = true;
+                return;
+            }
+        } else {
+            self.fast_count = 0.0;
+            self.is_fast = false;
+        }
+        self.increase += self.alpha * new * (self.target - delay);
+    }
+
+    /// At most once in a base RTT, by how far the average is above the target.
+    fn decrease(&mut self, now: Instant) {
+        self.is_fast = false;
+        self.fast_count = 0.0;
+        let may = self.decreased_at.is_none_or(|at| now.since(at).as_ps() as f64 > self.base_rtt);
+        if self.average > self.target && may {
+            let factor = 1.0 - self.parameters.gamma * (self.average - self.target) / self.average;
+            self.window *= factor.max(self.parameters.smallest_factor);
+            self.window = self.window.max(self.mtu);
+            self.decreased_at = Some(now);
+        }
+    }
+
+    /// Increases take effect after some packets or a period.
+    fn apply(&mut self, now: Instant) {
+        let is_period_over = now.since(self.adjusted_at).as_ps() as f64 >= self.base_rtt;
+        if self.received > self.parameters.adjust_packets * self.mtu || is_period_over {
+            self.window += self.increase / self.window;
+            if is_period_over {
+                self.window += self.eta;
+                self.adjusted_at = now;
+            }
+            self.increase = 0.0;
+            self.received = 0.0;
+        }
+        self.clamp();
+    }
+
+    fn clamp(&mut self) {
+        self.window = self.window.min(self.largest()).max(self.mtu);
+    }
+
+    /// Once in a round trip and a target: where little has arrived, and there is a reason, the window becomes what has.
+    /// Whether the ACK or NACK has no other effect.
+    fn quick_adapt(&mut self, now: Instant, is_marked: bool, is_loss: bool, delay: f64, in_flight: f64) -> bool {
+        if self.ignored < self.to_ignore && is_marked {
+            (self.increase, self.received) = (0.0, 0.0);
+            return true;
+        }
+        if self.adapts_at.is_some_and(|at| now < at) {
+            return false;
+        }
+        let has_reason = self.is_triggered || is_loss || delay > 4.0 * self.target;
+        let gate = self.largest() / f64::from(1_u32 << self.parameters.quick_adapt_gate);
+        let adapts = self.adapts_at.is_some() && has_reason && self.achieved < gate;
+        if adapts {
+            self.window = self.achieved.max(self.mtu);
+            self.to_ignore = in_flight;
+            self.ignored = 0.0;
+            self.is_triggered = false;
+            (self.increase, self.received) = (0.0, 0.0);
+        }
+        self.achieved = 0.0;
+        self.adapts_at = Some(now.saturating_add(Span::from_ps((self.base_rtt + self.target) as u64)));
+        adapts
+    }
+
+    /// A packet of so many bytes was trimmed: a queue on its way was full.
+    pub(super) fn on_trim(&mut self, now: Instant, bytes: u64, in_flight: u64) {
+        let bytes = bytes as f64;
+        self.average_delay(now, self.network_rtt, true);
+        self.ignored += bytes;
+        self.is_triggered = true;
+        if !self.quick_adapt(now, true, true, 0.0, in_flight as f64) {
+            self.window -= bytes;
+        }
+        self.clamp();
+    }
+
+    /// A packet is lost without a trim.
+    pub(super) fn on_loss(&mut self, bytes: u64) {
+        if !self.parameters.as_htsim {
+            self.ignored += bytes as f64;
+        }
+        self.window -= bytes as f64;
+        self.clamp();
+    }
+}
