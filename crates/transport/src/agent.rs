@@ -160,8 +160,8 @@ impl SenderAgent {
 
     /// Whether it would give a packet if its host turned to it now; only `spray` waits for that.
     #[must_use]
-    pub fn wants_to_send(&self, now: Instant) -> bool {
-        matches!(self, Self::Spray(sender) if sender.wants_to_send(now))
+    pub fn wants_to_send(&self) -> bool {
+        matches!(self, Self::Spray(sender) if sender.wants_to_send())
     }
 
     /// What a sender of `spray` does beyond others.

@@ -69,8 +69,10 @@ impl Packets for Ledger {
     }
 
     fn trim(&mut self, packet: PacketId) -> bool {
-        self.pool.get_mut(packet).bytes = HEADERS;
-        self.trimmed.push(packet);
+        if !self.is_rigid {
+            self.pool.get_mut(packet).bytes = HEADERS;
+            self.trimmed.push(packet);
+        }
         !self.is_rigid
     }
 

@@ -109,7 +109,7 @@ impl Simulation {
     pub(super) fn ask_nic(&mut self, id: FlowId) {
         let nics = &mut self.nics;
         let (Some(number), false) = (nics.of_flow[id.index()], nics.waits[id.index()]) else { return };
-        if !self.flows[id.index()].sender.wants_to_send(self.data.now) {
+        if !self.flows[id.index()].sender.wants_to_send() {
             return;
         }
         nics.waits[id.index()] = true;
@@ -147,7 +147,7 @@ impl Simulation {
             self.put_in_by_entropy(id, Direction::Forward, &segment);
             let next = self.flows[id.index()].sender.next_timeout();
             self.data.set_timer(self.data.numbering.sender(id), next);
-            let wants = self.flows[id.index()].sender.wants_to_send(now);
+            let wants = self.flows[id.index()].sender.wants_to_send();
             let nic = &mut self.nics.nics[number as usize];
             if wants {
                 self.nics.waits[id.index()] = true;

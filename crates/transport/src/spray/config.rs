@@ -16,9 +16,11 @@ anabranch_units::parameters! {
         trimming: bool = true;
         /// Round-trip time of a full packet and its answer without queues; 0: that of the flow's path.
         base_rtt: Span = Span::ZERO, at_most(Span::LONGEST_INPUT);
-        /// Time without an answer after which a packet is lost, twice as long at each retransmission of it; 0: 15 us and
-        /// six base RTTs.
+        /// Time without an answer after which a packet is lost; 0: 15 us and six base RTTs.
         rto: Span = Span::ZERO, at_most(Span::LONGEST_INPUT);
+        /// Retransmissions of a packet for which the timeout stays as it is; it doubles at each further one. MRC's is linear at
+        /// first, and exponential then.
+        steady_retries: u8 = 3, at_most(255);
         /// Largest retransmission timeout.
         max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// How the congestion window is set.

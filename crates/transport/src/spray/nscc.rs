@@ -276,3 +276,145 @@ impl Nscc {
         self.clamp();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_units::Rate;
+
+    const MTU: u64 = 4160;
+    const RTT_US: f64 = 12.0;
+
+    /// The reference path of table 3-82: a = 1, and with a target of 12 us b = 1.
+    fn nscc(change: impl FnOnce(&mut NsccParameters)) -> Nscc {
+        let mut parameters = NsccParameters { target: 1.0, ..NsccParameters::default() };
+        change(&mut parameters);
+        let facts =
+            PathFacts { rate: Rate::from_bps(100_000_000_000), base_rtt: Span::from_us(12), planes: 1 };
+        Nscc::new(&parameters, &facts, (MTU, 4096), true)
+    }
+
+    fn ack(us: f64, bytes: u64, is_marked: bool, delay_us: f64) -> Acknowledged {
+        Acknowledged {
+            now: Instant::from_ps((us * 1e6) as u64),
+            bytes,
+            is_marked,
+            delay: Some(Span::from_ps((delay_us * 1e6) as u64)),
+            base_rtt: Span::from_us(12),
+            in_flight: 100_000,
+        }
+    }
+
+    #[test]
+    fn the_constants_are_those_of_table_3_82() {
+        let nscc = nscc(|_| {});
+        assert_eq!(nscc.window(), 225_000);
+        assert!((nscc.fair_increase - 5.0 * 4096.0).abs() < 1e-6);
+        assert!((nscc.fast_increase - 0.25).abs() < 1e-12);
+        assert!((nscc.eta - 0.15 * 4096.0).abs() < 1e-6);
+        // alpha = 4 MTU a b / target.
+        assert!((nscc.alpha * REFERENCE_RTT_PS - 4.0 * 4096.0).abs() < 1e-6);
+        let trimmed = Nscc::new(
+            &NsccParameters::default(),
+            &PathFacts { rate: Rate::from_bps(400_000_000_000), base_rtt: Span::from_us(12), planes: 1 },
+            (MTU, 4096),
+            true,
+        );
+        assert!((trimmed.target - 9e6).abs() < 1.0);
+        assert_eq!(trimmed.window(), 900_000);
+    }
+
+    /// No mark and a delay of half the target, more than 8 packets: alpha new (target - d) / cwnd and eta, since a period
+    /// has passed.
+    #[test]
+    fn the_proportional_increase_is_that_of_the_formula() {
+        let mut nscc = nscc(|_| {});
+        nscc.window = 100_000.0;
+        nscc.on_ack(&ack(100.0, 40_000, false, 6.0));
+        let expected = 100_000.0 + 4.0 * 4096.0 * 0.5 * 40_000.0 / 100_000.0 + 0.15 * 4096.0;
+        assert!((nscc.window - expected).abs() < 0.5, "{} {expected}", nscc.window);
+    }
+
+    /// No mark and a delay above the target: fi new / cwnd, and eta.
+    #[test]
+    fn the_fair_increase_is_that_of_the_formula() {
+        let mut nscc = nscc(|_| {});
+        nscc.window = 100_000.0;
+        nscc.on_ack(&ack(100.0, 40_000, false, 13.0));
+        let expected = 100_000.0 + 5.0 * 4096.0 * 40_000.0 / 100_000.0 + 0.15 * 4096.0;
+        assert!((nscc.window - expected).abs() < 0.5, "{} {expected}", nscc.window);
+    }
+
+    /// A mark and an average of twice the target: 1 - 0.8 / 2 = 0.6, once in a base RTT; not below a half.
+    #[test]
+    fn the_decrease_is_that_of_the_formula() {
+        let mut nscc = nscc(|parameters| parameters.eta = 0.0);
+        nscc.window = 100_000.0;
+        nscc.on_ack(&ack(100.0, 4160, true, 24.0));
+        assert!((nscc.window - 60_000.0).abs() < 1.0, "{}", nscc.window);
+        nscc.on_ack(&ack(105.0, 4160, true, 24.0));
+        assert!((nscc.window - 60_000.0).abs() < 1.0, "once in a base RTT: {}", nscc.window);
+        nscc.on_ack(&ack(113.0, 4160, true, 240_000.0));
+        assert!((nscc.window - 30_000.0).abs() < 1.0, "{}", nscc.window);
+    }
+
+    /// A mark without delay changes nothing: paths are to be changed first.
+    #[test]
+    fn a_mark_without_delay_leaves_the_window() {
+        let mut nscc = nscc(|parameters| parameters.eta = 0.0);
+        nscc.window = 100_000.0;
+        nscc.on_ack(&ack(100.0, 40_000, true, 2.0));
+        assert!((nscc.window - 100_000.0).abs() < 1e-9);
+    }
+
+    /// A quarter of what arrives, once a window has come without delay.
+    #[test]
+    fn the_fast_increase_begins_after_a_window_without_delay() {
+        let mut nscc = nscc(|parameters| (parameters.eta, parameters.alpha) = (0.0, 0.0));
+        nscc.window = 50_000.0;
+        nscc.on_ack(&ack(100.0, 50_000, false, 0.0));
+        assert!((nscc.window - 50_000.0).abs() < 1e-9);
+        nscc.on_ack(&ack(101.0, 4_000, false, 0.0));
+        assert!((nscc.window - 51_000.0).abs() < 1e-9, "{}", nscc.window);
+    }
+
+    /// Trims, and less than an eighth of MaxWnd within a base RTT and a target: the window becomes what has arrived; until
+    /// what was in flight has been answered, marks and trims count no more.
+    #[test]
+    fn quick_adaptation_takes_what_has_arrived() {
+        let mut nscc = nscc(|_| {});
+        nscc.on_ack(&ack(1.0, 4160, false, 0.0));
+        nscc.on_trim(Instant::from_ps(2_000_000), MTU, 200_000);
+        nscc.on_ack(&ack(3.0, 20_000, false, 0.0));
+        nscc.on_trim(Instant::from_ps(30_000_000), MTU, 50_000);
+        assert_eq!(nscc.window(), 20_000);
+        nscc.on_trim(Instant::from_ps(31_000_000), MTU, 50_000);
+        assert_eq!(nscc.window(), 20_000, "what was in flight is answered for");
+    }
+
+    /// Table of section 4.3: where no round-trip time is valid, nothing changes; uet-htsim goes on with the average.
+    #[test]
+    fn an_ack_without_a_valid_sample_changes_nothing() {
+        for as_htsim in [false, true] {
+            let mut nscc = nscc(|parameters| parameters.as_htsim = as_htsim);
+            nscc.window = 100_000.0;
+            nscc.on_ack(&Acknowledged { delay: None, ..ack(100.0, 40_000, false, 0.0) });
+            assert_eq!(nscc.window > 100_000.0, as_htsim);
+        }
+    }
+
+    /// Averages of two samples: over the last base RTT by default, a weight of 0.0125 in uet-htsim.
+    #[test]
+    fn the_average_delay_is_over_a_base_rtt() {
+        let mut usual = nscc(|_| {});
+        usual.average_delay(Instant::from_ps(0), 10e6, true);
+        usual.average_delay(Instant::from_ps((RTT_US * 1e6) as u64), 0.0, true);
+        assert!((usual.average / 10e6 - libm::exp(-1.0)).abs() < 1e-9);
+        let mut theirs = nscc(|parameters| parameters.as_htsim = true);
+        theirs.average_delay(Instant::from_ps(0), 10e6, true);
+        assert!((theirs.average / 10e6 - 0.0125).abs() < 1e-12);
+        theirs.average = 0.0;
+        theirs.average_delay(Instant::from_ps(0), 13e6, false);
+        assert!((theirs.average / 3e6 - 0.0125).abs() < 1e-12, "a quarter of the base RTT");
+    }
+}

@@ -22,8 +22,8 @@ pub struct SprayReceiver {
     received: u64,
     /// Bytes since the last answer.
     unanswered: u64,
-    /// The last packet that requested an answer while packets before it were missing.
-    requested: Option<Answer>,
+    /// Packets that requested an answer while packets before them were missing.
+    requested: Vec<Answer>,
     answers: VecDeque<Segment>,
     stats: ReceiverStats,
 }
@@ -39,7 +39,7 @@ impl SprayReceiver {
             first: 0,
             received: 0,
             unanswered: 0,
-            requested: None,
+            requested: Vec::new(),
             answers: VecDeque::new(),
             stats: ReceiverStats::default(),
         }
@@ -86,18 +86,16 @@ impl SprayReceiver {
         } else {
             self.stats.duplicate_segments += 1;
         }
-        let closes_gaps = self.requested.filter(|request| request.psn < self.cumulative);
+        let closes_gaps = self.requested.iter().find(|request| request.psn < self.cumulative).copied();
+        self.requested.retain(|request| request.psn >= self.cumulative);
         if requests && answer.psn >= self.cumulative {
-            self.requested = Some(answer);
+            self.requested.push(answer);
         }
         let at_once = is_first || !is_new || answer.is_marked || answer.is_retransmission || requests;
         if at_once || self.unanswered >= self.ack_after {
             self.answer(answer);
         } else if let Some(request) = closes_gaps {
             self.answer(request);
-        }
-        if closes_gaps.is_some() {
-            self.requested = None;
         }
     }
 
@@ -140,7 +138,7 @@ impl SprayReceiver {
     /// Answers a packet, with all that is known now.
     fn answer(&mut self, answer: Answer) {
         self.unanswered = 0;
-        let requested = answer.is_marked || self.requested.is_some_and(|request| request.psn == answer.psn);
+        let requested = answer.is_marked || self.requested.iter().any(|request| request.psn == answer.psn);
         let base = if requested && answer.psn > self.cumulative {
             answer.psn
         } else {

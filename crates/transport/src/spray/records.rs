@@ -117,8 +117,9 @@ impl Records {
 
 impl Record {
     /// When the answer is overdue.
-    pub(super) fn overdue_at(&self, rto: Span, max_rto: Span) -> Instant {
-        let waits = rto.saturating_mul(1 << self.retries.min(30)).min(max_rto);
+    pub(super) fn overdue_at(&self, (rto, steady_retries): (Span, u8), max_rto: Span) -> Instant {
+        let doublings = self.retries.saturating_sub(steady_retries).min(30);
+        let waits = rto.saturating_mul(1 << doublings).min(max_rto);
         self.sent_at.saturating_add(waits)
     }
 }

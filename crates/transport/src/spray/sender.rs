@@ -65,6 +65,8 @@ pub struct SpraySender {
     /// When the newest packet was sent that is known to have arrived.
     newest_sent_at: Instant,
     timeout: Option<Instant>,
+    /// A value that is to be probed when the host turns to the flow.
+    probe: Option<u16>,
     opened_at: Option<Instant>,
     /// Planes whose lines are down.
     planes_off: u64,
@@ -118,6 +120,7 @@ impl SpraySender {
             base_rtt,
             newest_sent_at: Instant::ZERO,
             timeout: None,
+            probe: None,
             opened_at: None,
             planes_off: 0,
             rtt: RttSummary::default(),
@@ -165,8 +168,8 @@ impl SpraySender {
 
     /// Whether it would give a packet now.
     #[must_use]
-    pub fn wants_to_send(&self, now: Instant) -> bool {
-        self.is_open && (self.may_send_data() || self.selector.next_probe().is_some_and(|at| at <= now))
+    pub fn wants_to_send(&self) -> bool {
+        self.is_open && (self.probe.is_some() || self.may_send_data())
     }
 
     fn may_send_data(&self) -> bool {
@@ -197,7 +200,7 @@ impl SpraySender {
             return None;
         }
         self.opened_at.get_or_insert(now);
-        if let Some(entropy) = self.selector.poll_probe(now) {
+        if let Some(entropy) = self.probe.take() {
             self.spray_stats.probes += 1;
             return Some(Probe { entropy, is_answer: false }.segment());
         }
@@ -212,7 +215,7 @@ impl SpraySender {
             None => (self.records.next(), self.pack(now, entropy)),
         };
         self.stats.segments += 1;
-        let due = record.overdue_at(self.rto, self.config.max_rto);
+        let due = record.overdue_at((self.rto, self.config.steady_retries), self.config.max_rto);
         self.timeout = Some(self.timeout.map_or(due, |timeout| timeout.min(due)));
         let is_last = self.unpacked() == 0 && self.records.first_lost().is_none();
         let requests = is_last || !self.fits(bytes);
@@ -390,10 +393,13 @@ impl SpraySender {
 
     /// A timer may have expired.
     pub fn on_timeout(&mut self, now: Instant) {
+        if let Some(value) = self.selector.poll_probe(now).filter(|_| !self.is_done()) {
+            self.probe = Some(value);
+        }
         if self.timeout.is_none_or(|timeout| timeout > now) {
             return;
         }
-        let (rto, max_rto) = (self.rto, self.config.max_rto);
+        let (rto, max_rto) = ((self.rto, self.config.steady_retries), self.config.max_rto);
         let overdue = |record: &Record| record.overdue_at(rto, max_rto);
         let late: Vec<u64> = self
             .records

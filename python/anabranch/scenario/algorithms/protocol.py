@@ -69,6 +69,9 @@ class TcpProtocol(Algorithm, kind="protocol"):
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
     min_rto: Span
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
+    rto_granularity: Span
+    """Least margin of the retransmission timeout above the smoothed RTT, but no more than ``min_rto`` (G
+    in RFC 6298 (2.3); ns-3 has 1 ms). With RACK the margin is ``min_rto``, as in Linux."""
     max_rto: Span
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Span
@@ -179,8 +182,10 @@ class SprayProtocol(Algorithm, kind="protocol"):
     base_rtt: Span
     """Round-trip time of a full packet and its answer without queues; 0: that of the flow's path."""
     rto: Span
-    """Time without an answer after which a packet is lost, twice as long at each retransmission of it; 0:
-    15 us and six base RTTs."""
+    """Time without an answer after which a packet is lost; 0: 15 us and six base RTTs."""
+    steady_retries: int
+    """Retransmissions of a packet for which the timeout stays as it is; it doubles at each further one.
+    MRC's is linear at first, and exponential then."""
     max_rto: Span
     """Largest retransmission timeout."""
     window: AnySprayWindow

@@ -116,6 +116,9 @@ class Trim(Algorithm, kind="queue"):
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
     all hold."""
+    cut: bool = True
+    """Cut payloads off; otherwise data that find no room are lost, and only marks and the priority of
+    headers are left."""
     mark_from: float = 0.2
     """Share of the room from which on data are marked by chance."""
     mark_all_from: float = 0.8

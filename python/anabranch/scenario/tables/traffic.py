@@ -339,6 +339,9 @@ class Transport(Table):
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
     min_rto: Span | None = None
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
+    rto_granularity: Span | None = None
+    """Least margin of the retransmission timeout above the smoothed RTT, but no more than ``min_rto`` (G
+    in RFC 6298 (2.3); ns-3 has 1 ms). With RACK the margin is ``min_rto``, as in Linux."""
     max_rto: Span | None = None
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Span | None = None
@@ -408,8 +411,10 @@ class Transport(Table):
     """``spray``: round-trip time of a full packet and its answer without queues; 0: that of the flow's
     path."""
     rto: Span | None = None
-    """``spray``: time without an answer after which a packet is lost, twice as long at each retransmission
-    of it; 0: 15 us and six base RTTs."""
+    """``spray``: time without an answer after which a packet is lost; 0: 15 us and six base RTTs."""
+    steady_retries: int | None = None
+    """``spray``: retransmissions of a packet for which the timeout stays as it is; it doubles at each
+    further one. MRC's is linear at first, and exponential then."""
     window: SprayWindow | None = None
     """``spray``: how the congestion window is set."""
     path_selector: PathSelector | None = None
@@ -441,6 +446,7 @@ class Transport(Table):
             delayed_ack_timeout: Any = ...,
             initial_rto: Any = ...,
             min_rto: Any = ...,
+            rto_granularity: Any = ...,
             max_rto: Any = ...,
             timer_tick: Any = ...,
             handshake_timeout: Any = ...,
@@ -468,6 +474,7 @@ class Transport(Table):
             trimming: Any = ...,
             base_rtt: Any = ...,
             rto: Any = ...,
+            steady_retries: Any = ...,
             window: Any = ...,
             path_selector: Any = ...,
             preset: Any = ...,
