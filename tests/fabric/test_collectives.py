@@ -73,7 +73,7 @@ def test_compute_time_stands_between_steps(fabric: Fabric) -> None:
 def test_a_collective_runs_over_tcp(fabric: Fabric) -> None:
     """Each step has a handshake, so that it is slower."""
     rest = collective("all-gather", "1.6 MB").replace('"x"', '"dctcp-fabric"')
-    queue = '{ algorithm = "threshold", limit = "100 packets", mark_at = 22 }'
+    queue = '{ algorithm = "threshold", limit = "100 packets", mark_at = "22 packets" }'
     tcp = fabric(rest, queue=queue).run().collectives
     spray = fabric(collective("all-gather", "1.6 MB")).run().collectives
     assert tcp["unfinished_flows"][0] == 0

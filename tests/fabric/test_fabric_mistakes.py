@@ -39,7 +39,7 @@ def test_workloads_that_cannot_be_are_refused(fabric: Fabric, rest: str, words: 
         ('window = { algorithm = "nscc", gamma = 2.0 }', "gamma"),
         ('congestion_control = "cubic"', "protocol"),
         ('rto = "2 s"\nmax_rto = "1 s"', "max_rto"),
-        ('payload = "10 B"', "payload"),
+        ('ack_after = "-1 B"', "ack_after"),
     ],
 )
 def test_transports_that_cannot_be_are_refused(fabric: Fabric, transport: str, words: str) -> None:
@@ -70,8 +70,8 @@ def test_values_that_planes_cannot_share_are_refused(fabric: Fabric) -> None:
 
 def test_captures_and_logs_have_tcp_alone(fabric: Fabric) -> None:
     for rest, words in (
-        ('[[capture]]\nhost = "host1.1.1"\nfile = "a.pcap"\n', "no byte form"),
-        ('[[capture]]\nlink = ["core1.1", "aggregation1.1"]\nfile = "a.pcap"\n', "no byte form"),
+        ('[[capture]]\nhost = "host1.1.1"\nfile = "a.pcapng"\n', "no byte form"),
+        ('[[capture]]\nlink = ["core1.1", "aggregation1.1"]\nfile = "a.pcapng"\n', "no byte form"),
     ):
         with pytest.raises(anabranch.AnabranchError, match=words):
             fabric(FLOW + rest).run()

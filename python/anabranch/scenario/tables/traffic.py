@@ -194,6 +194,30 @@ class ReceiverReading(BlocksOfReader):
         ) -> None: ...
 
 
+class Collective(Table):
+    """A collective operation of the nodes in ``from``, in their order, with a flow for each part and step.
+
+    With N nodes each part is an N-th of ``bytes``. Around the ring part c starts at the c-th node; a
+    node sends it on to the next one when it has arrived whole. ``ring-all-reduce`` has 2 (N - 1) steps,
+    ``all-gather`` and ``reduce-scatter`` have N - 1. In ``all-to-all`` each node sends to the n-th one
+    behind it in step n.
+    """
+
+    operation: Literal["all-to-all", "ring-all-reduce", "all-gather", "reduce-scatter"]
+    """What it is."""
+    bytes: ByteCount
+    """Data of each node."""
+    compute: Span = Span("0 ps")
+    """Time from the arrival of a part until it is sent on."""
+    at_once: bool = True
+    """Of ``all-to-all``: all steps at once; otherwise a node begins a step when its part of the step
+    before has arrived."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, operation: Any, bytes: Any, compute: Any = ..., at_once: Any = ...) -> None: ...
+
+
 class Traffic(KindOfTraffic):
     """Flows of one kind from one node, or several, to another: TCP connections, pings or UDP."""
 
