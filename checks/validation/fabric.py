@@ -1,8 +1,9 @@
 """Runs of uet-htsim beside ours: ``python checks/validation/fabric.py FOLDER [--only TEXT]``.
 
-FOLDER has ``golden_open.csv``, one run a row, and ``matrices``, the flow lists. A run of ours has the same network, flows,
-queues and constants; entropy values, hashes and draws are its own. Times are those of the sender, as there. The means over
-seeds of median and maximum stand beside each other, and retransmissions and trims of all seeds together.
+FOLDER has ``golden_open.csv``, one run a row, and ``matrices``, the flow lists. A run of ours has the same
+network, flows, queues and constants; entropy values, hashes and draws are its own. Times are those of the
+sender, as there. The means over seeds of median and maximum stand beside each other, and retransmissions and
+trims of all seeds together.
 """
 
 import argparse
@@ -52,7 +53,7 @@ class Numbers:
     seconds: float = 0.0
 
 
-def host(topology: str, hosts: int, index: int) -> str:
+def host(topology: str, index: int) -> str:
     """The name of a host by its number along the tree."""
     if topology.startswith("fat-tree"):
         half = int(topology.split("=")[1]) // 2
@@ -68,7 +69,9 @@ def flows(path: Path) -> list[dict[str, Any]]:
         match = re.match(r"(\d+)->(\d+) (.*)", line)
         if match:
             words = match[3].split()
-            found.append({"from": int(match[1]), "to": int(match[2])} | dict(zip(words[::2], words[1::2], strict=True)))
+            found.append(
+                {"from": int(match[1]), "to": int(match[2])} | dict(zip(words[::2], words[1::2], strict=True))
+            )
     return found
 
 
@@ -98,9 +101,8 @@ def queue(row: dict[str, str], share: float) -> str:
     room = math.ceil(float(row["queue_bytes"]) * share / mtu) * mtu - mtu
     low, high = (float(row[f"ecn_{edge}_bytes"]) * share / room for edge in ("low", "high"))
     cut = "true" if row["trimming"] == "1" else "false"
-    return (
-        f'{{ algorithm = "trim", limit = "{room} B", cut = {cut}, mark_from = {low}, mark_all_from = {high} }}'
-    )
+    marks = f"mark_from = {low}, mark_all_from = {high}"
+    return f'{{ algorithm = "trim", limit = "{room} B", cut = {cut}, {marks} }}'
 
 
 def scenario(row: dict[str, str], folder: Path, seed: int) -> str:
@@ -108,8 +110,10 @@ def scenario(row: dict[str, str], folder: Path, seed: int) -> str:
     selector = SELECTORS[row["lb"]].format(values=row["evs"] or 64)
     entries = []
     for flow in flows(folder / "matrices" / f"{row['matrix']}.cm"):
-        ends = [host(row["topology"], int(row["hosts"]), flow[end]) for end in ("from", "to")]
-        entries.append(f'[[traffic]]\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nsize = "{flow["size"]} B"\ntransport = "x"\n')
+        ends = [host(row["topology"], flow[end]) for end in ("from", "to")]
+        entries.append(
+            f'[[traffic]]\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nsize = "{flow["size"]} B"\ntransport = "x"\n'
+        )
     events = ""
     if "half rate" in row["change"]:
         events = f"""[[event]]
@@ -162,10 +166,13 @@ def measure(row: dict[str, str], folder: Path, seed: int, numbers: Numbers) -> N
 
 
 def main() -> None:
+    """Run all, and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="configurations whose name has this text")
-    parser.add_argument("--seeds", type=int, default=1, help="runs of ours for each of theirs, with other draws")
+    parser.add_argument(
+        "--seeds", type=int, default=1, help="runs of ours for each of theirs, with other draws"
+    )
     given = parser.parse_args()
     with (given.folder / "golden_open.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -173,7 +180,7 @@ def main() -> None:
     names = ("group", "topology", "gbps", "lb", "evs", "cc", "trimming", "change", "matrix")
     for row in rows:
         matrix = re.sub(r"_s\d$", "", row["matrix"])
-        name = tuple(row[part] for part in names[:-1]) + (matrix,)
+        name = (*(row[part] for part in names[:-1]), matrix)
         if given.only not in " ".join(name) or row["lb"] not in SELECTORS or row["cc"] not in WINDOWS:
             continue
         if any("trigger" in flow for flow in flows(given.folder / "matrices" / f"{row['matrix']}.cm")):
@@ -187,16 +194,17 @@ def main() -> None:
         theirs.seconds += float(row["cpu_s"])
         for times in range(given.seeds):
             measure(row, given.folder, int(row["seed"]) + 3 * times, ours)
-    print("configuration | p50 us: theirs, ours, % | max us: theirs, ours, % | trims | retransmissions | unfinished | cpu s")
+    counts = ("trims", "retransmissions", "unfinished")
+    title = "configuration | p50 us: theirs, ours, % | max us: theirs, ours, %"
+    sys.stdout.write(" | ".join([title, *counts, "cpu s"]) + "\n")
     for name, (theirs, ours) in configurations.items():
         cells = [" ".join(part[:24] for part in name if part)]
         for what in ("medians", "maxima"):
             a, b = (statistics.fmean(getattr(numbers, what) or [math.nan]) for numbers in (theirs, ours))
             cells.append(f"{a:.3f} {b:.3f} {100 * (b / a - 1):+.1f}")
-        counts = ("trims", "retransmissions", "unfinished")
         cells += [f"{getattr(theirs, what)} {getattr(ours, what) / given.seeds:.0f}" for what in counts]
         cells.append(f"{theirs.seconds:.2f} {ours.seconds / given.seeds:.2f}")
-        print(" | ".join(cells))
+        sys.stdout.write(" | ".join(cells) + "\n")
         sys.stdout.flush()
 
 

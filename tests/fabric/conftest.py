@@ -9,7 +9,7 @@ import anabranch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fabric_runs import Fabric  # noqa: E402 - the folder has to be known first
+from fabric_runs import Fabric
 
 HALF = """[network]
 topology = "fat-tree"
@@ -31,11 +31,12 @@ until = "done"
 seed = {seed}
 """
 
+
 @pytest.fixture
 def fabric() -> Fabric:
     """A scenario over a fat tree."""
 
-    def scenario(  # noqa: PLR0913 - what the tests vary
+    def scenario(
         rest: str,
         *,
         k: int = 4,

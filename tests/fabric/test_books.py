@@ -1,11 +1,14 @@
 """Trims in the books, and what links and flows say of them."""
 
 import pytest
-
 from fabric_runs import Fabric
 
+import anabranch
+
 INCAST = """[[traffic]]
-from = ["host2.1.1", "host2.1.2", "host3.1.1", "host3.2.1", "host4.1.1", "host4.1.2", "host4.2.1", "host4.2.2"]
+from = [
+    "host2.1.1", "host2.1.2", "host3.1.1", "host3.2.1", "host4.1.1", "host4.1.2", "host4.2.1", "host4.2.2",
+]
 to = "host1.1.1"
 size = "500 kB"
 transport = "x"
@@ -14,7 +17,7 @@ transport = "x"
 
 @pytest.mark.parametrize("selector", ["flow", "reps", "mixed", "mrc"])
 def test_trims_of_links_and_of_flows_are_the_same(fabric: Fabric, selector: str) -> None:
-    """Each trim makes one NACK and one retransmission, and each byte arrives once; the engine's books close."""
+    """Each trim makes one NACK and one retransmission, and each byte arrives once; the books close."""
     result = fabric(INCAST, transport=f'path_selector = "{selector}"').run()
     trims = result.links["trims"].sum()
     assert trims > 100
@@ -26,7 +29,7 @@ def test_trims_of_links_and_of_flows_are_the_same(fabric: Fabric, selector: str)
 
 
 def test_an_incast_takes_the_time_of_its_bytes_on_the_last_link(fabric: Fabric) -> None:
-    """All bytes through one link, 323 us, and some 12 us to come there; NSCC is at most a tenth above (UEC: 8:1)."""
+    """All bytes through one link, 323 us, and some 12 us to come there; NSCC is at most a tenth above."""
     result = fabric(INCAST).run()
     packets = -(-500_000 // 4086)
     line_us = 8 * (500_000 + 64 * packets) * 8 / 100e3
@@ -40,13 +43,14 @@ def test_a_run_is_the_same_again_and_on_two_cores(fabric: Fabric) -> None:
     """One core works off such a run, however many are asked for; the same seed gives the same tables."""
     one = fabric(INCAST).run()
     two = fabric(INCAST).run(cores=2)
-    assert one.flows.equals(two.flows) and one.links.equals(two.links)
+    assert one.flows.equals(two.flows)
+    assert one.links.equals(two.links)
     other = fabric(INCAST, seed=2).run()
     assert not one.flows.equals(other.flows)
 
 
 def test_a_link_that_loses_all_is_left_by_those_who_hear_of_it(fabric: Fabric) -> None:
-    """A silent link takes a part of all values: `reps` leaves it, and a flow with one value that is on it never ends."""
+    """`reps` leaves a silent link; a flow with one value that leads over it never ends."""
     silent = '[[event]]\nat = "0 s"\nlink = ["core1.1", "aggregation1.1"]\nstate = "silent"\n'
     rest = '[[traffic]]\nfrom = "*"\npairs = "permutation"\nsize = "200 kB"\ntransport = "x"\n'
     result = fabric(rest + silent, transport='path_selector = "reps"').run()
@@ -62,9 +66,7 @@ def test_a_link_that_loses_all_is_left_by_those_who_hear_of_it(fabric: Fabric) -
 
 
 def test_planes_share_a_flow_evenly() -> None:
-    """A host with a link into each of two planes has both for one flow; with one line down, the other alone."""
-    import anabranch  # noqa: PLC0415 - the scenario is this test's own
-
+    """A host with a link into each of two planes has both for a flow; with one line down, the other."""
     text = """[network]
 topology = "leaf-spine"
 parameters = {{ spines = 2, leaves = 2, hosts_per_leaf = 2, planes = 2 }}

@@ -1,7 +1,6 @@
 """Flows that wait for others, and collective operations."""
 
 import pytest
-
 from fabric_runs import Fabric, idle_path_us
 
 NEAR = '"*"'
@@ -10,8 +9,8 @@ HOSTS = 16
 
 def collective(operation: str, size: str, more: str = "") -> str:
     return (
-        f'[[traffic]]\nname = "c"\nfrom = "*"\ncollective = {{ operation = "{operation}", bytes = "{size}"{more} }}\n'
-        'transport = "x"\n'
+        '[[traffic]]\nname = "c"\nfrom = "*"\ntransport = "x"\n'
+        f'collective = {{ operation = "{operation}", bytes = "{size}"{more} }}\n'
     )
 
 
@@ -23,7 +22,8 @@ def receipt_us(size: int, hops: int) -> float:
 def test_a_flow_begins_when_the_one_before_it_is_complete(fabric: Fabric) -> None:
     """Two flows of 1 MB between the same hosts, one after the other: twice the closed form."""
     rest = "".join(
-        f'[[traffic]]\nname = "{name}"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1 MB"\ntransport = "x"\n{after}'
+        f'[[traffic]]\nname = "{name}"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1 MB"\n'
+        f'transport = "x"\n{after}'
         for name, after in (("a", ""), ("b", 'after = "a"\n'), ("c", 'after = ["a", "b"]\nstart = "1 ms"\n'))
     )
     flows = fabric(rest).run().flows
@@ -36,16 +36,21 @@ def test_a_flow_begins_when_the_one_before_it_is_complete(fabric: Fabric) -> Non
     ("operation", "steps"), [("ring-all-reduce", 30), ("all-gather", 15), ("reduce-scatter", 15)]
 )
 def test_a_ring_takes_the_sum_of_its_steps(fabric: Fabric, operation: str, steps: int) -> None:
-    """Neighbours in the order of hosts never share a link: the slowest chain is one that crosses each kind of border.
+    """Neighbours in the order of hosts never share a link.
 
-    A part of 1 MB passes over 2, 4 or 6 links from a host to the next; chains that cross more borders take longer, and a
-    part waits at no link. Each chain takes the sum of its steps, by the closed form.
+    A part of 1 MB passes over 2, 4 or 6 links from a host to the next; chains that cross more borders take
+    longer, and a part waits at no link. Each chain takes the sum of its steps, by the closed form.
     """
     result = fabric(collective(operation, "16 MB")).run()
     hops = [6 if n % 4 == 3 else 4 if n % 2 else 2 for n in range(HOSTS)]
     chains = [sum(receipt_us(1_000_000, hops[(c + s) % HOSTS]) for s in range(steps)) for c in range(HOSTS)]
     row = result.collectives.row(0, named=True)
-    assert (row["hosts"], row["steps"], row["flows"], row["unfinished_flows"]) == (HOSTS, steps, HOSTS * steps, 0)
+    assert (row["hosts"], row["steps"], row["flows"], row["unfinished_flows"]) == (
+        HOSTS,
+        steps,
+        HOSTS * steps,
+        0,
+    )
     assert row["completion_s"] * 1e6 == pytest.approx(max(chains), rel=0.02)
     steps_table = result.collective_steps
     assert len(steps_table) == steps
@@ -53,7 +58,7 @@ def test_a_ring_takes_the_sum_of_its_steps(fabric: Fabric, operation: str, steps
 
 
 def test_an_all_to_all_takes_the_time_of_its_bytes(fabric: Fabric) -> None:
-    """15 parts of 250 kB leave each host: 304.8 us and a way; one after another each part takes its closed form."""
+    """15 parts of 250 kB leave each host; one after another each takes its closed form."""
     at_once = fabric(collective("all-to-all", "4 MB"), transport="path_selector = 'random'").run().collectives
     packets = -(-250_000 // 4086)
     line_us = 15 * (250_000 + 64 * packets) * 8 / 100e3

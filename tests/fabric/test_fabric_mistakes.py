@@ -1,10 +1,11 @@
 """What cannot be meant is refused, with its place and what to do."""
 
 import pytest
-
-import anabranch
 from fabric_runs import Fabric
 
+import anabranch
+
+TOGETHER = '[[traffic]]\nfrom = {}\ncollective = {{ operation = "{}", bytes = "{}" }}\n'
 FLOW = '[[traffic]]\nname = "a"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1 MB"\ntransport = "x"\n'
 
 
@@ -13,12 +14,31 @@ FLOW = '[[traffic]]\nname = "a"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1
     [
         (FLOW + 'after = "b"\n', "traffic[0].after"),
         (FLOW + 'after = "a"\n', "waits for itself"),
-        (FLOW + FLOW.replace('"a"', '"b"') + 'after = "c"\n' + FLOW.replace('"a"', '"c"') + 'after = "b"\n', "waits for itself"),
+        (
+            FLOW
+            + FLOW.replace('"a"', '"b"')
+            + 'after = "c"\n'
+            + FLOW.replace('"a"', '"c"')
+            + 'after = "b"\n',
+            "waits for itself",
+        ),
         (FLOW.replace('size = "1 MB"\n', "") + FLOW.replace('"a"', '"b"') + 'after = "a"\n', "have no end"),
-        ('[[traffic]]\nfrom = "*"\ncollective = { operation = "all-to-all", bytes = "1 MB" }\nsize = "1 MB"\n', "size"),
-        ('[[traffic]]\nfrom = ["host1.1.1", "host9.9.9"]\ncollective = { operation = "all-gather", bytes = "1 MB" }\n', "host9.9.9"),
-        ('[[traffic]]\nfrom = "host1.1.1"\ncollective = { operation = "all-gather", bytes = "1 MB" }\n', "at least two nodes"),
-        ('[[traffic]]\nfrom = ["host1.1.1", "host1.1.1"]\ncollective = { operation = "all-gather", bytes = "1 MB" }\n', "names a node twice"),
+        (
+            TOGETHER.format('"*"', "all-to-all", "1 MB") + 'size = "1 MB"\n',
+            "size",
+        ),
+        (
+            TOGETHER.format('["host1.1.1", "host9.9.9"]', "all-gather", "1 MB"),
+            "host9.9.9",
+        ),
+        (
+            '[[traffic]]\nfrom = "host1.1.1"\ncollective = { operation = "all-gather", bytes = "1 MB" }\n',
+            "at least two nodes",
+        ),
+        (
+            TOGETHER.format('["host1.1.1", "host1.1.1"]', "all-gather", "1 MB"),
+            "names a node twice",
+        ),
         ('[[traffic]]\nfrom = "*"\ncollective = { operation = "broadcast", bytes = "1 MB" }\n', "all-to-all"),
         ('[[traffic]]\nfrom = "*"\ncollective = { operation = "all-gather", bytes = "0 B" }\n', "bytes"),
         (FLOW + '[[event]]\nat = "0 s"\nnode = "core1.1"\nstate = "silent"\n', "only a link fails silently"),

@@ -1,7 +1,6 @@
 """One flow on an idle path: closed forms."""
 
 import pytest
-
 from fabric_runs import Fabric, idle_path_us
 
 SELECTORS = ("flow", "random", "oblivious", "bitmap", "reps", "mixed", "mrc")
@@ -44,7 +43,7 @@ def test_the_round_trip_has_no_queue_of_the_own_host(fabric: Fabric) -> None:
 
 
 def test_a_host_turns_to_its_flows_one_after_another(fabric: Fabric) -> None:
-    """Four flows of a host to hosts of their own share its line evenly: all take as long as their bytes together."""
+    """Four flows of a host share its line evenly: all take as long as their bytes together."""
     size = 1_000_000
     rest = "".join(flow(f"host{pod}.1.{n}", size) for pod in (2, 3) for n in (1, 2))
     result = fabric(rest, transport="path_selector = 'random'").run()

@@ -3,8 +3,8 @@
 use crate::error::SetupError;
 use crate::setup::{CapturePoint, FlowSetup, Setup};
 use anabranch_network::Network;
-use anabranch_transport::spray::SprayConfig;
 use anabranch_transport::TransportConfig;
+use anabranch_transport::spray::SprayConfig;
 use anabranch_units::{FlowId, Span};
 use std::collections::BTreeMap;
 
@@ -31,17 +31,22 @@ fn check_spray(setup: &Setup, network: &Network) -> Checked {
     let Some(first) = setup.flows.iter().find(|flow| spray_of(setup, flow).is_some()) else { return Ok(()) };
     let name = &setup.transports[first.transport].name;
     if setup.controller.is_some() {
-        let problem = format!("knows TCP and its own senders; transport {name} is spray, whose paths are its own choice");
+        let problem = format!(
+            "knows TCP and its own senders; transport {name} is spray, whose paths are its own choice"
+        );
         return Err(SetupError::new("controller", problem));
     }
     let is_seen = |at: &CapturePoint| match *at {
-        CapturePoint::Host { host } => {
-            setup.flows.iter().any(|flow| spray_of(setup, flow).is_some() && [flow.from, flow.to].contains(&host))
-        }
+        CapturePoint::Host { host } => setup
+            .flows
+            .iter()
+            .any(|flow| spray_of(setup, flow).is_some() && [flow.from, flow.to].contains(&host)),
         CapturePoint::Link { .. } => true,
     };
     if let Some(index) = setup.captures.iter().position(|capture| is_seen(&capture.at)) {
-        let problem = format!("would see packets of transport {name}, which is spray and has no byte form; captures have TCP");
+        let problem = format!(
+            "would see packets of transport {name}, which is spray and has no byte form; captures have TCP"
+        );
         return Err(SetupError::new(format!("captures[{index}]"), problem));
     }
     let is_spray = |flow: &FlowId| spray_of(setup, &setup.flows[flow.index()]).is_some();
@@ -55,7 +60,9 @@ fn check_spray(setup: &Setup, network: &Network) -> Checked {
         }
     }
     for flow in &setup.flows {
-        let Some(values) = spray_of(setup, flow).and_then(|config| config.path_selector.values()) else { continue };
+        let Some(values) = spray_of(setup, flow).and_then(|config| config.path_selector.values()) else {
+            continue;
+        };
         let planes = network.links_out(flow.from).len().max(1);
         if usize::from(values) % planes != 0 {
             let (transport, host) = (&setup.transports[flow.transport].name, &network.node(flow.from).name);
@@ -101,13 +108,19 @@ fn check_waits(setup: &Setup, longest: Span) -> Checked {
 /// more of them.
 fn circle(after: &BTreeMap<usize, Vec<usize>>) -> Option<usize> {
     let is_held = |flow: &usize| after.contains_key(flow);
-    let mut missing: BTreeMap<usize, usize> =
-        after.iter().map(|(&flow, others)| (flow, others.iter().filter(|other| is_held(other)).count())).collect();
+    let mut missing: BTreeMap<usize, usize> = after
+        .iter()
+        .map(|(&flow, others)| (flow, others.iter().filter(|other| is_held(other)).count()))
+        .collect();
     let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (&flow, others) in after {
-        others.iter().filter(|other| is_held(other)).for_each(|&other| waiting.entry(other).or_default().push(flow));
+        others
+            .iter()
+            .filter(|other| is_held(other))
+            .for_each(|&other| waiting.entry(other).or_default().push(flow));
     }
-    let mut free: Vec<usize> = missing.iter().filter(|&(_, &count)| count == 0).map(|(&flow, _)| flow).collect();
+    let mut free: Vec<usize> =
+        missing.iter().filter(|&(_, &count)| count == 0).map(|(&flow, _)| flow).collect();
     while let Some(flow) = free.pop() {
         missing.remove(&flow);
         for next in waiting.remove(&flow).unwrap_or_default() {

@@ -81,7 +81,7 @@ anabranch_units::leaf! {
 }
 
 anabranch_units::leaf! {
-    /// A collective operation: flows whose ids follow each other, step by step. The n-th flows of all steps are a chain.
+    /// A collective operation: flows whose ids follow each other, step by step.
     #[derive(Eq)]
     pub struct CollectiveSetup: "collective" {
         /// Its name.

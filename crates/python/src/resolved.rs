@@ -8,8 +8,8 @@ use crate::setup::Setup;
 use anabranch_engine::network::Node;
 use anabranch_engine::setup::Setup as EngineSetup;
 use anabranch_engine::setup::{
-    CaptureSetup, CollectiveSetup, ControllerSetup, DatagramSetup, EventSetup, HostSetup, LinkKinds, LinkSetup, ProbeSetup,
-    RouterSetup, RoutingSetup, RunEnd, TransportSetup, WaitSetup,
+    CaptureSetup, CollectiveSetup, ControllerSetup, DatagramSetup, EventSetup, HostSetup, LinkKinds,
+    LinkSetup, ProbeSetup, RouterSetup, RoutingSetup, RunEnd, TransportSetup, WaitSetup,
 };
 use anabranch_scenario::event::Event;
 use anabranch_scenario::problem::{Place, Problems};

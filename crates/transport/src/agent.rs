@@ -15,8 +15,8 @@ use crate::mptcp::{
     SubflowAddresses, SubflowSummary,
 };
 use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
-use crate::spray::{PathFacts, SprayReceiver, SpraySender, SpraySenderStats};
 use crate::segment::Segment;
+use crate::spray::{PathFacts, SprayReceiver, SpraySender, SpraySenderStats};
 use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
 use std::sync::Arc;

@@ -278,7 +278,9 @@ impl TransportConfig {
     #[must_use]
     pub const fn external_selector(&self) -> Option<&ExternalSelecting> {
         match self {
-            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => Some(external),
+            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => {
+                Some(external)
+            }
             _ => None,
         }
     }
@@ -286,7 +288,9 @@ impl TransportConfig {
     /// The same, for the caller to put its maker there.
     pub const fn external_selector_mut(&mut self) -> Option<&mut ExternalSelecting> {
         match self {
-            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => Some(external),
+            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => {
+                Some(external)
+            }
             _ => None,
         }
     }

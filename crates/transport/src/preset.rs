@@ -25,7 +25,10 @@ pub const PRESETS: &[(&str, &str)] = &[
         "mprc",
         "MPRC (Chang 2024): losses by a timer for each segment, NewReno's growth, half of cwnd at a loss",
     ),
-    ("dctcp-fabric", "DCTCP for round trips of microseconds: RACK-TLP and undo, an ACK for each segment, a first window of 64, timeouts from 100 us on"),
+    (
+        "dctcp-fabric",
+        "DCTCP for round trips of microseconds: RACK-TLP and undo, an ACK for each segment, a first window of 64, timeouts from 100 us on",
+    ),
     ("mprc-fabric", "MPRC for round trips of microseconds: the same ACKs, window and timeouts, K of 8"),
     ("tcp-pr", "NewReno with a timer for each segment (TCP-PR, Bohacek et al. 2003)"),
     ("rr-tcp", "NewReno with DupThresh from the reordering seen (RR-TCP, Zhang et al. 2003) and undo"),

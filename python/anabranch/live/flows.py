@@ -85,14 +85,16 @@ def _buffer_bytes(tcp: TcpProtocol) -> int:
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:
-    """Makes sure that a scenario has no transport that would need another kernel, nor flows that wait for others.
+    """Makes sure that a scenario needs no other kernel, and has no flows that wait for others.
 
     Raises:
         ScenarioError: if it sprays, waits, couples subflows, or has another scheduler than the kernel's.
     """
     problems = []
     if setup.waits:
-        why = "the engine does not see when a real flow is done, so that none can wait for it; for a live run "
+        why = (
+            "the engine does not see when a real flow is done, so that none can wait for it; for a live run "
+        )
         why += "leave out after and collective"
         problems.append(Problem("traffic", why))
     for transport in setup.transports:

@@ -12,7 +12,7 @@ class PathSelector:
     """
 
     planes: int
-    """Links of the host, each into a plane of its own; a value belongs to the plane that its remainder says."""
+    """Links of the host, each into a plane; a value belongs to the plane that its remainder says."""
     random: random.Random
     """Random numbers of this flow: the same in every run of the same seed."""
 
@@ -24,4 +24,7 @@ class PathSelector:
         raise NotImplementedError
 
     def on_feedback(self, now_s: float, value: int, feedback: str) -> None:
-        """What became of a packet with this value: ``clean``, ``marked``, ``trimmed``, ``trimmed-last-hop`` or ``lost``."""
+        """What became of a packet with this value.
+
+        ``clean``, ``marked``, ``trimmed``, ``trimmed-last-hop`` or ``lost``.
+        """

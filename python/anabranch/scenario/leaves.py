@@ -390,9 +390,7 @@ class WaitSetup(Record):
 
 
 class CollectiveSetup(Record):
-    """A collective operation: flows whose ids follow each other, step by step. The n-th flows of all steps
-    are a chain.
-    """
+    """A collective operation: flows whose ids follow each other, step by step."""
 
     name: str
     """Its name."""

@@ -49,7 +49,11 @@ impl Aside {
 
     /// Whether each packet has to ask for it.
     pub(super) fn is_asked(&self) -> bool {
-        self.is_down || self.is_silent || self.randomness.is_some() || self.shaper.is_some() || self.policer.is_some()
+        self.is_down
+            || self.is_silent
+            || self.randomness.is_some()
+            || self.shaper.is_some()
+            || self.policer.is_some()
     }
 
     /// Packets whose transmission began and that are on the way no more, nor delivered.
@@ -157,14 +161,16 @@ impl SimulatedLink {
             return true;
         }
         pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
+        let mut packets =
+            Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
         self.queue.pass(arrival, self.free_at, &mut packets)
     }
 
     /// Hands a packet to the discipline.
     fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
+        let mut packets =
+            Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
         self.queue.enqueue(arrival, &mut packets);
     }
 

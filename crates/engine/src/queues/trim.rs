@@ -49,7 +49,8 @@ impl Room {
 
     /// Whether one more packet of so many bytes has a place beside those that wait.
     fn takes(self, wait: &Fifo, bytes: u32) -> bool {
-        wait.packets.len() as f64 + 1.0 <= self.packets && (wait.bytes + u64::from(bytes)) as f64 <= self.bytes
+        wait.packets.len() as f64 + 1.0 <= self.packets
+            && (wait.bytes + u64::from(bytes)) as f64 <= self.bytes
     }
 
     /// What part of it is taken.
@@ -258,7 +259,10 @@ mod tests {
         for packet in 0..1002 {
             queue.enqueue(ledger.waiting(0, packet, FULL), &mut ledger);
             arriving += usize::from(ledger.trimmed.last() == Some(&packet));
-            assert_eq!(queue.bytes(), u64::from(packet.min(1) + 1) * u64::from(FULL) + 64 * ledger.trimmed.len() as u64);
+            assert_eq!(
+                queue.bytes(),
+                u64::from(packet.min(1) + 1) * u64::from(FULL) + 64 * ledger.trimmed.len() as u64
+            );
         }
         assert_eq!(ledger.trimmed.len(), 1000);
         assert!(arriving.abs_diff(500) < 80, "{arriving}");

@@ -64,7 +64,14 @@ impl Application {
             }
         };
         let ends = flow.stop.is_some() || matches!(source, Source::Sized(_));
-        Ok(Self { start: flow.start, earliest: flow.start, stop: flow.stop.into(), opened: false, ends, source })
+        Ok(Self {
+            start: flow.start,
+            earliest: flow.start,
+            stop: flow.stop.into(),
+            opened: false,
+            ends,
+            source,
+        })
     }
 
     /// Nobody knows yet when it begins: it waits for others.

@@ -31,9 +31,7 @@ impl Simulation {
     }
 
     fn operations(&self, all: &[CollectiveSetup]) -> Table {
-        let flows = |of: &CollectiveSetup| {
-            (of.first.0..).take((of.flows * of.steps) as usize).map(FlowId)
-        };
+        let flows = |of: &CollectiveSetup| (of.first.0..).take((of.flows * of.steps) as usize).map(FlowId);
         let start = |of: &CollectiveSetup| self.first_start(flows(of));
         let chain = |of: &CollectiveSetup, number: u64| {
             self.last_complete(flows(of).skip(number as usize).step_by(of.flows as usize))
@@ -41,7 +39,8 @@ impl Simulation {
         // A chain that is not complete is slower than all that are.
         let slowest = |of: &CollectiveSetup| {
             let ends = (0..of.flows).map(|number| (number, chain(of, number)));
-            ends.max_by(|(_, a), (_, b)| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))).map_or(0, |(number, _)| number)
+            ends.max_by(|(_, a), (_, b)| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b)))
+                .map_or(0, |(number, _)| number)
         };
         let mut table = Table::new("collectives");
         table.texts("name", all.iter().map(|of| of.name.clone()));

@@ -90,14 +90,22 @@ impl Waits {
         }
         if let Some(circle) = circle(&after) {
             let at = Place::Told(&places[circle]);
-            let message = format!("{} waits for itself, over others; no flow of it would begin", quoted(name(circle)));
+            let message =
+                format!("{} waits for itself, over others; no flow of it would begin", quoted(name(circle)));
             problems.add(&at.key("after"), message);
             return waits;
         }
         let count = |place: usize| flows.of_entries[place].len();
-        let all: usize = (0..traffic.len()).map(|place| count(place) * after[place].iter().map(|&of| count(of)).sum::<usize>()).sum();
+        let all: usize = (0..traffic.len())
+            .map(|place| count(place) * after[place].iter().map(|&of| count(of)).sum::<usize>())
+            .sum();
         if all > MOST_WAITS {
-            problems.add_at("traffic", format!("{all} pairs of flows of which one waits for the other are too many; at most {MOST_WAITS}"));
+            problems.add_at(
+                "traffic",
+                format!(
+                    "{all} pairs of flows of which one waits for the other are too many; at most {MOST_WAITS}"
+                ),
+            );
             return waits;
         }
         for (place, entry) in traffic.iter().enumerate() {
@@ -178,8 +186,11 @@ fn entries_before(
 fn circle(after: &[Vec<usize>]) -> Option<usize> {
     let mut left: BTreeSet<usize> = (0..after.len()).collect();
     loop {
-        let free: Vec<usize> =
-            left.iter().copied().filter(|&place| after[place].iter().all(|other| !left.contains(other))).collect();
+        let free: Vec<usize> = left
+            .iter()
+            .copied()
+            .filter(|&place| after[place].iter().all(|other| !left.contains(other)))
+            .collect();
         if free.is_empty() {
             return left.into_iter().next();
         }

@@ -32,8 +32,8 @@ mod sender;
 
 use crate::config::MptcpConfig;
 pub use addresses::AddressChange;
-pub use option::{DataNumber, Dss, DssMapping, MptcpOption};
 pub(crate) use option::SPRAY_HEADER;
+pub use option::{DataNumber, Dss, DssMapping, MptcpOption};
 pub use path_manager::{
     DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,
     SubflowAddresses,

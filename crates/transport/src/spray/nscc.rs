@@ -232,7 +232,14 @@ impl Nscc {
 
     /// Once in a round trip and a target: where little has arrived, and there is a reason, the window becomes what has.
     /// Whether the ACK or NACK has no other effect.
-    fn quick_adapt(&mut self, now: Instant, is_marked: bool, is_loss: bool, delay: f64, in_flight: f64) -> bool {
+    fn quick_adapt(
+        &mut self,
+        now: Instant,
+        is_marked: bool,
+        is_loss: bool,
+        delay: f64,
+        in_flight: f64,
+    ) -> bool {
         if self.ignored < self.to_ignore && is_marked {
             (self.increase, self.received) = (0.0, 0.0);
             return true;

@@ -150,8 +150,7 @@ impl SprayReceiver {
             word >> (self.cumulative - self.first) == 0
         };
         let bitmap = if is_in_order { 0 } else { self.bitmap(base) };
-        let answer =
-            Answer { cumulative: self.cumulative, base, bitmap, received: self.received, ..answer };
+        let answer = Answer { cumulative: self.cumulative, base, bitmap, received: self.received, ..answer };
         self.stats.acks += 1;
         self.answers.push_back(answer.segment());
     }

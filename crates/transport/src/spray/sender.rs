@@ -294,7 +294,8 @@ impl SpraySender {
     /// The round-trip time that an answer tells, if it is clear which transmission it answers.
     fn sample(&mut self, now: Instant, answer: &Answer) -> Option<Span> {
         let record = self.records.get(answer.psn)?;
-        let is_clear = record.retries == u8::from(answer.is_retransmission) && record.standing != Standing::Lost;
+        let is_clear =
+            record.retries == u8::from(answer.is_retransmission) && record.standing != Standing::Lost;
         if !is_clear {
             return None;
         }
@@ -354,8 +355,10 @@ impl SpraySender {
         self.spray_stats.nacks_last_hop += u64::from(answer.at_last_hop);
         let feedback = if answer.at_last_hop { Feedback::TrimmedAtLastHop } else { Feedback::Trimmed };
         self.selector.on_feedback(now, answer.entropy, feedback);
-        let is_last_transmission =
-            self.records.get(answer.psn).is_some_and(|record| (record.retries > 0) == answer.is_retransmission);
+        let is_last_transmission = self
+            .records
+            .get(answer.psn)
+            .is_some_and(|record| (record.retries > 0) == answer.is_retransmission);
         if !is_last_transmission {
             return;
         }
@@ -382,12 +385,8 @@ impl SpraySender {
         let patience = self.base_rtt.saturating_mul(2);
         let newest = self.newest_sent_at;
         let is_late = |record: &Record| record.sent_at.saturating_add(patience) < newest;
-        let late: Vec<u64> = self
-            .records
-            .outstanding()
-            .filter(|(_, record)| is_late(record))
-            .map(|(psn, _)| psn)
-            .collect();
+        let late: Vec<u64> =
+            self.records.outstanding().filter(|(_, record)| is_late(record)).map(|(psn, _)| psn).collect();
         late.into_iter().for_each(|psn| self.lose(now, psn));
     }
 

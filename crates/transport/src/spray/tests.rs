@@ -164,7 +164,8 @@ fn the_last_gap_behind_requests_is_answered() {
         header::Data { psn, payload: 1000, entropy: 0, requests, is_retransmission: false }.segment()
     };
     let mut answers = 0;
-    for (psn, requests) in [(0, false), (6, true), (3, true), (1, false), (2, false), (4, false), (5, false)] {
+    for (psn, requests) in [(0, false), (6, true), (3, true), (1, false), (2, false), (4, false), (5, false)]
+    {
         receiver.on_segment(&data(psn, requests));
         while let Some(answer) = receiver.poll_transmit() {
             answers = answer.ack;

@@ -45,7 +45,12 @@ pub(super) enum Window {
 }
 
 impl Window {
-    pub(super) fn new(config: &SprayWindowConfig, facts: &PathFacts, mtu: (u64, u64), trimming: bool) -> Self {
+    pub(super) fn new(
+        config: &SprayWindowConfig,
+        facts: &PathFacts,
+        mtu: (u64, u64),
+        trimming: bool,
+    ) -> Self {
         match config {
             SprayWindowConfig::Nscc(parameters) => {
                 Self::Nscc(Box::new(Nscc::new(parameters, facts, mtu, trimming)))

@@ -134,12 +134,14 @@ RUN: Mapping[str, Meanings] = {
     "spray_flows": {
         "flow name": "number in `flows`, and the name there",
         "acknowledged_s": (
-            "from the start until the sender has the acknowledgment of its last byte, half a round trip behind "
-            "`completion_s` of `flows`; null where it has not"
+            "from the start until the sender has the acknowledgment of its last byte, half a round trip "
+            "behind `completion_s` of `flows`; null where it has not"
         ),
         "trims": "NACKs for packets whose payload was cut off",
         "trims_last_hop": "of these, packets cut off in front of the last link of their way",
-        "losses": "packets that the sender gave up without a NACK: by a timeout, or because later ones had arrived",
+        "losses": (
+            "packets that the sender gave up without a NACK: by a timeout, or because later ones had arrived"
+        ),
         "probes": "probes of entropy values that were assumed bad",
     },
     "collectives": {

@@ -10,7 +10,7 @@ from anabranch.scenario.leaves import PythonLoadBalancing
 from anabranch.scenario.quantity import Span
 
 
-class FlowLoadBalancing(Algorithm, kind="load_balancing"):
+class Flow(Algorithm, kind="load_balancing"):
     """A flow keeps its route: a hash of the 5-tuple, each direction for itself (RFC 2992)."""
 
     algorithm: Literal["flow"] = "flow"
@@ -86,7 +86,7 @@ LoadBalancing = (
         "resilient-hash",
         "subflow-round-robin",
     ]
-    | FlowLoadBalancing
+    | Flow
     | Entropy
     | Flowlet
     | Packet
@@ -99,7 +99,7 @@ LoadBalancing = (
 )
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLoadBalancing = (
-    FlowLoadBalancing
+    Flow
     | Entropy
     | Flowlet
     | Packet

@@ -16,7 +16,7 @@ class FlowPathSelector(Algorithm, kind="path_selector"):
     algorithm: Literal["flow"] = "flow"
 
 
-class Random(Algorithm, kind="path_selector"):
+class RandomPathSelector(Algorithm, kind="path_selector"):
     """Each packet takes a random entropy value."""
 
     algorithm: Literal["random"] = "random"
@@ -24,7 +24,7 @@ class Random(Algorithm, kind="path_selector"):
     """Values to choose from. Few values over many paths are not even: some paths have more of them."""
 
 
-class Oblivious(Algorithm, kind="path_selector"):
+class ObliviousPathSelector(Algorithm, kind="path_selector"):
     """Entropy values in turn, in another order each lap, whatever becomes of packets."""
 
     algorithm: Literal["oblivious"] = "oblivious"
@@ -32,7 +32,7 @@ class Oblivious(Algorithm, kind="path_selector"):
     """Values of a lap; a power of two."""
 
 
-class Bitmap(Algorithm, kind="path_selector"):
+class BitmapPathSelector(Algorithm, kind="path_selector"):
     """Entropy values in turn, past those with a penalty for marks, trims and losses."""
 
     algorithm: Literal["bitmap"] = "bitmap"
@@ -40,7 +40,7 @@ class Bitmap(Algorithm, kind="path_selector"):
     """Values of a lap; a power of two."""
 
 
-class Reps(Algorithm, kind="path_selector"):
+class RepsPathSelector(Algorithm, kind="path_selector"):
     """Entropy values that came back unmarked are used again, and others are drawn (REPS)."""
 
     algorithm: Literal["reps"] = "reps"
@@ -54,7 +54,7 @@ class Reps(Algorithm, kind="path_selector"):
     """Packets whose values are drawn, whatever is kept, after that time."""
 
 
-class Mixed(Algorithm, kind="path_selector"):
+class MixedPathSelector(Algorithm, kind="path_selector"):
     """Entropy values that came back unmarked, in order, and ``bitmap`` where there is none."""
 
     algorithm: Literal["mixed"] = "mixed"
@@ -62,7 +62,7 @@ class Mixed(Algorithm, kind="path_selector"):
     """Values of a lap of ``bitmap``; a power of two."""
 
 
-class Mrc(Algorithm, kind="path_selector"):
+class MrcPathSelector(Algorithm, kind="path_selector"):
     """A rotation over good entropy values, equally many in each plane (MRC)."""
 
     algorithm: Literal["mrc"] = "mrc"
@@ -77,14 +77,23 @@ class Mrc(Algorithm, kind="path_selector"):
 PathSelector = (
     Literal["flow", "random", "oblivious", "bitmap", "reps", "mixed", "mrc"]
     | FlowPathSelector
-    | Random
-    | Oblivious
-    | Bitmap
-    | Reps
-    | Mixed
-    | Mrc
+    | RandomPathSelector
+    | ObliviousPathSelector
+    | BitmapPathSelector
+    | RepsPathSelector
+    | MixedPathSelector
+    | MrcPathSelector
     | Own
 )
 """Its name, or a table with its parameters, as a scenario has it."""
-AnyPathSelector = FlowPathSelector | Random | Oblivious | Bitmap | Reps | Mixed | Mrc | PythonPathSelector
+AnyPathSelector = (
+    FlowPathSelector
+    | RandomPathSelector
+    | ObliviousPathSelector
+    | BitmapPathSelector
+    | RepsPathSelector
+    | MixedPathSelector
+    | MrcPathSelector
+    | PythonPathSelector
+)
 """As a setup has it: every parameter has its value."""

@@ -49,8 +49,8 @@ proptest! {
         let mut draws = Draws::new(seed);
         let mut selector = made("mrc", 4, &mut draws);
         losses.iter().for_each(|&value| selector.on_feedback(NOW, value, Feedback::Lost));
-        // What is skipped once comes back in the second lap.
-        (0..128).for_each(|_| { selector.next(NOW, &mut draws); });
+        // What is skipped once comes back, one with each packet.
+        (0..512).for_each(|_| { selector.next(NOW, &mut draws); });
         let active: BTreeSet<u16> = (0..256).map(|_| selector.next(NOW, &mut draws)).collect();
         let lost: BTreeSet<u16> = losses.iter().copied().collect();
         prop_assert_eq!(active.len(), (128 - lost.len()).max(32));
@@ -155,7 +155,9 @@ fn the_rotation_of_mrc_deals_planes_evenly() {
 fn mixed_takes_unmarked_values_first() {
     let mut draws = Draws::new(3);
     let mut selector = made("mixed", 1, &mut draws);
-    for (value, feedback) in [(40, Feedback::Clean), (41, Feedback::Marked), (40, Feedback::Clean), (42, Feedback::Clean)] {
+    for (value, feedback) in
+        [(40, Feedback::Clean), (41, Feedback::Marked), (40, Feedback::Clean), (42, Feedback::Clean)]
+    {
         selector.on_feedback(NOW, value, feedback);
     }
     let next: Vec<u16> = (0..3).map(|_| selector.next(NOW, &mut draws)).collect();
@@ -175,7 +177,9 @@ fn random_values_are_uniform() {
 
 #[test]
 fn numbers_of_values_must_be_powers_of_two_where_bits_are_turned_over() {
-    for (name, refused) in [("oblivious", true), ("bitmap", true), ("mixed", true), ("reps", false), ("mrc", false)] {
+    for (name, refused) in
+        [("oblivious", true), ("bitmap", true), ("mixed", true), ("reps", false), ("mrc", false)]
+    {
         let document = serde_json::json!({ "algorithm": name, "values": 48 });
         let config: PathSelectorConfig = serde_json::from_value(document).unwrap();
         assert_eq!(config.check_together().is_err(), refused, "{name}");
