@@ -171,7 +171,7 @@ def transports() -> Iterator[tuple[str, Data]]:
 
 
 def sprayed() -> Iterator[tuple[str, Data]]:
-    """Every path selector of spray over a fabric that trims, with the windows, a collective and a silent link."""
+    """Every path selector of spray over a fabric that trims, a collective and a silent link."""
     network = {
         "topology": "fat-tree",
         "parameters": {"k": 4},

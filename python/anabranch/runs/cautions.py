@@ -135,19 +135,19 @@ def _sprays(setup: Setup) -> Iterator[str]:
         place, config = f"transport.{transport.name}", transport.config
         if config.trimming and not trims:
             yield (
-                f"{place}: no queue trims, so that a lost packet waits for its timeout; give trimming = false, or a "
-                'queue "trim"'
+                f"{place}: no queue trims, so that a lost packet waits for its timeout; give trimming = "
+                'false, or a queue "trim"'
             )
         if isinstance(config.path_selector, MrcPathSelector) and all(lines[node] < 2 for node in senders):
             yield (
-                f"{place}: mrc spreads over the planes of a host, and each host has one link: when that fails, no "
-                "other takes its packets"
+                f"{place}: mrc spreads over the planes of a host, and each host has one link: when that "
+                "fails, no other takes its packets"
             )
     by_hop = getattr(setup.routing.scheme, "algorithm", None) == "ecmp"
     if by_hop and isinstance(setup.routing.load_balancing, Entropy):
         yield (
-            "routing.load_balancing: entropy names whole paths, and these routes are tables of next hops: each "
-            "switch hashes as with flow; take a scheme with paths, such as k-shortest"
+            "routing.load_balancing: entropy names whole paths, and these routes are tables of next hops: "
+            "each switch hashes as with flow; take a scheme with paths, such as k-shortest"
         )
 
 
