@@ -97,7 +97,7 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in re.split(r"[-_]", name))
 
 
-WITH_KIND = frozenset({"path_selector"})
+WITH_KIND = frozenset({"path_selector", "window"})
 """Kinds whose classes have the kind in their names, though another kind may have no such name."""
 
 

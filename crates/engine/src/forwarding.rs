@@ -121,7 +121,7 @@ enum NextHops {
 }
 
 struct SeveralHops {
-    links: Vec<LinkId>,
+    links: Box<[LinkId]>,
     balancer: Balancer,
 }
 
@@ -430,13 +430,13 @@ impl Forwarding {
         if let Some(NextHops::Several(mut hops)) = old
             && hops.balancer.follow(&weights, &identities)
         {
-            hops.links = links.to_vec();
+            hops.links = links.into();
             return NextHops::Several(hops);
         }
         let next = || links.iter().map(|&link| vec![link]).collect();
         let name = format!("{node_name}=>{to}");
         let balancer = self.balancer((node, node_name), &name, "next hop", (&weights, &identities), next);
-        NextHops::Several(Box::new(SeveralHops { links: links.to_vec(), balancer }))
+        NextHops::Several(Box::new(SeveralHops { links: links.into(), balancer }))
     }
 
     fn append(&mut self, links: &[LinkId]) -> u32 {

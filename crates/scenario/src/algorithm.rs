@@ -49,7 +49,7 @@ const FIELDS_OF_KINDS: [(&str, &str); 10] = [
     ("scheduler", "scheduler of [transport.NAME]"),
     ("path_manager", "path_manager of [transport.NAME]"),
     ("path_selector", "path_selector of [transport.NAME]"),
-    ("spray_window", "window of [transport.NAME]"),
+    ("window", "window of [transport.NAME]"),
     ("queue", "queue of links"),
     ("loss", "loss of links"),
     ("application", "controller.application"),

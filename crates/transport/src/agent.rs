@@ -365,7 +365,14 @@ impl SenderAgent {
     /// Why it has given up, if it has.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        each!(self, agent => agent.failure())
+        match self {
+            Self::Tcp(sender) => sender.failure(),
+            Self::SdnPaced(sender) => sender.failure(),
+            Self::SlidingWindow(sender) => sender.failure(),
+            Self::Mptcp(sender) => sender.failure(),
+            // It goes on for ever.
+            Self::Spray(_) => None,
+        }
     }
 
     /// Round-trip times; all zero before the first sample.

@@ -24,7 +24,7 @@ class PathSelector:
         raise NotImplementedError
 
     def on_feedback(self, now_s: float, value: int, feedback: str) -> None:
-        """What became of a packet with this value.
+        """Hears what became of a packet with this value.
 
         ``clean``, ``marked``, ``trimmed``, ``trimmed-last-hop`` or ``lost``.
         """

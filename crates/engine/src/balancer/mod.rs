@@ -217,30 +217,60 @@ pub struct State {
 /// Weighted choices and the state that spreading over them needs.
 #[derive(Debug)]
 pub struct Balancer {
-    weights: Vec<f64>,
+    weights: Weights,
     spreader: Spreader,
+}
+
+/// Weights, of which equal ones, as nearly all are, have no memory of their own.
+#[derive(Debug)]
+enum Weights {
+    Equal(f64, u32),
+    Unlike(Box<[f64]>),
+}
+
+impl Weights {
+    fn of(weights: &[f64]) -> Self {
+        match weights {
+            [first, others @ ..] if others.iter().all(|other| other == first) => {
+                Self::Equal(*first, weights.len() as u32)
+            }
+            _ => Self::Unlike(weights.into()),
+        }
+    }
+
+    fn are(&self, weights: &[f64]) -> bool {
+        match self {
+            Self::Equal(weight, count) => {
+                weights.len() == *count as usize && weights.iter().all(|other| other == weight)
+            }
+            Self::Unlike(unlike) => **unlike == *weights,
+        }
+    }
 }
 
 impl Balancer {
     /// A balancer over these choices.
     #[must_use]
     pub fn new(load_balancing: LoadBalancing, choices: Choices<'_>) -> Self {
-        let weights = choices.weights.to_vec();
-        let fixed = weights.len() == 1 && !load_balancing.keeps_entries();
+        let weights = Weights::of(choices.weights);
+        let fixed = choices.weights.len() == 1 && !load_balancing.keeps_entries();
         let spreader = if fixed { Spreader::Only } else { Spreader::new(load_balancing, choices) };
         Self { weights, spreader }
     }
 
     /// A balancer that the caller has brought along; the first choice where what is chosen is none.
     pub(crate) fn brought(made: &ExternalBalancing, choices: &[ExternalChoice], seed: u64) -> Self {
-        let weights = choices.iter().map(|choice| choice.weight).collect();
-        Self { weights, spreader: Spreader::External(made.maker.get().balancer(choices, seed)) }
+        let weights: Vec<f64> = choices.iter().map(|choice| choice.weight).collect();
+        Self {
+            weights: Weights::of(&weights),
+            spreader: Spreader::External(made.maker.get().balancer(choices, seed)),
+        }
     }
 
     /// Whether it spreads over choices of these weights.
     #[must_use]
     pub fn has_weights(&self, weights: &[f64]) -> bool {
-        self.weights == weights
+        self.weights.are(weights)
     }
 
     /// Takes other choices without forgetting where flows are. `false` if it has nothing to carry over, and
@@ -248,7 +278,7 @@ impl Balancer {
     pub fn follow(&mut self, weights: &[f64], identities: &[u64]) -> bool {
         let follows = self.spreader.follow(identities);
         if follows {
-            self.weights = weights.to_vec();
+            self.weights = Weights::of(weights);
         }
         follows
     }

@@ -65,7 +65,7 @@ impl Packets for Ledger {
     }
 
     fn is_control(&self, packet: PacketId) -> bool {
-        self.pool.get(packet).bytes <= HEADERS
+        !self.is_rigid && self.pool.get(packet).bytes <= HEADERS
     }
 
     fn trim(&mut self, packet: PacketId) -> bool {

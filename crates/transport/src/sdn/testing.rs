@@ -293,7 +293,9 @@ pub(super) fn run(sender: &mut SenderAgent, end: u64) -> Vec<(Instant, Segment)>
 /// Recounts the sender's counters.
 pub(super) fn check(sender: &SenderAgent) {
     match sender {
-        SenderAgent::Tcp(_) | SenderAgent::Mptcp(_) | SenderAgent::Spray(_) => unreachable!("not of this module"),
+        SenderAgent::Tcp(_) | SenderAgent::Mptcp(_) | SenderAgent::Spray(_) => {
+            unreachable!("not of this module")
+        }
         SenderAgent::SdnPaced(sender) => sender.check(),
         SenderAgent::SlidingWindow(sender) => sender.check(),
     }

@@ -3,6 +3,9 @@ use super::window::SprayWindowConfig;
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
 use anabranch_units::{Bytes, Span};
 
+/// Bytes of all headers of a packet, and of an ACK, a NACK, a probe and a trimmed packet, which have nothing else.
+pub const HEADERS: u32 = 64;
+
 anabranch_units::parameters! {
     /// Packets sprayed over many paths, without order and handshake (Ultra Ethernet, MRC).
     pub struct SprayConfig {

@@ -4,9 +4,6 @@
 use crate::mptcp::SPRAY_HEADER;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 
-/// Bytes of all headers of a packet, and of an ACK, a NACK, a probe and a trimmed packet, which have nothing else.
-pub const HEADERS: u32 = 64;
-
 /// A data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Data {

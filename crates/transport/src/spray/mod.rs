@@ -18,6 +18,7 @@
 //! - a byte form: captures and live runs know TCP only.
 
 mod config;
+mod facts;
 mod header;
 mod nscc;
 pub mod paths;
@@ -28,9 +29,9 @@ mod sender;
 mod tests;
 mod window;
 
-pub use config::SprayConfig;
-pub use header::HEADERS;
+pub use config::{HEADERS, SprayConfig};
+pub use facts::PathFacts;
 pub use paths::PathSelectorConfig;
 pub use receiver::SprayReceiver;
-pub use sender::{PathFacts, SpraySender, SpraySenderStats};
+pub use sender::{SpraySender, SpraySenderStats};
 pub use window::SprayWindowConfig;

@@ -2,8 +2,7 @@
 //! following, constants of table 3-82): one window over all paths, set by ECN marks and queueing delays in four cases, by
 //! a quick adaptation to what arrives, and by trims.
 
-use super::sender::PathFacts;
-use super::window::Acknowledged;
+use super::facts::{Acknowledged, PathFacts};
 use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{Instant, Span};
 

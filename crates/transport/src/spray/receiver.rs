@@ -1,4 +1,5 @@
-use super::header::{Answer, HEADERS, Probe};
+use super::config::HEADERS;
+use super::header::{Answer, Probe};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ReceiverStats;
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
-use super::HEADERS;
-use super::config::SprayConfig;
+use super::config::{HEADERS, SprayConfig};
+use super::facts::{Acknowledged, PathFacts};
 use super::header::{Answer, Data, Probe};
 use super::paths::{Feedback, Selector, Start};
 use super::records::{Record, Records, Standing};
-use super::window::{Acknowledged, Window};
+use super::window::Window;
 use crate::congestion::Draws;
 use crate::segment::{Flags, Segment};
 use crate::tcp::{RttSummary, SenderStats};
@@ -14,17 +14,6 @@ const UNLIMITED: u64 = u64::MAX / 2;
 /// The part of the timeout that does not depend on the path, and base RTTs in it (uet-htsim).
 const LEAST_RTO: Span = Span::from_us(15);
 const RTO_RTTS: u64 = 6;
-
-/// What a sender knows of its path before it begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PathFacts {
-    /// What the lines of both hosts carry, all planes together.
-    pub rate: Rate,
-    /// Round-trip time of a full packet and its answer without queues.
-    pub base_rtt: Span,
-    /// Lines of the host, each into a plane.
-    pub planes: u16,
-}
 
 /// What a sender of `spray` has done besides what all senders do.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -459,12 +448,6 @@ impl SpraySender {
     #[must_use]
     pub fn stream_length(&self) -> Option<u64> {
         self.is_closing.then_some(self.written)
-    }
-
-    /// It never gives up.
-    #[must_use]
-    pub const fn failure(&self) -> Option<crate::agent::Failure> {
-        None
     }
 
     /// Round-trip times; all zero before the first sample.

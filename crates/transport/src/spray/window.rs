@@ -1,9 +1,9 @@
 //! How the window of a sender is set: a registry of one algorithm and of none.
 
+use super::facts::{Acknowledged, PathFacts};
 use super::nscc::{Nscc, NsccParameters};
-use super::sender::PathFacts;
+use anabranch_units::Instant;
 use anabranch_units::declaration::above;
-use anabranch_units::{Instant, Span};
 
 anabranch_units::parameters! {
     /// A constant window.
@@ -16,25 +16,10 @@ anabranch_units::parameters! {
 
 anabranch_units::registry! {
     /// How the window of a `spray` sender is set.
-    pub enum SprayWindowConfig: "spray_window" {
+    pub enum SprayWindowConfig: "window" {
         "nscc" => Nscc(NsccParameters),
         "constant" => Constant(ConstantWindowParameters),
     }
-}
-
-/// What an ACK told.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Acknowledged {
-    pub(super) now: Instant,
-    /// Bytes that arrived since the ACK before, headers included.
-    pub(super) bytes: u64,
-    pub(super) is_marked: bool,
-    /// Queueing delay of the packet that it answers, if it is known which transmission that was.
-    pub(super) delay: Option<Span>,
-    /// Smallest round-trip time so far.
-    pub(super) base_rtt: Span,
-    /// Bytes in flight now.
-    pub(super) in_flight: u64,
 }
 
 /// The window at work.

@@ -10,7 +10,7 @@ from anabranch.scenario.algorithms.pacing import AnyPacing
 from anabranch.scenario.algorithms.path_manager import AnyPathManager
 from anabranch.scenario.algorithms.path_selector import AnyPathSelector
 from anabranch.scenario.algorithms.scheduler import AnyScheduler
-from anabranch.scenario.algorithms.spray_window import AnySprayWindow
+from anabranch.scenario.algorithms.window import AnyWindow
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.quantity import ByteCount, Span
 
@@ -188,7 +188,7 @@ class SprayProtocol(Algorithm, kind="protocol"):
     MRC's is linear at first, and exponential then."""
     max_rto: Span
     """Largest retransmission timeout."""
-    window: AnySprayWindow
+    window: AnyWindow
     """How the congestion window is set."""
     path_selector: AnyPathSelector
     """How the entropy value of each packet is chosen, and with it its path."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.scenario.algorithms.path_manager import PathManager
     from anabranch.scenario.algorithms.path_selector import PathSelector
     from anabranch.scenario.algorithms.scheduler import Scheduler
-    from anabranch.scenario.algorithms.spray_window import SprayWindow
+    from anabranch.scenario.algorithms.window import Window
     from anabranch.scenario.quantity import Rate
     from anabranch.scenario.tables.control import TrafficRouting
     from anabranch.scenario.tables.variates import AnyDistribution
@@ -439,7 +439,7 @@ class Transport(Table):
     steady_retries: int | None = None
     """``spray``: retransmissions of a packet for which the timeout stays as it is; it doubles at each
     further one. MRC's is linear at first, and exponential then."""
-    window: SprayWindow | None = None
+    window: Window | None = None
     """``spray``: how the congestion window is set."""
     path_selector: PathSelector | None = None
     """``spray``: how the entropy value of each packet is chosen, and with it its path."""

@@ -7,7 +7,7 @@ from typing import Literal
 from anabranch.scenario.choice import Algorithm
 
 
-class Nscc(Algorithm, kind="spray_window"):
+class NsccWindow(Algorithm, kind="window"):
     """Marks and queueing delays in four cases (NSCC, UEC Specification 1.0.3 section 3.6.13)."""
 
     algorithm: Literal["nscc"] = "nscc"
@@ -40,7 +40,7 @@ class Nscc(Algorithm, kind="spray_window"):
     timeout."""
 
 
-class Constant(Algorithm, kind="spray_window"):
+class ConstantWindow(Algorithm, kind="window"):
     """A constant window."""
 
     algorithm: Literal["constant"] = "constant"
@@ -48,7 +48,7 @@ class Constant(Algorithm, kind="spray_window"):
     """The window in bandwidth-delay products of the host's line and the base RTT."""
 
 
-SprayWindow = Literal["nscc", "constant"] | Nscc | Constant
+Window = Literal["nscc", "constant"] | NsccWindow | ConstantWindow
 """Its name, or a table with its parameters, as a scenario has it."""
-AnySprayWindow = Nscc | Constant
+AnyWindow = NsccWindow | ConstantWindow
 """As a setup has it: every parameter has its value."""
