@@ -52,7 +52,8 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     hop_by_hop = Scenario.loads(TINY + '[routing]\nscheme = "ecmp"\n')
     log = Scenario.loads(TINY + 'log = "*"\n')
     ping = Scenario.loads(re.sub("size = .*", 'application = { kind = "ping" }', TINY))
-    spray = 'from = ["left1", "right1"]\ncollective = { operation = "all-gather", bytes = "10 kB" }\ntransport = "uet"\n'
+    spray = 'from = ["left1", "right1"]\ntransport = "uet"\n'
+    spray += 'collective = { operation = "all-gather", bytes = "10 kB" }\n'
     trims = TINY.replace('delay = "1 ms"\n', 'delay = "1 ms"\nqueue = "20 packets"\n', 1)
     trims = trims.replace('queue = "20 packets"', 'queue = { algorithm = "trim", limit = "20 packets" }')
     fabric = Scenario.loads(re.sub('from = "left1"\nto = .*\nsize = .*\n', spray, trims))

@@ -22,6 +22,6 @@ class MineSelector(PathSelector):
         return self.good.popleft() if self.good else self.random.randrange(self.values)
 
     def on_feedback(self, now_s: float, value: int, feedback: str) -> None:
-        """What became of a packet with this value."""
+        """Hears what became of a packet with this value."""
         if feedback == "clean":
             self.good.append(value)
