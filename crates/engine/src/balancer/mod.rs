@@ -238,6 +238,14 @@ impl Weights {
         }
     }
 
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        match self {
+            Self::Equal(_, count) => *count as usize,
+            Self::Unlike(unlike) => unlike.len(),
+        }
+    }
+
     fn are(&self, weights: &[f64]) -> bool {
         match self {
             Self::Equal(weight, count) => {
