@@ -99,16 +99,6 @@ anabranch_units::leaf! {
     }
 }
 
-impl Setup {
-    /// Whether a queue trims packets, from the start or from some event on.
-    #[must_use]
-    pub fn trims(&self) -> bool {
-        let trims = |queue: &QueueSetup| matches!(queue.discipline, Discipline::Trim(_));
-        let later = |event: &EventSetup| matches!(&event.change, Change::Queue { queue, .. } if trims(queue));
-        self.links.iter().any(|link| trims(&link.queue)) || self.events.iter().any(later)
-    }
-}
-
 /// When a run ends.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -156,6 +156,7 @@ impl QueueDiscipline for Trim {
     }
 
     fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
+        packets.pool().set_arrival(arrival.packet, arrival.since);
         if packets.is_control(arrival.packet) {
             self.take_header(buffer, arrival.packet, packets);
             return;

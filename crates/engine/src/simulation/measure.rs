@@ -225,9 +225,7 @@ impl Simulation {
         count("corrupted_packets", |stats| stats.corrupted);
         count("reordered_packets", |stats| stats.reordered);
         count("ecn_marks", |stats| stats.marks);
-        if self.setup.trims() {
-            count("trims", |stats| stats.trims);
-        }
+        count("trims", |stats| stats.trims);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
         let integrals = self.queue_integrals();

@@ -207,7 +207,7 @@ RUN: Mapping[str, Meanings] = {
         ),
         "reordered_packets": "packets that the link let overtake others (`reorder`)",
         "ecn_marks": "packets marked",
-        "trims": "packets whose payload was cut off in front of the link; only where a queue is `trim`",
+        "trims": "packets whose payload was cut off in front of the link (`trim`)",
         "queue_max_packets": "most packets that waited at once",
         "queue_mean_packets": "their mean over time",
         "utilization": "share of the time spent transmitting",
