@@ -68,11 +68,11 @@ impl ConfiguredSelector for Mrc {
 
 /// The values in random order, the planes in turn: each is shuffled for itself.
 fn shuffled(values: u16, planes: u16, draws: &mut Draws) -> Vec<u16> {
-    let planes = if planes > 0 && values % planes == 0 { planes } else { 1 };
+    let planes = if planes > 0 && values.is_multiple_of(planes) { planes } else { 1 };
     let of_plane = |plane: u16, draws: &mut Draws| {
         let mut those: Vec<u16> = (0..values).filter(|value| value % planes == plane).collect();
         for place in (1..those.len()).rev() {
-            let other = ((draws.next() >> 32) * (place as u64 + 1) >> 32) as usize;
+            let other = (((draws.next() >> 32) * (place as u64 + 1)) >> 32) as usize;
             those.swap(place, other);
         }
         those
