@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -155,6 +155,9 @@ validate-ns3: setup ## claims of MPRC's thesis in ns-3 itself, each version of i
 
 validate-ns2: setup ## figure 4 of robust routing in ns-2 itself, if there (Debian: apt install ns2); writes docs/reproductions/ns2.md
 	$(RUN) checks/validation/ns2_claims.py
+
+validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden_open.csv and matrices, which are not part of the repository
+	$(RUN) checks/validation/fabric.py $(DATA)
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py

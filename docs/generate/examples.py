@@ -152,6 +152,14 @@ block = "64 kB"
 pause = "5 s"
 resume = "8 s"
 """,
+    "traffic.collective": """
+[[traffic]]
+from = "*"
+transport = "uet"
+[traffic.collective]
+operation = "ring-all-reduce"
+bytes = "16 MB"
+""",
     "traffic.matrix": """
 [[traffic]]
 size = "100 kB"

@@ -12,7 +12,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
-from anabranch.scenario.algorithms.protocol import MptcpProtocol, TcpProtocol
+from anabranch.scenario.algorithms.protocol import MptcpProtocol, SprayProtocol, TcpProtocol
 from anabranch.scenario.leaves import MessagesSource, SizedSource, Variate
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
@@ -85,14 +85,23 @@ def _buffer_bytes(tcp: TcpProtocol) -> int:
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:
-    """Makes sure that a scenario has no Multipath TCP that would need another kernel.
+    """Makes sure that a scenario needs no other kernel, and has no flows that wait for others.
 
     Raises:
-        ScenarioError: if it couples subflows, or has another scheduler than the kernel's.
+        ScenarioError: if it sprays, waits, couples subflows, or has another scheduler than the kernel's.
     """
     problems = []
+    if setup.waits:
+        why = (
+            "the engine does not see when a real flow is done, so that none can wait for it; for a live run "
+        )
+        why += "leave out after and collective"
+        problems.append(Problem("traffic", why))
     for transport in setup.transports:
         config = transport.config
+        if isinstance(config, SprayProtocol):
+            why = "spray has no packets on the wire, and no kernel speaks it; for a live run take TCP"
+            problems.append(Problem(f"transport.{transport.name}", why))
         if not isinstance(config, MptcpProtocol):
             continue
         control = config.tcp.congestion_control.algorithm

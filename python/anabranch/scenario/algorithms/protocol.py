@@ -8,7 +8,9 @@ from anabranch.scenario.algorithms.congestion_control import AnyCongestionContro
 from anabranch.scenario.algorithms.loss_detection import AnyLossDetection
 from anabranch.scenario.algorithms.pacing import AnyPacing
 from anabranch.scenario.algorithms.path_manager import AnyPathManager
+from anabranch.scenario.algorithms.path_selector import AnyPathSelector
 from anabranch.scenario.algorithms.scheduler import AnyScheduler
+from anabranch.scenario.algorithms.window import AnyWindow
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.quantity import ByteCount, Span
 
@@ -67,6 +69,9 @@ class TcpProtocol(Algorithm, kind="protocol"):
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
     min_rto: Span
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
+    rto_granularity: Span
+    """Least margin of the retransmission timeout above the smoothed RTT, but no more than ``min_rto`` (G
+    in RFC 6298 (2.3); ns-3 has 1 ms). With RACK the margin is ``min_rto``, as in Linux."""
     max_rto: Span
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Span
@@ -161,5 +166,33 @@ class SlidingWindowProtocol(Algorithm, kind="protocol"):
     """Time without an answer after which a connection is given up before it is open."""
 
 
-AnyProtocol = TcpProtocol | MptcpProtocol | SdnPacedProtocol | SlidingWindowProtocol
+class SprayProtocol(Algorithm, kind="protocol"):
+    """Packets sprayed over many paths, without order and handshake (Ultra Ethernet, MRC)."""
+
+    algorithm: Literal["spray"] = "spray"
+    payload: ByteCount
+    """Payload of a full packet, which has 64 B of headers besides."""
+    ack_after: ByteCount
+    """Bytes that arrive before an ACK is due; 0 acknowledges each packet. The first packet, marked,
+    repeated and requesting ones are acknowledged at once."""
+    trimming: bool
+    """Switches cut payloads off where they have no room. Otherwise a packet is lost when one has arrived
+    that was sent a base RTT and the target delay later, and the target is a whole base RTT in place of
+    three quarters."""
+    base_rtt: Span
+    """Round-trip time of a full packet and its answer without queues; 0: that of the flow's path."""
+    rto: Span
+    """Time without an answer after which a packet is lost; 0: 15 us and six base RTTs."""
+    steady_retries: int
+    """Retransmissions of a packet for which the timeout stays as it is; it doubles at each further one.
+    MRC's is linear at first, and exponential then."""
+    max_rto: Span
+    """Largest retransmission timeout."""
+    window: AnyWindow
+    """How the congestion window is set."""
+    path_selector: AnyPathSelector
+    """How the entropy value of each packet is chosen, and with it its path."""
+
+
+AnyProtocol = TcpProtocol | MptcpProtocol | SdnPacedProtocol | SlidingWindowProtocol | SprayProtocol
 """As a setup has it: every choice has its value."""

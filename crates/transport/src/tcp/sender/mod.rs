@@ -172,7 +172,7 @@ impl Sender {
             rtt: RttEstimator::new(
                 config.initial_rto,
                 (config.min_rto, config.max_rto),
-                config.loss_detection.rto_margin(config.min_rto),
+                config.loss_detection.rto_margin(config.min_rto, config.rto_granularity),
             )
             .believing(config.min_rtt_window),
             board: Scoreboard::new(full_payload),
