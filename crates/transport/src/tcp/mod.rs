@@ -48,6 +48,8 @@ mod tests_echo;
 #[cfg(test)]
 mod tests_linux_acks;
 #[cfg(test)]
+mod tests_linux_rules;
+#[cfg(test)]
 mod tests_log;
 #[cfg(test)]
 mod tests_mprc;
