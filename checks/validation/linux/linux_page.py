@@ -294,7 +294,7 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         *lines,
         "",
         f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over "
-        "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 16 "
+        "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 96 "
         "pairs of RTTs within 5 %; the kernel's are of single pairs, but for that of 40 and 120 ms. Sprayed "
         "flows and Multipath TCP are means over five runs, with delays of 10 and 100 ms over eighty, in "
         "which each packet is 0 to 0.2 ms late, as the emulator was. "

@@ -106,7 +106,7 @@ def test_the_kernel_told_of_sprayed_bbr_is_the_mean_of_its_runs() -> None:
 
 
 def test_two_flows_share_as_in_the_kernel() -> None:
-    """Over 16 pairs of RTTs; of single pairs the shares go from 0.43 to 0.87 in the kernel."""
+    """Over 96 pairs of RTTs; of single pairs the shares go from 0.43 to 0.87 in the kernel."""
     assert abs(told("compete").simulated - 0.70) < 0.05
 
 

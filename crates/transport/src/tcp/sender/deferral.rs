@@ -70,6 +70,11 @@ impl Sender {
         self.deferral.waits
     }
 
+    /// Payload in bytes of what leaves in one piece.
+    pub(crate) fn train(&self) -> u64 {
+        self.longest_train() * self.full_payload
+    }
+
     /// For tests: a segment that waits goes, as if the application had written. False if none waits.
     #[cfg(test)]
     pub(crate) fn release_deferred(&mut self) -> bool {
