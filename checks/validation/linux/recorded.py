@@ -1,4 +1,4 @@
-"""Points of which each is a scenario of its own: three runs between hosts of Linux 6.18.44, and the same seeds simulated.
+"""Points that are scenarios of their own: three runs between hosts of Linux 6.18.44, and the same seeds simulated.
 
 Nothing of the transports was fitted to them: README.md says how they were measured.
 """
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 SEEDS = (1, 2, 3)
 """Of the live runs, and of the simulated ones: both draw the same losses."""
 SCATTERING = frozenset({"competition", "messages with many losses", "MPTCP"})
-"""Groups in which the kernel's own runs differ by more than any bound: they are held to the kernel's spread."""
+"""Groups in which the kernel's own runs differ by more than any bound: held to the spread of runs."""
 
 
 @dataclass(frozen=True, slots=True)
