@@ -63,6 +63,9 @@ anabranch_units::parameters! {
         window_updates_double: bool = false;
         /// ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has 16.
         quick_acks: u32 = 0, at_most(255);
+        /// A segment with PSH, or one shorter than those before it, ends what the other end wrote: once the application has
+        /// read all that has come, it is acknowledged at once, as in Linux, and not held back for a second one.
+        acks_end_of_write: bool = false;
         /// Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
         delayed_ack_segments: u32 = 2, at_least(1).at_most(255);
         /// Longest time an ACK is held back. The default is Linux's TCP_DELACK_MIN.
@@ -92,6 +95,12 @@ anabranch_units::parameters! {
         /// Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a timer begins
         /// counts a segment as delivered.
         prr_in_segments: bool = false;
+        /// Mark delivery rates as limited by the application where it writes again and had nothing left to send, as Linux
+        /// does. Otherwise as soon as there is nothing to send (draft-cheng-iccrg-delivery-rate-estimation section 3.4).
+        app_limited_by_writes: bool = false;
+        /// Nagle's algorithm as Linux has it (Minshall's: draft-minshall-nagle section 2): a short segment waits while an
+        /// earlier short one is not acknowledged. Otherwise applications set TCP_NODELAY (RFC 9293 section 3.7.4).
+        nagle: bool = false;
         /// Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK comes
         /// soon and the last segment left within a millisecond, as Linux does.
         tso_deferral: bool = false;

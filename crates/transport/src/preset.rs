@@ -150,10 +150,12 @@ fn linux_tuned(congestion_control: &str) -> TcpConfig {
     TcpConfig {
         autotuning: true,
         quick_acks: 16,
+        acks_end_of_write: true,
         window_updates_double: true,
         loss_detection: LossDetectionConfig::named("linux-rack").expect("a registered name"),
         dsack_delivers: true,
         prr_in_segments: true,
+        app_limited_by_writes: true,
         tso_deferral: true,
         paws_window: 1,
         sack_blocks: 4,

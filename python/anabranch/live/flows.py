@@ -30,7 +30,7 @@ _SCHEDULERS = ("linux", "lowest-rtt")
 """Those that mean the kernel's default: ``lowest-rtt`` is that of the presets."""
 _OF_RECEIVERS = {
     *("delayed_ack_segments", "delayed_ack_timeout", "quick_acks", "sack_blocks", "autotuning"),
-    *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick"),
+    *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick", "acks_end_of_write"),
 }
 """What of a transport's table a receiver follows."""
 # Messages that are drawn at once.
@@ -48,6 +48,8 @@ class Kernel:
     is_mptcp: bool
     asks_for_ecn: bool
     receive_buffer_bytes: int
+    delays_short_segments: bool = False
+    """By Nagle's algorithm; otherwise its sockets set TCP_NODELAY, as the simulated application does."""
     receives: bool = True
     """Whether it is the receiver as well; otherwise that is simulated."""
 
@@ -72,7 +74,7 @@ def kernel_of(
     buffer = _buffer_bytes(tcp)
     if control is None or tcp.loss_detection.algorithm not in _DETECTIONS:
         return Kernel(None, False, False, buffer) if receives and not is_mptcp else None
-    return Kernel(control, is_mptcp, tcp.ecn, buffer, receives=is_mptcp or not only_sends)
+    return Kernel(control, is_mptcp, tcp.ecn, buffer, tcp.nagle, receives=is_mptcp or not only_sends)
 
 
 def _buffer_bytes(tcp: TcpProtocol) -> int:
@@ -120,7 +122,7 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
 
 def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
     """The choices in a transport's table that the kernel cannot be told."""
-    always = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
+    always = {"receive_buffer", "ecn", "congestion_control", "loss_detection", "nagle"}
     notes = []
     for transport, kernel in zip(setup.transports, kernels, strict=True):
         if kernel is None or kernel.is_mptcp or kernel.control is None:
@@ -157,6 +159,7 @@ def flow_plans(
                 to=planned.to,
                 control=kernel.control,
                 is_mptcp=kernel.is_mptcp,
+                delays_short_segments=kernel.delays_short_segments,
                 receives=kernel.receives,
                 ends=addresses,
                 start_s=planned.start / _PS_PER_S,

@@ -355,6 +355,10 @@ class Transport(Table):
     quick_acks: int | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16."""
+    acks_end_of_write: bool | None = None
+    """A segment with PSH, or one shorter than those before it, ends what the other end wrote: once the
+    application has read all that has come, it is acknowledged at once, as in Linux, and not held back for
+    a second one."""
     delayed_ack_segments: int | None = None
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
     delayed_ack_timeout: Span | None = None
@@ -385,6 +389,14 @@ class Transport(Table):
     prr_in_segments: bool | None = None
     """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
     timer begins counts a segment as delivered."""
+    app_limited_by_writes: bool | None = None
+    """Mark delivery rates as limited by the application where it writes again and had nothing left to
+    send, as Linux does. Otherwise as soon as there is nothing to send
+    (draft-cheng-iccrg-delivery-rate-estimation section 3.4)."""
+    nagle: bool | None = None
+    """Nagle's algorithm as Linux has it (Minshall's: draft-minshall-nagle section 2): a short segment
+    waits while an earlier short one is not acknowledged. Otherwise applications set TCP_NODELAY (RFC 9293
+    section 3.7.4)."""
     tso_deferral: bool | None = None
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does."""
@@ -466,6 +478,7 @@ class Transport(Table):
             segment_overhead: Any = ...,
             window_updates_double: Any = ...,
             quick_acks: Any = ...,
+            acks_end_of_write: Any = ...,
             delayed_ack_segments: Any = ...,
             delayed_ack_timeout: Any = ...,
             initial_rto: Any = ...,
@@ -478,6 +491,8 @@ class Transport(Table):
             undo: Any = ...,
             dsack_delivers: Any = ...,
             prr_in_segments: Any = ...,
+            app_limited_by_writes: Any = ...,
+            nagle: Any = ...,
             tso_deferral: Any = ...,
             unpaced_segments: Any = ...,
             pacing_catches_up: Any = ...,
