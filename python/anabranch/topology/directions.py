@@ -86,8 +86,8 @@ def _matched(links: Sequence[TopologyLink], there: list[int], back: list[int]) -
     return partner
 
 
-def _values(link: TopologyLink) -> tuple[float | None, ...]:
-    return (link.length_km, link.capacity_bps, link.delay_ps, link.loss, link.weight)
+def _values(link: TopologyLink) -> tuple[float | str | None, ...]:
+    return (link.length_km, link.capacity_bps, link.delay_ps, link.loss, link.weight, *link.risk_groups)
 
 
 def _pairs(count: int) -> str:

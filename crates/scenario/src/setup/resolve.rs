@@ -8,6 +8,7 @@ use super::control::{add_controller, check_transport};
 use super::draws::Draws;
 use super::flows::{FlowColumns, Flows, Given};
 use super::network::{Network, number};
+use super::outages::Outages;
 use super::own::{OwnCode, OwnKind};
 use super::plain::{Files, PlainNetwork};
 use super::profile::profile_events;
@@ -67,6 +68,8 @@ pub struct Resolved {
     pub demand: Option<DemandSetup>,
     /// By entry: the flows that are not made, since they would begin when the run is over.
     pub never_begun: BTreeMap<String, u64>,
+    /// What is out of service, and what may be.
+    pub outages: Outages,
 }
 
 /// The scenario as the engine runs it, or what is wrong with it; and its network by names, by which whoever calls this
@@ -164,7 +167,15 @@ fn resolved(
         controller,
     };
     let never_begun = flows.never_begun.into_iter().filter(|(_, count)| *count > 0).collect();
-    Some(Resolved { setup, flows: flows.connections, planned, own_routes: routes, demand, never_begun })
+    Some(Resolved {
+        setup,
+        flows: flows.connections,
+        planned,
+        own_routes: routes,
+        demand,
+        never_begun,
+        outages: network.outages.clone(),
+    })
 }
 
 /// How routes are chosen and packets spread over them.
