@@ -18,11 +18,12 @@ from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
-from anabranch.report.views.loads import load_tables, percent
+from anabranch.report.views.loads import load_tables, percent, severity
 from anabranch.text.units import plain, with_unit
 
 if TYPE_CHECKING:
-    from anabranch.plans.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
+    from anabranch.plans.failure_loads import FailureLoad
+    from anabranch.plans.worst_loads import LoadChange, LoadChanges, WorstLoads
 
 _LOAD, _BEFORE = "#0072B2", "#999999"
 _MOST_BARS = 25
@@ -94,7 +95,10 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     failure = loads.worst_failure
     if loads.failures and failure is not None:
         bad, cut = _overloading(loads), _cutting(loads)
-        sentence = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
+        single = " of a single link" if loads.failure_kinds == ("links",) else ""
+        another = "another one" if single else "a link"
+        sentence = f"{bad} of {len(loads.failures)} failures{single} can overload {another}"
+        none = f"No failure{single} overloads {another}"
         cuts = " None of them cuts a pair off."
         if cut:
             cuts = (
@@ -102,8 +106,9 @@ def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
                 "until the repair, and their traffic is in no load."
             )
         lead.append(
-            f"{sentence if bad else 'No failure of a single link overloads another one'}: the worst is "
-            f"{failure.links[0]} (both directions), with {percent(failure.load)} on "
+            f"{sentence if bad else none}: the worst is "
+            f"{failure.name}{' (both directions)' if failure.kind == 'links' else ''}, with "
+            f"{percent(failure.load)} on "
             f"{failure.worst_link}.{cuts}"
         )
     if changes is not None:
@@ -167,17 +172,22 @@ def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[Card]:
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
-        of_all = f"of {len(loads.failures)}"
+        of_all, kinds = f"of {len(loads.failures)}", _kinds(loads)
         cards += [
-            Card("worst failure", percent(failure.load), f"{failure.links[0]} down"),
-            Card("failures that overload", f"{_overloading(loads)} {of_all}", "single links"),
-            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", "single links"),
+            Card("worst failure", percent(failure.load), f"{failure.name} down"),
+            Card("failures that overload", f"{_overloading(loads)} {of_all}", kinds),
+            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", kinds),
         ]
     if changes is not None:
         note = f"{changes.before.scheme}, then {changes.after.scheme}"
         both = f"{percent(changes.before.max_load)} → {percent(changes.after.max_load)}"
         cards.insert(0, Card("worst case, before → after", both, note))
     return cards
+
+
+def _kinds(loads: WorstLoads) -> str:
+    """What fails, in words."""
+    return "single links" if loads.failure_kinds == ("links",) else ", ".join(loads.failure_kinds)
 
 
 def _before_and_after(changes: LoadChanges, tables: Mapping[str, DataTable]) -> Section:
@@ -197,20 +207,31 @@ def _before_and_after(changes: LoadChanges, tables: Mapping[str, DataTable]) -> 
 
 
 def _failures(loads: WorstLoads, tables: Mapping[str, DataTable]) -> Section:
-    ranked = sorted(loads.failures or (), key=lambda case: -case.load)
-    names = [case.links[0] for case in ranked[:_MOST_BARS]]
+    ranked = sorted(loads.failures or (), key=severity)
+    names = [case.name for case in ranked[:_MOST_BARS]]
     figure = _bars(names, ranked)
     shown = f"the worst {_MOST_BARS} of {len(ranked)}" if len(ranked) > _MOST_BARS else f"all {len(ranked)}"
     return Section(
         "failures",
         "What each failure does",
-        ["Each row takes one link down, both directions, and gives the highest load of any other link for "
-         "the worst traffic that is left. Traffic of pairs that are cut off is in no load."],
+        [f"Each row takes down what it names ({_kinds(loads)}; links in both directions), and gives the "
+         "highest load of any other link for the worst traffic that is left. Traffic without a route is in "
+         "no load. Rows that overload a link or cut pairs off come first.", *_squeezed(loads)],
         [tables["failures"]],
         [picture(f"Highest load while a link is down, {shown}", figure,
                        note="The line is the capacity; orange bars are above it.")],
         figures_first=True,
     )  # fmt: skip
+
+
+def _squeezed(loads: WorstLoads) -> list[str]:
+    """What the columns of goodput are."""
+    if loads.matrix_name is None:
+        return []
+    return [
+        "Squeezed pairs have more traffic than a full link on their way lets through. Their goodput is that "
+        "of flows in proportion to the traffic which share full links evenly (max-min fairness)."
+    ]
 
 
 def _method(loads: WorstLoads, changes: LoadChanges | None) -> Section:

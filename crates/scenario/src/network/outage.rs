@@ -8,7 +8,7 @@ use crate::words::quoted;
 crate::table! {
     /// Links and nodes that are down together.
     pub struct Outage {
-        /// Links by name: `"Oslo->Bergen"`, and of parallel ones `"Oslo->Bergen#2"`. Both directions are down.
+        /// Links by name: `"Oslo->Bergen"` or `"Oslo-Bergen"`, and of parallel ones `"Oslo->Bergen#2"`. Both directions are down.
         links: Vec<String> = Vec::new();
         /// Nodes, with every link at them.
         nodes: Vec<String> = Vec::new();

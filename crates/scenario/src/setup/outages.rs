@@ -125,8 +125,10 @@ fn both_directions(name: &str, at: &Place<'_>, network: &Network, problems: &mut
         }
         _ => (name, 1),
     };
-    let ends = pair.match_indices("->").find_map(|(place, arrow)| {
-        let (from, to) = (&pair[..place], &pair[place + arrow.len()..]);
+    // A hyphen may be of a name, too.
+    let ends = pair.match_indices('-').find_map(|(place, _)| {
+        let (from, to) = (&pair[..place], &pair[place + 1..]);
+        let to = to.strip_prefix('>').unwrap_or(to);
         Some((network.id(from.trim())?, network.id(to.trim())?))
     });
     let ids: Vec<usize> = ends.map_or_else(Vec::new, |(from, to)| {

@@ -222,7 +222,6 @@ class LinkReader:
                 label = label or words or None
         return label
 
-
     def _risk_groups(self, attributes: Mapping[str, str]) -> tuple[str, ...]:
         """The groups that share a risk, of which a link may be in several: semicolons separate them."""
         groups: list[str] = []
