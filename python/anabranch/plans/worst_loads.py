@@ -37,6 +37,8 @@ from anabranch.setup import Needed, Setup, resolve
 from anabranch.text.units import with_unit
 
 Floats = NDArray[np.float64]
+_MOST_NAMED = 5
+"""Links and nodes out of service that are named in a heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ class WorstLoads:
     """Where the traffic comes from, where there is but one matrix, so that the loads are no worst case.
 
     None for bounds."""
+    out_of_service: tuple[str, ...] = ()
+    """Links, by one of both directions, and nodes that the network is without."""
     growth_a_year: float | None = None
     """By which ratio all traffic grows each year, for those who ask when a link is full."""
 
@@ -123,6 +127,15 @@ class WorstLoads:
     def proved_load(self) -> float:
         """The load that it is proved not to exceed; the same but for what the evaluator leaves open."""
         return self._worst.proved_load
+
+    @property
+    def links_up(self) -> str:
+        """Which links are up without a failure, in words."""
+        if not self.out_of_service:
+            return "all links up"
+        named, more = self.out_of_service[:_MOST_NAMED], len(self.out_of_service) - _MOST_NAMED
+        others = f" and {more} more" if more > 0 else ""
+        return f"all links up but {', '.join(named)}{others}"
 
     @property
     def worst_failure(self) -> FailureLoad | None:
@@ -318,7 +331,20 @@ def _score(
         {setup.nodes[node].name: _place(setup, node) for node in routers.routers},
         worst,
         None if setup.demand is None else setup.demand.matrix,
+        _out_of_service(setup),
     )
+
+
+def _out_of_service(setup: Setup) -> tuple[str, ...]:
+    """The nodes that are out of service, and the links that are so for themselves, one direction of each."""
+    nodes = [setup.nodes[node].name for node in setup.outages.nodes_out]
+    links = dict[tuple[frozenset[str], str], str]()
+    for link in setup.outages.links_out:
+        pair, _, number = link.partition("#")
+        ends = frozenset(pair.split("->"))
+        if not ends & set(nodes):
+            links.setdefault((ends, number), link)
+    return (*nodes, *links.values())
 
 
 def _gathered(
@@ -366,7 +392,7 @@ def _without_traffic(routers: RouterNetwork) -> list[str]:
         of_out = np.isin(routers.routers, out)
         lost = routers.bounds.pair_mbps[of_out[:, None] | of_out[None, :]].sum()
         amount = f", {with_unit(float(lost), 'Mbps')},"
-    return [f"network.out_of_service: the traffic{amount} of {names} is left out"]
+    return [f"network.out_of_service: the traffic{amount} of {names} is left out of the demand"]
 
 
 def _case_of(routers: RouterNetwork, planned: list[Planned], pairs: Pairs) -> LinkCase:

@@ -54,11 +54,11 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
     tables = {table.name: table for table in load_tables(loads, link, changes)}
     whose = "the highest load that any traffic within the bounds can give it"
     behind = "One matrix within the bounds that gives the worst link its load. Others may do so, too."
-    heading = "Worst case with all links up"
+    heading = f"Worst case with {loads.links_up}"
     if loads.matrix_name is not None:
         whose = f"its load by the traffic of {loads.matrix_name}"
         behind = f"What of {loads.matrix_name} crosses the most loaded link."
-        heading = "Loads with all links up"
+        heading = f"Loads with {loads.links_up}"
     shown = (
         f"For each link, {whose}. The map shows both directions of a link side by side, and beside it the "
         "traffic that loads the worst link most."
@@ -82,13 +82,16 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
 def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
     """The answer in sentences."""
     worst = loads.worst
+    while_up = "while all links are up"
+    if loads.out_of_service:
+        while_up = f"with {loads.links_up}"
     fits = "No link can be overloaded" if loads.max_load <= FULL else "Links can be overloaded"
     most = "the most that traffic within the bounds can load any link is"
     if loads.matrix_name is not None:
         fits = "No link is overloaded" if loads.max_load <= FULL else "Links are overloaded"
         most = f"the most that the traffic of {loads.matrix_name} loads any link is"
     lead = [
-        f"{fits} while all links are up: {most} "
+        f"{fits} {while_up}: {most} "
         f"{percent(loads.max_load)} of its capacity, on {worst.link} "
         f"({with_unit(worst.capacity_mbps, 'Mbps')})."
     ]
@@ -161,13 +164,13 @@ def _way(before: float, after: float) -> str:
 def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[Card]:
     full = sum(link.load > FULL for link in loads.links)
     cards = [
-        Card("highest load, all links up", percent(loads.max_load), loads.worst.link)
+        Card(f"highest load, {loads.links_up}", percent(loads.max_load), loads.worst.link)
         if loads.matrix_name is not None
-        else Card("worst case, all links up", percent(loads.max_load), loads.worst.link),
+        else Card(f"worst case, {loads.links_up}", percent(loads.max_load), loads.worst.link),
         Card(
             "links that can be overloaded" if loads.matrix_name is None else "links that are overloaded",
             f"{full} of {len(loads.links)}",
-            "all links up",
+            loads.links_up,
         ),
     ]
     failure = loads.worst_failure

@@ -87,6 +87,7 @@ def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict
         "worst_case_load": loads.max_load,
         "proved_load": loads.proved_load,
         "worst_link": loads.worst.link,
+        "out_of_service": list(loads.out_of_service),
         "links": [
             of_link[one.link]
             | {"matrix": [[each.source, each.destination, each.mbps] for each in loads.matrix(one.link)]}
@@ -185,7 +186,7 @@ def _links(loads: WorstLoads) -> DataTable:
         else f"Load of each link by {loads.matrix_name}"
     )
     grown = "" if growth is None else f"; traffic grows by {percent(growth)} a year"
-    caption = f"{whose}, all links up, {loads.scheme}{grown}"
+    caption = f"{whose}, {loads.links_up}, {loads.scheme}{grown}"
     return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
 
 
