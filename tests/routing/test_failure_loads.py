@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
 from anabranch.plans.failure_loads import FailureLoad, goodput_shares
+from anabranch.plans.load_series import busiest_of_series
+from anabranch.plans.worst_loads import LinkLoad
+from anabranch.report.views.loads import load_tables
 
+ROOT = Path(__file__).parents[2]
 Floats = NDArray[np.float64]
 Pair = tuple[str, str]
 Shares = dict[Pair, dict[Pair, float]]
@@ -361,3 +365,46 @@ def test_mistakes(more: str, message: str) -> None:
     with pytest.raises(ScenarioError) as error:
         ring(more).worst_case()
     assert message in str(error.value)
+
+
+DAY = ROOT / "examples" / "traffic"
+OF_A_DAY = {
+    "network": {"topology": "zoo/Abilene", "links": {"capacity": "10 Mbps"}},
+    "routing": {"scheme": "ecmp", "demand": {"matrix": {"from": "file:day.txt"}}},
+}
+
+
+def test_a_series_is_each_of_its_matrices() -> None:
+    """The second of the file is four times the first, the third three times."""
+    scenario = Scenario.from_data(OF_A_DAY, base=DAY)
+    busiest = busiest_of_series(scenario, failures="links")
+    assert busiest.series is not None
+    assert [one.demand_mbps for one in busiest.series] == pytest.approx([6.5, 26, 19.5])
+    for one in busiest.series:
+        alone = scenario.replace({"routing.demand.matrix.number": one.number}).worst_case(failures=True)
+        assert alone.worst_failure is not None
+        assert (one.load, one.worst_link) == (alone.max_load, alone.worst.link)
+        assert (one.failed_load, one.failed_by) == (alone.worst_failure.load, alone.worst_failure.name)
+    assert busiest.max_load == max(one.load for one in busiest.series) == busiest.series[1].load
+    assert load_tables(busiest, busiest.worst.link)[0].name == "series"
+
+
+@pytest.mark.parametrize(
+    "demand", [{"pair": "1 Mbps"}, {"matrix": {"from": "file:day.txt", "number": 2}}], ids=str
+)
+def test_no_series(demand: dict[str, object]) -> None:
+    scenario = Scenario.from_data(OF_A_DAY | {"routing": {"demand": demand}}, base=DAY)
+    with pytest.raises(ScenarioError, match="--series needs a file of several matrices"):
+        busiest_of_series(scenario)
+
+
+def test_when_a_link_is_full() -> None:
+    """Half full, and 41.42 % more each year: full in two years; twice full: today."""
+    half = LinkLoad("a->b", "a", "b", 10, 0.5)
+    assert half.headroom == pytest.approx(1.0)
+    assert half.years_until_full(2**0.5 - 1) == pytest.approx(2)
+    full = LinkLoad("a->b", "a", "b", 10, 2.0)
+    assert (full.headroom, full.years_until_full(0.3)) == (-0.5, 0)
+    empty = LinkLoad("a->b", "a", "b", 10, 0.0)
+    assert (empty.headroom, empty.years_until_full(0.3)) == (None, None)
+    assert half.years_until_full(0.0) is None

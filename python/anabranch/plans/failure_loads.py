@@ -73,7 +73,7 @@ class FailureOutcome:
 
 
 class FailureEvaluator(Protocol):
-    """Says what each failure does; several threads may ask it at once."""
+    """The judge of failures; several threads may ask it at once."""
 
     def outcome(self, failure: Failure) -> FailureOutcome:
         """The loads while this is down."""
@@ -85,7 +85,7 @@ def outcomes(
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[FailureOutcome]:
-    """What each failure does, in their order.
+    """The outcome of each failure, in the order of the failures.
 
     Args:
         evaluator: says it.
@@ -206,7 +206,7 @@ class _Reporter:
 def evaluator_of(
     routers: RouterNetwork, origin: str | None, planned: list[Planned], pairs: Pairs
 ) -> FailureEvaluator:
-    """What says what failures do to these plans.
+    """The judge of what failures do to plans.
 
     Args:
         routers: the network.

@@ -1,4 +1,4 @@
-"""What may fail at once: links, nodes, pairs of links, groups that share a risk, sites, maintenance.
+"""Failures to look at: links, nodes, pairs of links, groups that share a risk, sites, maintenance.
 
 Kinds are combined with a plus: ``maintenance+links`` is each window with each single link on top of it.
 """
@@ -35,7 +35,7 @@ class Failure:
     """Nodes that are down."""
 
     def together(self, other: Failure) -> Failure:
-        """Both at once."""
+        """One failure of all that is down in either."""
         return Failure(
             f"{self.kind}+{other.kind}",
             f"{self.name} + {other.name}",
@@ -198,4 +198,4 @@ _KINDS: Final[Mapping[str, Callable[[RouterNetwork], list[Failure]]]] = {
     "maintenance": _windows,
 }
 FAILURE_KINDS: Final = (*_KINDS, "pairs")
-"""What failures can be asked for."""
+"""The kinds that can be asked for."""

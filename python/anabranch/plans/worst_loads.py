@@ -34,6 +34,7 @@ from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
+from anabranch.setup.files import ScenarioFiles
 from anabranch.text.units import with_unit
 
 Floats = NDArray[np.float64]
@@ -64,11 +65,13 @@ class LinkLoad:
     def years_until_full(self, growth_a_year: float) -> float | None:
         """When the link is full if all traffic grows by this ratio each year, from now on.
 
-        0 for one that is full, None for a link without traffic.
+        0 for one that is full, None for a link without traffic, and for one with room where nothing grows.
         """
-        if self.load <= 0:
+        if self.load <= 0 or (growth_a_year <= 0 and self.load < 1):
             return None
-        return max(0.0, -math.log(self.load) / math.log1p(growth_a_year))
+        if self.load >= 1:
+            return 0.0
+        return -math.log(self.load) / math.log1p(growth_a_year)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,23 @@ class PairTraffic:
     """Traffic of the pair."""
     share: float
     """Share of it that crosses the link whose matrix it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixLoad:
+    """The highest load by one matrix of a series."""
+
+    number: int
+    """Its place in the file, from 1 on."""
+    label: str
+    """What the file calls it; empty for nothing."""
+    demand_mbps: float
+    """All its traffic."""
+    load: float
+    worst_link: str
+    failed_load: float | None
+    """The highest load in any failure; None if none were requested."""
+    failed_by: str | None
 
 
 @dataclass(frozen=True)
@@ -105,6 +125,10 @@ class WorstLoads:
     None for bounds."""
     out_of_service: tuple[str, ...] = ()
     """Links, by one of both directions, and nodes that the network is without."""
+    demand_mbps: float = math.nan
+    """All traffic of the one matrix; not a number for bounds."""
+    series: tuple[MatrixLoad, ...] | None = None
+    """Of each matrix of a series, of which this is the one with the highest load; None without a series."""
     growth_a_year: float | None = None
     """By which ratio all traffic grows each year, for those who ask when a link is full."""
 
@@ -130,7 +154,7 @@ class WorstLoads:
 
     @property
     def links_up(self) -> str:
-        """Which links are up without a failure, in words."""
+        """A sentence part on the links that are up without a failure."""
         if not self.out_of_service:
             return "all links up"
         named, more = self.out_of_service[:_MOST_NAMED], len(self.out_of_service) - _MOST_NAMED
@@ -276,6 +300,7 @@ def worst_loads(
     failures: str | None = None,
     jobs: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    files: ScenarioFiles | None = None,
 ) -> WorstLoads:
     """The worst case of a scenario's routes over all traffic matrices within its bounds.
 
@@ -286,11 +311,12 @@ def worst_loads(
             new plans, as in a simulation.
         jobs: threads for the failures; one for each core if None.
         progress: told of the failures that are done, and of all.
+        files: those of the scenario, where some have been read already.
 
     Raises:
         ScenarioError: if the scenario cannot be run, or has no bounds.
     """
-    setup = resolve(scenario, Needed.ROUTES)
+    setup = resolve(scenario, Needed.ROUTES, files)
     if setup.demand is None:
         message = (
             'is missing; loads are those of a matrix, such as matrix = { from = "file:tm.csv" }, or the '
@@ -332,6 +358,9 @@ def _score(
         worst,
         None if setup.demand is None else setup.demand.matrix,
         _out_of_service(setup),
+        math.nan
+        if setup.demand is None or setup.demand.matrix is None
+        else float(routers.bounds.pair_mbps[source, target].sum()),
     )
 
 

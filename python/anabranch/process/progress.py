@@ -77,7 +77,7 @@ def failure_progress(title: str) -> Iterator[PlanReport | None]:
             return
 
         def report(done: int, failures: int) -> None:
-            update(done, failures, f"{done:,} of {failures:,} failures, left")
+            update(done, failures, f"{done:,} of {failures:,} looked at, left")
 
         yield report
 

@@ -261,7 +261,7 @@ class OutageSetup:
 
 @dataclass(frozen=True, slots=True)
 class Outages:
-    """What is out of service, and what may be. The engine does not see it: its network is without it."""
+    """Links and nodes that are out of service, and those that may be; the engine sees neither."""
 
     links_out: list[str]
     """Names of directed links."""
@@ -399,7 +399,7 @@ class Setup:
 
     @cached_property
     def outages(self) -> Outages:
-        """What is out of service, and what may be."""
+        """Links and nodes that are out of service, and those that may be."""
         return typed(Outages, self.resolved.outages())
 
     def replace(self, **changes: Any) -> Setup:

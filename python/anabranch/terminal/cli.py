@@ -310,6 +310,9 @@ def load(
             metavar="PERCENT", min=0.0, help="Growth of all traffic a year: say when links are full."
         ),
     ] = None,
+    series: Annotated[
+        bool, typer.Option("--series", help="Look at each matrix of a file of several, such as of a day.")
+    ] = False,
     link: Annotated[
         str | None, typer.Option(metavar="FROM->TO", help="Show this link's matrix, not the worst one's.")
     ] = None,
@@ -326,6 +329,7 @@ def load(
 ) -> None:
     """Show how far a matrix, or any traffic within bounds, loads each link; nothing is simulated."""
     from anabranch.media.terminal import show
+    from anabranch.plans.load_series import busiest_of_series
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
     from anabranch.process.progress import failure_progress
     from anabranch.report.plan_files import PlanFiles, chosen_link
@@ -335,7 +339,8 @@ def load(
     failures = failures or ("links" if page is not None else None)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
     with failure_progress(loaded.title or scenario.stem) as progress:
-        loads = worst_loads(loaded, failures=failures, jobs=jobs, progress=progress)
+        made = busiest_of_series if series else worst_loads
+        loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
     if growth is not None:
         loads = dataclasses.replace(loads, growth_a_year=growth / 100)
     chosen, changes, warnings = chosen_link(loads, link), None, list(loads.warnings)

@@ -140,8 +140,6 @@ fn resolved(
     check_end(run, &flows.connections, problems);
     let planned = Planned::of(choice, &Place::Top.key("routing"), world.own, problems);
     let routing = routing_setup(scenario, network, &planned, &routes, world.own, problems)?;
-    let [sequences, log] = watched;
-    let wants_series = run.flow_series || run.link_series;
     let setup = Setup {
         seed: run.seed,
         replication: run.replication,
@@ -156,13 +154,7 @@ fn resolved(
         datagrams: flows.datagrams,
         events,
         routing,
-        probes: ProbeSetup {
-            interval: wants_series.then_some(run.sample_interval),
-            flows: run.flow_series,
-            links: run.link_series,
-            sequences,
-            log,
-        },
+        probes: probes(run, watched),
         captures,
         controller,
     };
@@ -176,6 +168,18 @@ fn resolved(
         never_begun,
         outages: network.outages.clone(),
     })
+}
+
+/// What is sampled, with the flows whose sequence numbers and whose log are wanted.
+fn probes(run: &Run, [sequences, log]: [Vec<FlowId>; 2]) -> ProbeSetup {
+    let wants_series = run.flow_series || run.link_series;
+    ProbeSetup {
+        interval: wants_series.then_some(run.sample_interval),
+        flows: run.flow_series,
+        links: run.link_series,
+        sequences,
+        log,
+    }
 }
 
 /// How routes are chosen and packets spread over them.

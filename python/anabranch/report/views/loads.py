@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.media.columns import FULL
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """Load from which a link counts as nearly full."""
 _MOST_NAMED = 5
-_THINGS = {"matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
+_THINGS = {"series": "matrices", "matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
 _MOST_LOADED = 15
 
 
@@ -34,7 +34,7 @@ def load_pieces(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     shown = [
         replace(tables[name], most=most)
         for name, most in (
-            ("links", _MOST_LOADED), ("matrix", 40), ("failures", _MOST_LOADED),
+            ("series", _MOST_LOADED), ("links", _MOST_LOADED), ("matrix", 40), ("failures", _MOST_LOADED),
             ("change_of_links", _MOST_LOADED), ("change_of_failures", _MOST_LOADED),
         )
         if name in tables
@@ -51,6 +51,8 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     tables = [_links(loads), _matrix(loads, link)]
     if loads.failures is not None:
         tables.insert(1, _failures(loads))
+    if loads.series is not None:
+        tables.insert(0, _series(loads))
     if changes is not None:
         tables.append(_changes("change_of_links", changes, changes.links))
         if changes.failures:
@@ -101,6 +103,7 @@ def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict
             | {"stranded": [list(pair) for pair in case.stranded]}
             for case in loads.failures
         ],
+        "series": None if loads.series is None else [asdict(one) for one in loads.series],
         "facts": dict(loads.facts),
         "warnings": list(loads.warnings),
     }
@@ -188,6 +191,24 @@ def _links(loads: WorstLoads) -> DataTable:
     grown = "" if growth is None else f"; traffic grows by {percent(growth)} a year"
     caption = f"{whose}, {loads.links_up}, {loads.scheme}{grown}"
     return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
+
+
+def _series(loads: WorstLoads) -> DataTable:
+    """A row for each matrix of a series, in the order of the file."""
+    has_failures = loads.failures is not None
+    rows = [
+        (
+            one.number, one.label, one.demand_mbps, one.load, state(one.load), one.worst_link,
+            *((one.failed_load, one.failed_by) if has_failures else ()),
+        )
+        for one in loads.series or ()
+    ]  # fmt: skip
+    names = (
+        "matrix", "label", "demand_mbps", "load_percent", "state", "worst_link",
+        *(_FAILED_KEYS if has_failures else ()),
+    )  # fmt: skip
+    caption = f"Highest load by each matrix, {loads.links_up}, {loads.scheme}"
+    return _table("series", caption, names, rows, Bars("matrix", ("load_percent",)))
 
 
 def _failures(loads: WorstLoads) -> DataTable:
