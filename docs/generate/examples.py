@@ -84,7 +84,7 @@ processing_delay = { distribution = "uniform", low = "10 us", high = "200 us" }
     "network.out_of_service": """
 [network.out_of_service]
 links = ["Denver->Kansas City"]
-nodes = ["Atlanta"]
+nodes = ["New York"]
 """,
     "network.risk_group": """
 [[network.risk_group]]

@@ -301,8 +301,8 @@ class Outage(Table):
     """Links and nodes that are down together."""
 
     links: list[str] = []
-    """Links by name: ``"Oslo->Bergen"``, and of parallel ones ``"Oslo->Bergen#2"``. Both directions are
-    down."""
+    """Links by name: ``"Oslo->Bergen"`` or ``"Oslo-Bergen"``, and of parallel ones ``"Oslo->Bergen#2"``.
+    Both directions are down."""
     nodes: list[str] = []
     """Nodes, with every link at them."""
 
