@@ -81,6 +81,23 @@ processing_delay = "20 us"
 name = "Denver"
 processing_delay = { distribution = "uniform", low = "10 us", high = "200 us" }
 """,
+    "network.out_of_service": """
+[network.out_of_service]
+links = ["Denver->Kansas City"]
+nodes = ["New York"]
+""",
+    "network.risk_group": """
+[[network.risk_group]]
+name = "bridge"
+links = ["Denver->Kansas City", "Sunnyvale->Los Angeles"]
+""",
+    "network.maintenance": """
+[[network.maintenance]]
+name = "splicing"
+links = ["Denver->Kansas City"]
+from = "22:00"
+until = "04:00"
+""",
     "network.node": """
 [[network.node]]
 name = "Salt Lake City"

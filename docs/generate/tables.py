@@ -14,7 +14,8 @@ ROOMS = {
         "The network: a topology by name, and what its links and nodes are like.",
         ("LinkSelector", "LinkSettings", "LinkOverride", "DistanceDelay", "BandwidthDelay", "Shaper",
          "Policer", "Reorder", "PacketChance", "NewNode", "HostSettings", "HostOverride", "RouterSettings",
-         "RouterOverride", "AttributeSource", "FileAttributes", "TopologyFile", "Network", "Event",
+         "RouterOverride", "Outage", "RiskGroup", "Maintenance", "AttributeSource", "FileAttributes",
+         "TopologyFile", "Network", "Event",
          "Profile"),
     ),
     "traffic": (

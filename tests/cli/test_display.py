@@ -146,7 +146,7 @@ def test_a_load_above_the_capacity_is_marked_and_one_below_is_not() -> None:
     assert f"! {loads.max_load:.4f}" in text
     assert "! overload: more traffic than the link can carry" in text
     marked = re.findall(
-        r"(! )?(\d\.\d{4})$", text.partition("Traffic that loads")[0].replace(" \n", "\n"), re.M
+        r"(! )?(\d\.\d{4}) +[+-]\d+\.\d%$", text.partition("Traffic that loads")[0].replace(" \n", "\n"), re.M
     )
     assert len(marked) == 15
     assert all(bool(mark) == (float(load) > 1) for mark, load in marked)

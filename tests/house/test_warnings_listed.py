@@ -23,6 +23,7 @@ SOURCES = {
         "_breaches",
     },
     "plans/routes.py": {"warnings", "_says_nothing"},
+    "plans/worst_loads.py": {"_without_traffic"},
     "routing/concurrent_flow.py": {"_warnings"},
     "routing/planned.py": {"clock_warnings"},
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},

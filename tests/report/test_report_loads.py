@@ -65,7 +65,7 @@ def scenario(folder: Path, scheme: str, name: str = "", **replaced: str) -> Path
 
 
 def loads_of(file: Path) -> WorstLoads:
-    return worst_loads(Scenario.load(file), failures=True)
+    return worst_loads(Scenario.load(file), failures="links")
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_tables_as_files(changes: LoadChanges, tmp_path: Path) -> None:
     first = rows(files[0])[0]
     assert first == {
         "link": "a->b", "from": "a", "to": "b", "capacity_mbps": "5", "load_percent": "80",
-        "state": "has room",
+        "state": "has room", "headroom_percent": "25", "failed_load_percent": "160", "failed_by": "a->c",
     }  # fmt: skip
     worst = rows(files[1])[0]
     assert (worst["down"], worst["load_percent"], worst["state"]) == ("a->c", "160", "overloaded")

@@ -14,7 +14,7 @@ use anabranch_engine::setup::{
 use anabranch_scenario::event::Event;
 use anabranch_scenario::problem::{Place, Problems};
 use anabranch_scenario::read::Read;
-use anabranch_scenario::setup::{self, DemandSetup, EntrySetup, OwnRoutes, Planned, changes_of};
+use anabranch_scenario::setup::{self, DemandSetup, EntrySetup, Outages, OwnRoutes, Planned, changes_of};
 use anabranch_units::{Shared, Span};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -37,13 +37,14 @@ pub struct Resolved {
     /// By entry: the flows that are not made, since they would begin when the run is over.
     #[pyo3(get)]
     never_begun: BTreeMap<String, u64>,
+    outages: Outages,
 }
 
 impl Resolved {
     pub(crate) fn new(py: Python<'_>, resolved: setup::Resolved) -> PyResult<Self> {
-        let setup::Resolved { setup, flows, planned, own_routes, demand, never_begun } = resolved;
+        let setup::Resolved { setup, flows, planned, own_routes, demand, never_begun, outages } = resolved;
         let (entries, columns) = flows::into_python(py, flows)?;
-        Ok(Self { setup, entries, columns, planned, own_routes, demand, never_begun })
+        Ok(Self { setup, entries, columns, planned, own_routes, demand, never_begun, outages })
     }
 
     /// The setup with the links of its network, with other parts, and with other flows if there are some.
@@ -144,6 +145,11 @@ impl Resolved {
     /// Bounds of the traffic as JSON, if there are some.
     fn demand(&self) -> PyResult<Option<String>> {
         self.demand.as_ref().map(json).transpose()
+    }
+
+    /// What is out of service, and what may be, as JSON.
+    fn outages(&self) -> PyResult<String> {
+        json(&self.outages)
     }
 
     /// What changes with an event, as a scenario has it, at a place, while a run of this setup over its network stands

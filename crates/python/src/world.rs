@@ -123,6 +123,7 @@ struct TopologyLink {
     loss: Option<f64>,
     weight: Option<f64>,
     length_km: Option<f64>,
+    risk_groups: Vec<String>,
 }
 
 impl Topology<'_> {
@@ -151,6 +152,7 @@ impl Topology<'_> {
             loss: link.loss,
             weight: link.weight,
             length_km: link.length_km,
+            risk_groups: link.risk_groups,
         };
         Ok(PlainNetwork {
             label: self.name,

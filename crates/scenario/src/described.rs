@@ -6,8 +6,8 @@ use crate::demand::Demand;
 use crate::event::{Event, Profile};
 use crate::network::{
     AttributeSource, BandwidthDelay, DistanceDelay, FILE, FileAttributes, HostOverride, HostSettings,
-    LinkOverride, LinkSelector, LinkSettings, Network, NewNode, PacketChance, Policer, Queue, Reorder,
-    RouterOverride, RouterSettings, Shaper, TopologyFile,
+    LinkOverride, LinkSelector, LinkSettings, Maintenance, Network, NewNode, Outage, PacketChance, Policer,
+    Queue, Reorder, RiskGroup, RouterOverride, RouterSettings, Shaper, TopologyFile,
 };
 use crate::node::Node;
 use crate::plan_file::{PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable};
@@ -67,6 +67,9 @@ fn tables() -> Vec<(TableForm, Check)> {
         HostOverride,
         RouterSettings,
         RouterOverride,
+        Outage,
+        RiskGroup,
+        Maintenance,
         AttributeSource,
         FileAttributes,
         TopologyFile,

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch.plans.worst_loads import plan_of_all_pairs, worst_loads
+from anabranch.plans.pair_plans import plan_of_all_pairs
+from anabranch.plans.worst_loads import worst_loads
 from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.provenance import Provenance
@@ -71,7 +72,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
         ScenarioError: if its routes cannot be planned.
     """
     scenario = _scenario(subject, routing, system.provenance)
-    loads = worst_loads(scenario, failures=failures)
+    loads = worst_loads(scenario, failures="links" if failures else None)
     worst = loads.worst_failure
     if worst is not None and not worst.load > 0:
         # What has no route is in no load: that is no good answer, but none.

@@ -48,11 +48,15 @@ class Scenario(file.Scenario):
 
         return check_forwarding(self)
 
-    def worst_case(self, *, failures: bool = False, trust: bool = False) -> WorstLoads:
+    def worst_case(
+        self, *, failures: bool | str = False, jobs: int | None = None, trust: bool = False
+    ) -> WorstLoads:
         """The highest load of every link within ``routing.demand``, with a matrix that causes it.
 
         Args:
-            failures: look at every failure of a single edge (both directions of a link) as well.
+            failures: look at failures as well: of every single link (both directions) with True, or of these
+                kinds, such as ``"links,nodes,maintenance+links"`` (docs/operator.md).
+            jobs: threads for the failures; one for each core if None.
             trust: let a routing scheme of somebody else's run.
 
         Raises:
@@ -61,7 +65,8 @@ class Scenario(file.Scenario):
         """
         from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
 
-        return worst_loads(self.trusted() if trust else self, failures=failures)
+        kinds = failures if isinstance(failures, str) else "links" if failures else None
+        return worst_loads(self.trusted() if trust else self, failures=kinds, jobs=jobs)
 
     def start(self, *, trust: bool = False) -> Simulation:
         """A run in steps: it stands at time zero, and goes on when it is told to.

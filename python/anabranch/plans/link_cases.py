@@ -161,9 +161,13 @@ class MatrixCase:
         """The highest load itself: nothing is left open."""
         return self.max_load
 
+    def share_on(self, arc: int) -> Floats:
+        """The share of each pair that crosses an arc."""
+        link = self._links[arc]
+        return np.zeros(len(self._routes)) if link < 0 else self._paths.shares_on(link)[self._routes]
+
     def crossing(self, arc: int) -> CrossingTraffic:
         """The part of the matrix that crosses an arc."""
-        link = self._links[arc]
-        share = np.zeros(len(self._routes)) if link < 0 else self._paths.shares_on(link)[self._routes]
+        share = self.share_on(arc)
         used = np.flatnonzero((share > 0) & (self._mbps > 0))
         return CrossingTraffic(self._source[used], self._target[used], self._mbps[used], share[used])

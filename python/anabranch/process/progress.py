@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
 PlanReport = Callable[[int, int], None]
-"""Called now and then with the pairs that have routes and all pairs."""
+"""Called now and then with the pairs that have routes, or the failures looked at, and with all."""
 CaptureReport = Callable[[int, int], None]
 """Called now and then with the bytes of captures read and those to be read."""
 StudyReport = Callable[[int, int, int], None]
@@ -62,6 +62,24 @@ def plan_progress(title: str) -> Iterator[PlanReport | None]:
     """
     with _line(title) as update:
         yield None if update is None else _planned(update)
+
+
+@contextmanager
+def failure_progress(title: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while failures are looked at; None where that is no terminal.
+
+    Args:
+        title: whose failures.
+    """
+    with _line(title) as update:
+        if update is None:
+            yield None
+            return
+
+        def report(done: int, failures: int) -> None:
+            update(done, failures, f"{done:,} of {failures:,} looked at, left")
+
+        yield report
 
 
 @contextmanager

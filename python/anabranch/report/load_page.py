@@ -18,11 +18,12 @@ from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
-from anabranch.report.views.loads import load_tables, percent
+from anabranch.report.views.loads import load_tables, percent, severity
 from anabranch.text.units import plain, with_unit
 
 if TYPE_CHECKING:
-    from anabranch.plans.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
+    from anabranch.plans.failure_loads import FailureLoad
+    from anabranch.plans.worst_loads import LoadChange, LoadChanges, WorstLoads
 
 _LOAD, _BEFORE = "#0072B2", "#999999"
 _MOST_BARS = 25
@@ -53,11 +54,11 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
     tables = {table.name: table for table in load_tables(loads, link, changes)}
     whose = "the highest load that any traffic within the bounds can give it"
     behind = "One matrix within the bounds that gives the worst link its load. Others may do so, too."
-    heading = "Worst case with all links up"
+    heading = f"Worst case with {loads.links_up}"
     if loads.matrix_name is not None:
         whose = f"its load by the traffic of {loads.matrix_name}"
         behind = f"What of {loads.matrix_name} crosses the most loaded link."
-        heading = "Loads with all links up"
+        heading = f"Loads with {loads.links_up}"
     shown = (
         f"For each link, {whose}. The map shows both directions of a link side by side, and beside it the "
         "traffic that loads the worst link most."
@@ -81,20 +82,26 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
 def load_words(loads: WorstLoads, changes: LoadChanges | None = None) -> list[str]:
     """The answer in sentences."""
     worst = loads.worst
+    while_up = "while all links are up"
+    if loads.out_of_service:
+        while_up = f"with {loads.links_up}"
     fits = "No link can be overloaded" if loads.max_load <= FULL else "Links can be overloaded"
     most = "the most that traffic within the bounds can load any link is"
     if loads.matrix_name is not None:
         fits = "No link is overloaded" if loads.max_load <= FULL else "Links are overloaded"
         most = f"the most that the traffic of {loads.matrix_name} loads any link is"
     lead = [
-        f"{fits} while all links are up: {most} "
+        f"{fits} {while_up}: {most} "
         f"{percent(loads.max_load)} of its capacity, on {worst.link} "
         f"({with_unit(worst.capacity_mbps, 'Mbps')})."
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
         bad, cut = _overloading(loads), _cutting(loads)
-        sentence = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
+        single = " of a single link" if loads.failure_kinds == ("links",) else ""
+        another = "another one" if single else "a link"
+        sentence = f"{bad} of {len(loads.failures)} failures{single} can overload {another}"
+        none = f"No failure{single} overloads {another}"
         cuts = " None of them cuts a pair off."
         if cut:
             cuts = (
@@ -102,8 +109,9 @@ def load_words(loads: WorstLoads, changes: LoadChanges | None = None) -> list[st
                 "until the repair, and their traffic is in no load."
             )
         lead.append(
-            f"{sentence if bad else 'No failure of a single link overloads another one'}: the worst is "
-            f"{failure.links[0]} (both directions), with {percent(failure.load)} on "
+            f"{sentence if bad else none}: the worst is "
+            f"{failure.name}{' (both directions)' if failure.kind == 'links' else ''}, with "
+            f"{percent(failure.load)} on "
             f"{failure.worst_link}.{cuts}"
         )
     if changes is not None:
@@ -157,28 +165,33 @@ def load_cards(loads: WorstLoads, changes: LoadChanges | None = None) -> list[Ca
     """The numbers at the top."""
     full = sum(link.load > FULL for link in loads.links)
     cards = [
-        Card("highest load, all links up", percent(loads.max_load), loads.worst.link)
+        Card(f"highest load, {loads.links_up}", percent(loads.max_load), loads.worst.link)
         if loads.matrix_name is not None
-        else Card("worst case, all links up", percent(loads.max_load), loads.worst.link),
+        else Card(f"worst case, {loads.links_up}", percent(loads.max_load), loads.worst.link),
         Card(
             "links that can be overloaded" if loads.matrix_name is None else "links that are overloaded",
             f"{full} of {len(loads.links)}",
-            "all links up",
+            loads.links_up,
         ),
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
-        of_all = f"of {len(loads.failures)}"
+        of_all, kinds = f"of {len(loads.failures)}", _kinds(loads)
         cards += [
-            Card("worst failure", percent(failure.load), f"{failure.links[0]} down"),
-            Card("failures that overload", f"{_overloading(loads)} {of_all}", "single links"),
-            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", "single links"),
+            Card("worst failure", percent(failure.load), f"{failure.name} down"),
+            Card("failures that overload", f"{_overloading(loads)} {of_all}", kinds),
+            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", kinds),
         ]
     if changes is not None:
         note = f"{changes.before.scheme}, then {changes.after.scheme}"
         both = f"{percent(changes.before.max_load)} → {percent(changes.after.max_load)}"
         cards.insert(0, Card("worst case, before → after", both, note))
     return cards
+
+
+def _kinds(loads: WorstLoads) -> str:
+    """What fails, in words."""
+    return "single links" if loads.failure_kinds == ("links",) else ", ".join(loads.failure_kinds)
 
 
 def _before_and_after(changes: LoadChanges, tables: Mapping[str, DataTable]) -> Section:
@@ -198,20 +211,31 @@ def _before_and_after(changes: LoadChanges, tables: Mapping[str, DataTable]) -> 
 
 
 def _failures(loads: WorstLoads, tables: Mapping[str, DataTable]) -> Section:
-    ranked = sorted(loads.failures or (), key=lambda case: -case.load)
-    names = [case.links[0] for case in ranked[:_MOST_BARS]]
+    ranked = sorted(loads.failures or (), key=severity)
+    names = [case.name for case in ranked[:_MOST_BARS]]
     figure = _bars(names, ranked)
     shown = f"the worst {_MOST_BARS} of {len(ranked)}" if len(ranked) > _MOST_BARS else f"all {len(ranked)}"
     return Section(
         "failures",
         "What each failure does",
-        ["Each row takes one link down, both directions, and gives the highest load of any other link for "
-         "the worst traffic that is left. Traffic of pairs that are cut off is in no load."],
+        [f"Each row takes down what it names ({_kinds(loads)}; links in both directions), and gives the "
+         "highest load of any other link for the worst traffic that is left. Traffic without a route is in "
+         "no load. Rows that overload a link or cut pairs off come first.", *_squeezed(loads)],
         [tables["failures"]],
         [picture(f"Highest load while a link is down, {shown}", figure,
                        note="The line is the capacity; orange bars are above it.")],
         figures_first=True,
     )  # fmt: skip
+
+
+def _squeezed(loads: WorstLoads) -> list[str]:
+    """What the columns of goodput are."""
+    if loads.matrix_name is None:
+        return []
+    return [
+        "Squeezed pairs have more traffic than a full link on their way lets through. Their goodput is that "
+        "of flows in proportion to the traffic which share full links evenly (max-min fairness)."
+    ]
 
 
 def _method(loads: WorstLoads, changes: LoadChanges | None) -> Section:

@@ -52,6 +52,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
     """Sentences on what will run and yet can hardly be meant, a line for each."""
     return [
         *(f"network.topology: {note}" for note in setup.provenance if note.startswith(UNREAD)),
+        *_out_of_service(setup),
         *_unused_transports(scenario, setup),
         *_kept_errors(setup),
         *_idle_ecn(scenario, setup),
@@ -66,6 +67,12 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_sprayed_subflows(scenario, setup, plan),
         *_phases(setup.of_routing(0), plan),
     ]
+
+
+def _out_of_service(setup: Setup) -> Iterator[str]:
+    if out := setup.outages.nodes_out:
+        names = ", ".join(quoted(setup.nodes[node].name) for node in out)
+        yield f'network.out_of_service: nobody sends from or to {names}, whatever matrices and "*" say'
 
 
 def _unused_transports(scenario: Scenario, setup: Setup) -> Iterator[str]:

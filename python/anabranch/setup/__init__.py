@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["Needed", "Setup", "agree", "resolve"]
 
 
-def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
+def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING, files: ScenarioFiles | None = None) -> Setup:
     """The scenario as the engine reads it.
 
     Args:
         scenario: the scenario.
         needed: which classes of the user's own are loaded; the others are placeholders, which cannot run.
+        files: those of the scenario, where some have been read already.
 
     Raises:
         ScenarioError: with every name that is not there, every pair that is not connected, and whatever
@@ -42,7 +43,7 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING) -> Setup:
     code = OwnCode(scenario.base, needed, agree(scenario, needed))
     topology = load_topology(scenario, problems)
     read = _read(scenario, problems, for_run=needed is Needed.ALL)
-    files = ScenarioFiles(scenario.base)
+    files = ScenarioFiles(scenario.base) if files is None else files
     named, resolved, core_problems = read.resolve(
         topology, is_generated(scenario.network), files, code.algorithm
     )

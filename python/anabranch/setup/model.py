@@ -248,6 +248,32 @@ class DemandSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class OutageSetup:
+    """Links and nodes that are down together."""
+
+    name: str
+    """What the scenario or its topology calls them."""
+    links: list[int]
+    """Directed links by id, both directions of each; none that is out of service anyway."""
+    nodes: list[int]
+    """Nodes by id."""
+    window: tuple[int, int] | None
+    """Of a maintenance: its beginning and end, in minutes after midnight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outages:
+    """Links and nodes that are out of service, and those that may be; the engine sees neither."""
+
+    links_out: list[str]
+    """Names of directed links."""
+    nodes_out: list[int]
+    """Nodes by id; they are there, without links."""
+    risk_groups: list[OutageSetup]
+    maintenance: list[OutageSetup]
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeSetup:
     """The quantities that are sampled over time."""
 
@@ -376,6 +402,11 @@ class Setup:
         They would begin when the run is over. The engine does not see them.
         """
         return self.resolved.never_begun
+
+    @cached_property
+    def outages(self) -> Outages:
+        """Links and nodes that are out of service, and those that may be."""
+        return typed(Outages, self.resolved.outages())
 
     def replace(self, **changes: Any) -> Setup:
         """The setup with other parts.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from copy import copy
@@ -33,14 +34,18 @@ from anabranch.terminal.command_options import (
     AgainstSimulationOption,
     CsvOption,
     DaskOption,
+    DuringOption,
+    FailuresOption,
     FiguresOption,
     KernelReceiversOption,
     MapOption,
+    OptionalValues,
     PageOption,
     ScenarioArgument,
     SetOption,
     SimulatedReceiversOption,
     TrustOption,
+    WithoutOption,
     XlsxOption,
     load_study,
 )
@@ -100,6 +105,8 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     set_: SetOption = None,
+    without: WithoutOption = None,
+    during: DuringOption = None,
     seed: SeedOption = None,
     out: Annotated[
         Path | None,
@@ -119,7 +126,7 @@ def run(
     from anabranch.process.progress import run_progress
     from anabranch.runs.runner import run as run_scenario
 
-    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
+    loaded = _load(scenario, set_, seed, routes_only=False, trust=trust, without=without, during=during)
     folder = out if out is not None else Path("results") / scenario.stem
     title = loaded.title or scenario.stem
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
@@ -242,6 +249,8 @@ def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> Non
 def routes(
     scenario: ScenarioArgument,
     set_: SetOption = None,
+    without: WithoutOption = None,
+    during: DuringOption = None,
     check: Annotated[
         bool,
         typer.Option(
@@ -268,7 +277,7 @@ def routes(
     from anabranch.report.views.routes import forwarding_pieces, route_pieces
 
     files = PlanFiles(csv, xlsx)
-    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
     with plan_progress(loaded.title or scenario.stem) as progress:
         table = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
@@ -290,12 +299,21 @@ def routes(
         write("\n".join(written))
 
 
-@app.command()
+@app.command(cls=OptionalValues)
 def load(
     scenario: ScenarioArgument,
     set_: SetOption = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Look at every failure of a single link as well.")
+    without: WithoutOption = None,
+    during: DuringOption = None,
+    failures: FailuresOption = None,
+    growth: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PERCENT", min=0.0, help="Growth of all traffic a year: say when links are full."
+        ),
+    ] = None,
+    series: Annotated[
+        bool, typer.Option("--series", help="Look at each matrix of a file of several, such as of a day.")
     ] = False,
     link: Annotated[
         str | None, typer.Option(metavar="FROM->TO", help="Show this link's matrix, not the worst one's.")
@@ -305,23 +323,32 @@ def load(
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     page: PageOption = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads for failures; all cores if left out.", min=1)
+    ] = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show how far a matrix, or any traffic within bounds, loads each link; nothing is simulated."""
     from anabranch.media.terminal import show
+    from anabranch.plans.load_series import busiest_of_series
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
+    from anabranch.process.progress import failure_progress
     from anabranch.report.plan_files import PlanFiles, chosen_link
     from anabranch.report.views.loads import load_document, load_pieces
 
     files = PlanFiles(csv, xlsx, page, map_)
-    failures = failures or page is not None
-    loaded = _load(scenario, set_, None, routes_only=True, trust=trust)
-    loads = worst_loads(loaded, failures=failures)
+    failures = failures or ("links" if page is not None else None)
+    loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
+    with failure_progress(loaded.title or scenario.stem) as progress:
+        made = busiest_of_series if series else worst_loads
+        loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
+    if growth is not None:
+        loads = dataclasses.replace(loads, growth_a_year=growth / 100)
     chosen, changes, warnings = chosen_link(loads, link), None, list(loads.warnings)
     if against is not None:
-        other = _load(against, None, None, routes_only=True, trust=trust)
-        changes, cautions = compare_scenarios(loaded, loads, other, failures=failures)
+        other = _load(against, None, None, routes_only=True, trust=trust, without=without, during=during)
+        changes, cautions = compare_scenarios(loaded, loads, other, failures=failures, jobs=jobs)
         warnings += cautions
     for warning in warnings:
         say(f"warning: {warning}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperCommand
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.report.looks import FORMATS as FIGURE_FORMS
@@ -75,6 +76,31 @@ MapOption = Annotated[
 ]
 
 
+WithoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="NAME",
+        help='Take a link, "Oslo-Bergen", or a node out of service; may be repeated.',
+    ),
+]
+DuringOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--during",
+        metavar="WINDOW",
+        help="Take out of service what a window of network.maintenance names; may be repeated.",
+    ),
+]
+FailuresOption = Annotated[
+    str | None,
+    typer.Option(
+        "--failures",
+        metavar="[KINDS]",
+        help="Look at failures as well: links,nodes,pairs,groups,sites,maintenance, or maintenance+links "
+        "for both at once; links if left out.",
+    ),
+]
 DaskOption = Annotated[
     str | None,
     typer.Option(
@@ -91,6 +117,28 @@ TrustOption = Annotated[
 ]
 
 
+class OptionalValues(TyperCommand):
+    """A command with an option whose value may be left out; typer has none of these."""
+
+    usual: ClassVar[Mapping[str, str]] = {"--failures": "links"}
+    """Such options, with the value that they have then."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments, with the values that were left out."""
+        given = list[str]()
+        for place, argument in enumerate(args):
+            given.append(argument)
+            following = args[place + 1 : place + 2]
+            if argument in self.usual and not (following and _is_value(following[0])):
+                given.append(self.usual[argument])
+        return super().parse_args(ctx, given)
+
+
+def _is_value(argument: str) -> bool:
+    """Whether this is no other option, and no file."""
+    return not argument.startswith("-") and not argument.endswith(".toml") and not Path(argument).is_file()
+
+
 def load_scenario(
     file: Path,
     settings: Sequence[str] | None,
@@ -98,6 +146,8 @@ def load_scenario(
     *,
     routes_only: bool,
     trust: bool,
+    without: Sequence[str] | None = None,
+    during: Sequence[str] | None = None,
 ) -> Scenario:
     """The scenario in a file, with fields set from the command line; a terminal is asked about its code.
 
@@ -107,6 +157,8 @@ def load_scenario(
         seed: in place of ``run.seed``; None leaves it.
         routes_only: whether only its routes are wanted, so that no other code runs.
         trust: let its code run without a question.
+        without: links and nodes that are out of service as well.
+        during: windows of maintenance whose links and nodes are so, too.
 
     Raises:
         ScenarioError: with everything that is wrong with it.
@@ -124,6 +176,10 @@ def load_scenario(
         overrides["run.seed"] = str(seed)
     with other_kinds_told(file, SCENARIO):
         scenario = Scenario.load(file, overrides)
+    if without or during:
+        from anabranch.setup.out_of_service import without as taken_out  # noqa: PLC0415 - few ask
+
+        scenario = taken_out(scenario, without or (), during or ())
     if trust:
         scenario = scenario.trusted()
     if scenario.code():

@@ -69,7 +69,7 @@ def parallel_links(links: Iterable[TopologyLink]) -> int:
 
 def _matched(links: Sequence[TopologyLink], there: list[int], back: list[int]) -> dict[int, int]:
     """The number of the link that leads back, for links in both directions."""
-    alike: dict[tuple[float | None, ...], deque[int]] = defaultdict(deque)
+    alike: dict[tuple[float | str | None, ...], deque[int]] = defaultdict(deque)
     for number in back:
         alike[_values(links[number])].append(number)
     partner: dict[int, int] = {}
@@ -86,8 +86,8 @@ def _matched(links: Sequence[TopologyLink], there: list[int], back: list[int]) -
     return partner
 
 
-def _values(link: TopologyLink) -> tuple[float | None, ...]:
-    return (link.length_km, link.capacity_bps, link.delay_ps, link.loss, link.weight)
+def _values(link: TopologyLink) -> tuple[float | str | None, ...]:
+    return (link.length_km, link.capacity_bps, link.delay_ps, link.loss, link.weight, *link.risk_groups)
 
 
 def _pairs(count: int) -> str:

@@ -83,10 +83,13 @@ class TopologyLink:
     label: str | None = None
     weight: float | None = None
     """Cost for routing, as the source has it: it need be no whole number."""
+    risk_groups: tuple[str, ...] = ()
+    """Names of the groups of links that share a risk with it, and so fail together."""
 
 
 _LINK_KEYS: Final = (
     "a", "b", "directed", "label", "length_km", "length_source", "capacity_bps", "delay_ps", "loss", "weight",
+    "risk_groups",
 )  # fmt: skip
 """What JSON has of a link, in this order."""
 

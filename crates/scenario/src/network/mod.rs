@@ -4,6 +4,7 @@ mod conditions;
 mod file;
 mod links;
 mod nodes;
+mod outage;
 mod queue;
 
 pub use conditions::{Chance, PacketChance, Policer, Reorder, Shaper};
@@ -12,6 +13,7 @@ pub use links::{Delay, Direction, DistanceDelay, Jitter, LinkOverride, LinkSelec
 pub use nodes::{
     HashSeed, HostOverride, HostSettings, NewNode, NodeKind, Offload, RouterOverride, RouterSettings,
 };
+pub use outage::{ClockTime, Maintenance, Outage, RiskGroup};
 pub use queue::{BandwidthDelay, Bound, Queue, Room, with_rtt};
 
 use crate::node::{Node, Value};
@@ -138,5 +140,12 @@ crate::table! {
         routers: RouterSettings = RouterSettings::default();
         /// Settings of single routers, in this order; they take precedence over `routers`.
         router: Vec<RouterOverride> = Vec::new();
+        /// Links and nodes that are out of service: whatever asks for the network sees it without them. A matrix of traffic
+        /// loses its entries at these nodes.
+        out_of_service: Option<Outage>;
+        /// Links and nodes that fail together; those of one name in a topology's own column `risk_group` are such groups, too.
+        risk_group: Vec<RiskGroup> = Vec::new();
+        /// Windows of a day in which links and nodes are down; `anabranch load` says what each does.
+        maintenance: Vec<Maintenance> = Vec::new();
     }
 }

@@ -5,8 +5,16 @@ use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
 
 /// Places of lists of tables, each of which has a header of its own in TOML.
-const LISTS_OF_TABLES: [&str; 6] =
-    ["traffic", "event", "capture", "network.link", "network.node", "controller.link"];
+const LISTS_OF_TABLES: [&str; 8] = [
+    "traffic",
+    "event",
+    "capture",
+    "network.link",
+    "network.node",
+    "network.risk_group",
+    "network.maintenance",
+    "controller.link",
+];
 
 impl<T: Read> Read for Vec<T> {
     fn form() -> Form {

@@ -14,6 +14,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 const AT: Place<'static> = Place::Told("routing.demand");
+/// Pairs that a message names, at most.
+const MOST_CUT: usize = 10;
 /// Routers that bounds may be for, at most.
 const MOST_ROUTERS: usize = 2000;
 
@@ -85,8 +87,14 @@ pub(super) fn demand_setup(
         problems.add(&AT, format!("{} has {count} routers; at most {most} are taken", network.label));
         return None;
     }
-    let ingress_bps = hose(demand.ingress.as_ref(), &AT.key("ingress"), &routers, network, problems);
-    let egress_bps = hose(demand.egress.as_ref(), &AT.key("egress"), &routers, network, problems);
+    let mut ingress_bps = hose(demand.ingress.as_ref(), &AT.key("ingress"), &routers, network, problems);
+    let mut egress_bps = hose(demand.egress.as_ref(), &AT.key("egress"), &routers, network, problems);
+    // Nothing enters and leaves at a router that is out of service.
+    for (router, bounds) in routers.iter().zip(ingress_bps.iter_mut().zip(&mut egress_bps)) {
+        if network.is_out(*router) {
+            (*bounds.0, *bounds.1) = (Some(0), Some(0));
+        }
+    }
     let pair_bps = match (&demand.matrix, &demand.pair) {
         (Some(rates), _) => {
             let access = routers_of_hosts(network);
@@ -174,6 +182,10 @@ fn router(name: &str, at: &Place<'_>, network: &Network, problems: &mut Problems
     if !network.is_host(node) {
         return Some(node);
     }
+    if network.is_out(node) {
+        problems.add(at, format!("{} is a host that is out of service; leave its traffic out", quoted(name)));
+        return None;
+    }
     let message = format!("{} is a host; its traffic counts at the router of its first link", quoted(name));
     problems.add(at, message);
     None
@@ -225,7 +237,19 @@ fn check_traffic(bounds: &DemandSetup, network: &Network, problems: &mut Problem
         );
         problems.add(&AT, message);
     }
-    if let Some(&first) = cut.first() {
+    let is_maintained = !network.outages.links_out.is_empty();
+    if is_maintained && !cut.is_empty() {
+        let named: Vec<_> = cut.iter().take(MOST_CUT).map(|&pair| name(pair)).collect();
+        let more = cut.len().saturating_sub(MOST_CUT);
+        let more = if more > 0 { format!(", and {} more", number(more)) } else { String::new() };
+        let message = format!(
+            "cuts off {} pairs that may have traffic: {}{more}; put a link back into service, or bound that traffic to \
+             zero",
+            number(cut.len()),
+            named.join(", ")
+        );
+        problems.add_at("network.out_of_service", message);
+    } else if let Some(&first) = cut.first() {
         let (others, label) = (others(cut.len()), &network.label);
         let message = format!(
             "there may be traffic from {}, and no path over routers in {label}{others}; connect them, or bound that \

@@ -390,6 +390,8 @@ impl Maker<'_> {
         let answers = if entry.table.has_datagrams() { "answers" } else { "acknowledgments" };
         let network = entry.network;
         let over = if network.switches.is_some() { " over the controller's switches" } else { "" };
+        let without =
+            if network.outages.links_out.is_empty() { "" } else { " without what is out of service" };
         let mut cut_off = 0;
         for &(from, to) in pairs {
             for (from, to, what) in [(from, to, "data"), (to, from, answers)] {
@@ -402,7 +404,7 @@ impl Maker<'_> {
                     let label = &network.label;
                     self.problems.add(
                         entry.at,
-                        format!("no path from {from} to {to} in {label}{over} for its {what}"),
+                        format!("no path from {from} to {to} in {label}{over}{without} for its {what}"),
                     );
                 }
             }

@@ -9,6 +9,7 @@ use crate::read::Quantity;
 use crate::words::{float, quoted, short, thousands};
 use anabranch_engine::setup::{LinkKinds, LinkSetup, ReorderSetup};
 use anabranch_units::{NodeId, Rate, Span};
+use std::collections::BTreeMap;
 
 /// Below, one packet outlasts every run.
 pub(super) const SMALLEST_CAPACITY_BPS: u64 = 100;
@@ -68,7 +69,8 @@ impl Missing {
     }
 }
 
-/// Adds the directed links of wires to a network; what they lack is noted as missing in `owner`.
+/// Adds the directed links of wires to a network; what they lack is noted as missing in `owner`. The links of each group that
+/// shares a risk by what the topology says.
 pub(super) fn lay(
     network: &mut Network,
     wires: &[Wire],
@@ -76,7 +78,8 @@ pub(super) fn lay(
     by_weight: bool,
     draws: Draws,
     problems: &mut Problems,
-) {
+) -> BTreeMap<String, Vec<usize>> {
+    let mut marked: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut layer = Layer {
         network,
         by_weight,
@@ -90,12 +93,17 @@ pub(super) fn lay(
         let (a, b) = (id(&wire.link.a), id(&wire.link.b));
         // One edge, one length: the same distribution draws the same delay in both directions.
         let stream = layer.network.next_name(a, b);
+        let first = layer.network.links.len();
         layer.add((a, b), wire, &wire.ways[0], &stream);
         if !wire.link.is_directed {
             layer.add((b, a), wire, &wire.ways[1], &stream);
         }
+        for group in &wire.link.risk_groups {
+            marked.entry(group.clone()).or_default().extend(first..layer.network.links.len());
+        }
     }
     layer.missing.tell(owner, layer.problems);
+    marked
 }
 
 /// Whether the engine can work with a capacity.

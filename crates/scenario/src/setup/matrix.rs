@@ -83,7 +83,12 @@ impl Entry<'_> {
                 let rates: Vec<_> = series
                     .into_iter()
                     .zip(windows)
-                    .map(|(rates, window)| of_pairs(scaled(rates.bps, matrix), window))
+                    .map(|(rates, window)| {
+                        let in_service = |&((from, to), _): &((u32, u32), f64)| {
+                            !self.network.is_out(from) && !self.network.is_out(to)
+                        };
+                        of_pairs(scaled(rates.bps, matrix).into_iter().filter(in_service).collect(), window)
+                    })
                     .collect();
                 self.check_any(&rates, before, problems);
                 return rates;

@@ -19,6 +19,7 @@ mod flows;
 mod lay;
 mod matrix;
 mod network;
+mod outages;
 mod own;
 mod pair_rates;
 mod pairs;
@@ -43,6 +44,7 @@ pub(crate) use draws::quotient;
 pub use flows::{EntrySetup, FlowColumns, FlowSlices, Flows, Given};
 pub use matrix::DemandBounds;
 pub use network::Network;
+pub use outages::{OutageSetup, Outages};
 pub use own::{NoOwnCode, OwnCode, OwnKind};
 pub use plain::{
     CumulativeSize, DemandUnit, Files, Numbering, PlainFlows, PlainLink, PlainMatrix, PlainNetwork,

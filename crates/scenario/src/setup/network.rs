@@ -2,6 +2,7 @@
 
 use super::draws::Draws;
 use super::lay::{self, Buckets, Unsized};
+use super::outages::Outages;
 use super::plain::{DemandUnit, Files, PlainNetwork, PlainNode};
 use super::weights::LinkWeights;
 use super::wires;
@@ -25,7 +26,8 @@ pub struct Network {
     ids: BTreeMap<String, u32>,
     /// Its directed links; the place in this list is the id.
     pub links: Vec<LinkSetup>,
-    between: BTreeMap<(u32, u32), Vec<usize>>,
+    /// By both ends: the links in their order, none in place of one that is out of service.
+    between: BTreeMap<(u32, u32), Vec<Option<usize>>>,
     /// Queues whose room depends on the flows.
     pub(super) unsized_queues: Vec<Unsized>,
     /// Of links that have any.
@@ -36,6 +38,8 @@ pub struct Network {
     pub(super) demand_unit: Option<DemandUnit>,
     /// The node that is the SDN controller, if there is one.
     pub controller: Option<u32>,
+    /// What is out of service, and what may be.
+    pub outages: Outages,
     /// The controller's switches, if there is one.
     pub switches: Option<Vec<u32>>,
 }
@@ -75,14 +79,51 @@ impl Network {
             demands: plain.demands.clone(),
             demand_unit: plain.demand_unit.clone(),
             controller: None,
+            outages: Outages::default(),
             switches: None,
         };
         let mut weights = LinkWeights::new(table.weights.as_ref(), &network, files, problems);
         let wires = wires::wires(plain, table, &network, &mut weights, problems);
         weights.note_unused(&network.label, problems);
         let label = network.label.clone();
-        lay::lay(&mut network, &wires, &label, by_weight, draws, problems);
+        let marked = lay::lay(&mut network, &wires, &label, by_weight, draws, problems);
+        network.outages = Outages::new(table, &network, marked, problems);
+        network.take_out();
         network
+    }
+
+    /// Takes the links out that are not in service; the others keep their names, and their numbers among parallel ones.
+    fn take_out(&mut self) {
+        let names: BTreeSet<&str> = self.outages.links_out.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            return;
+        }
+        let is_down = |link: &LinkSetup| names.contains(&*link.name);
+        let mut kept = 0;
+        let ids: Vec<Option<usize>> = self
+            .links
+            .iter()
+            .map(|link| {
+                let id = (!is_down(link)).then_some(kept);
+                kept += usize::from(id.is_some());
+                id
+            })
+            .collect();
+        self.links.retain(|link| !is_down(link));
+        let renumbered = |link: usize| ids[link];
+        self.between.values_mut().flatten().for_each(|link| *link = link.and_then(renumbered));
+        self.unsized_queues.retain_mut(|queue| {
+            let id = ids[queue.link];
+            queue.link = id.unwrap_or(queue.link);
+            id.is_some()
+        });
+        self.outages = std::mem::take(&mut self.outages).renumbered(&ids);
+    }
+
+    /// Whether a node is out of service.
+    #[must_use]
+    pub fn is_out(&self, node: u32) -> bool {
+        self.outages.nodes_out.binary_search(&node).is_ok()
     }
 
     /// Adds a node behind all others, whose name is free; its id.
@@ -125,8 +166,9 @@ impl Network {
     #[must_use]
     pub fn hosts(&self) -> Vec<u32> {
         let is_switch = |node: u32| self.switches.as_ref().is_some_and(|switches| switches.contains(&node));
-        let ends: Vec<_> =
-            (0..self.nodes.len() as u32).filter(|&node| Some(node) != self.controller).collect();
+        let ends: Vec<_> = (0..self.nodes.len() as u32)
+            .filter(|&node| Some(node) != self.controller && !self.is_out(node))
+            .collect();
         let chosen =
             |keep: &dyn Fn(u32) -> bool| ends.iter().copied().filter(|&node| keep(node)).collect::<Vec<_>>();
         let marked = chosen(&|node| self.is_host(node) && !is_switch(node));
@@ -180,7 +222,7 @@ impl Network {
                 let links = self.links_from(from, to).iter().zip(1..);
                 links
                     .filter(move |(_, count)| index.is_none_or(|index| index == *count))
-                    .map(|(link, _)| *link)
+                    .filter_map(|(link, _)| *link)
             })
             .collect();
         if chosen.is_empty() {
@@ -193,6 +235,12 @@ impl Network {
         let (from, to) = (quoted(self.name(a)), quoted(self.name(b)));
         let parallel = self.links_from(a, b).len().max(self.links_from(b, a).len());
         let label = &self.label;
+        let ways = self.links_from(a, b).iter().chain(self.links_from(b, a));
+        if ways.clone().next().is_some() && ways.flatten().next().is_none() {
+            return format!(
+                "the link between {from} and {to} is out of service; leave it out of network.out_of_service"
+            );
+        }
         match index {
             Some(index) if parallel > 0 => {
                 format!("no link {index} between {from} and {to}; {label} has {parallel}")
@@ -211,8 +259,8 @@ impl Network {
         }
     }
 
-    /// The directed links from one node to another, in their order.
-    pub(super) fn links_from(&self, from: u32, to: u32) -> &[usize] {
+    /// The directed links from one node to another, in their order; none in place of one that is out of service.
+    pub(super) fn links_from(&self, from: u32, to: u32) -> &[Option<usize>] {
         self.between.get(&(from, to)).map_or(&[], Vec::as_slice)
     }
 
@@ -228,7 +276,7 @@ impl Network {
 
     /// Adds a directed link behind all others.
     pub(super) fn add(&mut self, link: LinkSetup) {
-        self.between.entry((link.from.0, link.to.0)).or_default().push(self.links.len());
+        self.between.entry((link.from.0, link.to.0)).or_default().push(Some(self.links.len()));
         self.links.push(link);
     }
 }

@@ -74,6 +74,9 @@ pub struct PlainLink {
     /// Length, if it is known.
     #[serde(default)]
     pub length_km: Option<f64>,
+    /// Groups of links that share a risk, by name, if the topology knows some.
+    #[serde(default)]
+    pub risk_groups: Vec<String>,
 }
 
 /// Where the files that a scenario names come from: a folder, or a map in a browser.

@@ -9,6 +9,7 @@ use super::control::{add_controller, check_transport};
 use super::draws::Draws;
 use super::flows::{FlowColumns, Flows, Given};
 use super::network::{Network, number};
+use super::outages::Outages;
 use super::own::{OwnCode, OwnKind};
 use super::plain::{Files, PlainNetwork};
 use super::profile::profile_events;
@@ -68,6 +69,8 @@ pub struct Resolved {
     pub demand: Option<DemandSetup>,
     /// By entry: the flows that are not made, since they would begin when the run is over.
     pub never_begun: BTreeMap<String, u64>,
+    /// What is out of service, and what may be.
+    pub outages: Outages,
 }
 
 /// The scenario as the engine runs it, or what is wrong with it; and its network by names, by which whoever calls this
@@ -139,8 +142,6 @@ fn resolved(
     check_end(run, &flows.connections, problems);
     let planned = Planned::of(choice, &Place::Top.key("routing"), world.own, problems);
     let routing = routing_setup(scenario, network, &planned, &routes, world.own, problems)?;
-    let [sequences, log] = watched;
-    let wants_series = run.flow_series || run.link_series;
     let setup = Setup {
         seed: run.seed,
         replication: run.replication,
@@ -155,20 +156,34 @@ fn resolved(
         datagrams: flows.datagrams,
         events,
         routing,
-        probes: ProbeSetup {
-            interval: wants_series.then_some(run.sample_interval),
-            flows: run.flow_series,
-            links: run.link_series,
-            sequences,
-            log,
-        },
+        probes: probes(run, watched),
         captures,
         controller,
         waits,
         collectives,
     };
     let never_begun = flows.never_begun.into_iter().filter(|(_, count)| *count > 0).collect();
-    Some(Resolved { setup, flows: flows.connections, planned, own_routes: routes, demand, never_begun })
+    Some(Resolved {
+        setup,
+        flows: flows.connections,
+        planned,
+        own_routes: routes,
+        demand,
+        never_begun,
+        outages: network.outages.clone(),
+    })
+}
+
+/// What is sampled, with the flows whose sequence numbers and whose log are wanted.
+fn probes(run: &Run, [sequences, log]: [Vec<FlowId>; 2]) -> ProbeSetup {
+    let wants_series = run.flow_series || run.link_series;
+    ProbeSetup {
+        interval: wants_series.then_some(run.sample_interval),
+        flows: run.flow_series,
+        links: run.link_series,
+        sequences,
+        log,
+    }
 }
 
 /// How routes are chosen and packets spread over them.

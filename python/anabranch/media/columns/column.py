@@ -9,7 +9,7 @@ Better = Literal["more", "less", ""]
 
 UNITS = {
     "mbps": "Mbps", "ms": "ms", "us": "us", "s": "s", "bytes": "bytes", "packets": "packets", "percent": "%",
-    "ratio": "%", "deg": "degrees", "pairs": "pairs", "points": "points",
+    "ratio": "%", "deg": "degrees", "pairs": "pairs", "points": "points", "years": "years",
 }  # fmt: skip
 """The unit for people, by the last word of a column's name."""
 SOFT_HYPHEN = "\N{SOFT HYPHEN}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from anabranch.media.columns import FULL
@@ -14,12 +14,13 @@ from anabranch.media.pieces import Badge, Bars, Cell, DataTable, Map, Piece, Tex
 from anabranch.text.units import plain
 
 if TYPE_CHECKING:
+    from anabranch.plans.failure_loads import FailureLoad
     from anabranch.plans.worst_loads import LoadChange, LoadChanges, WorstLoads
 
 NEAR = 0.9
 """Load from which a link counts as nearly full."""
 _MOST_NAMED = 5
-_THINGS = {"matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
+_THINGS = {"series": "matrices", "matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
 _MOST_LOADED = 15
 
 
@@ -28,11 +29,12 @@ def load_pieces(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     tables = {table.name: table for table in load_tables(loads, link, changes)}
     tables["links"] = tables["links"].without("from", "to", "state")
     if "failures" in tables:
-        tables["failures"] = tables["failures"].without("state", "which")
+        of_one_kind = () if len(loads.failure_kinds) > 1 else ("kind",)
+        tables["failures"] = tables["failures"].without("state", "which", *of_one_kind)
     shown = [
         replace(tables[name], most=most)
         for name, most in (
-            ("links", _MOST_LOADED), ("matrix", 40), ("failures", _MOST_LOADED),
+            ("series", _MOST_LOADED), ("links", _MOST_LOADED), ("matrix", 40), ("failures", _MOST_LOADED),
             ("change_of_links", _MOST_LOADED), ("change_of_failures", _MOST_LOADED),
         )
         if name in tables
@@ -49,6 +51,8 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     tables = [_links(loads), _matrix(loads, link)]
     if loads.failures is not None:
         tables.insert(1, _failures(loads))
+    if loads.series is not None:
+        tables.insert(0, _series(loads))
     if changes is not None:
         tables.append(_changes("change_of_links", changes, changes.links))
         if changes.failures:
@@ -56,17 +60,28 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
     return tables
 
 
-_KEYS = {"load_percent": "load"}
+_KEYS = {
+    "load_percent": "load",
+    "headroom_percent": "headroom",
+    "failed_load_percent": "failed_load",
+    "predicted_goodput_mbps": "goodput_mbps",
+}
 """Keys of documents that are not the names of their columns."""
-_LINK_KEYS = ("link", "from", "to", "capacity_mbps", "load_percent")
-_FAILURE_KEYS = ("down", "load_percent", "worst_link")
+_LINK_KEYS = ("link", "from", "to", "capacity_mbps", "load_percent", "headroom_percent")
+_FAILED_KEYS = ("failed_load_percent", "failed_by")
+_IMPACT = (
+    "lost_mbps", "rerouted_pairs", "squeezed_pairs", "squeezed_mbps", "predicted_goodput_mbps",
+)  # fmt: skip
+"""Columns of what becomes of the traffic."""
+_FAILURE_KEYS = ("kind", "down", "load_percent", "worst_link", *_IMPACT)
 _CHANGE_KEYS = ("before_percent", "after_percent")
 
 
 def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict[str, Any]:
     """The tables as a document of JSON, in the order of the network; each link has its traffic besides."""
-    of_link = {row["link"]: row for row in records(_links(loads), _keys(_LINK_KEYS))}
-    of_failure = {row.pop("down"): row for row in records(_failures(loads), _keys(_FAILURE_KEYS))}
+    link_keys = (*_LINK_KEYS, *(() if loads.failures is None else _FAILED_KEYS))
+    of_link = {row["link"]: row for row in records(_links(loads), _keys(link_keys))}
+    of_failure = {(row["kind"], row["down"]): row for row in records(_failures(loads), _keys(_FAILURE_KEYS))}
     document = {
         "title": loads.title,
         "scheme": loads.scheme,
@@ -74,6 +89,7 @@ def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict
         "worst_case_load": loads.max_load,
         "proved_load": loads.proved_load,
         "worst_link": loads.worst.link,
+        "out_of_service": list(loads.out_of_service),
         "links": [
             of_link[one.link]
             | {"matrix": [[each.source, each.destination, each.mbps] for each in loads.matrix(one.link)]}
@@ -82,11 +98,12 @@ def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict
         "failures": None
         if loads.failures is None
         else [
-            {"links": list(case.links)}
-            | of_failure[case.links[0]]
+            {"links": list(case.links), "nodes": list(case.nodes)}
+            | of_failure[case.kind, case.name]
             | {"stranded": [list(pair) for pair in case.stranded]}
             for case in loads.failures
         ],
+        "series": None if loads.series is None else [asdict(one) for one in loads.series],
         "facts": dict(loads.facts),
         "warnings": list(loads.warnings),
     }
@@ -152,32 +169,71 @@ def _table(
 
 
 def _links(loads: WorstLoads) -> DataTable:
+    growth, has_failures = loads.growth_a_year, loads.failures is not None
     rows = [
-        (one.link, one.source, one.destination, one.capacity_mbps, one.load, state(one.load))
+        (
+            one.link, one.source, one.destination, one.capacity_mbps, one.load, state(one.load), one.headroom,
+            *(() if growth is None else (one.years_until_full(growth),)),
+            *((one.failed_load, one.failed_by) if has_failures else ()),
+        )
         for one in sorted(loads.links, key=lambda one: -one.load)
-    ]
-    names = ("link", "from", "to", "capacity_mbps", "load_percent", "state")
+    ]  # fmt: skip
+    names = (
+        "link", "from", "to", "capacity_mbps", "load_percent", "state", "headroom_percent",
+        *(() if growth is None else ("full_in_years",)),
+        *(_FAILED_KEYS if has_failures else ()),
+    )  # fmt: skip
     whose = (
         "Highest load of each link"
         if loads.matrix_name is None
         else f"Load of each link by {loads.matrix_name}"
     )
-    caption = f"{whose}, all links up, {loads.scheme}"
+    grown = "" if growth is None else f"; traffic grows by {percent(growth)} a year"
+    caption = f"{whose}, {loads.links_up}, {loads.scheme}{grown}"
     return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
 
 
+def _series(loads: WorstLoads) -> DataTable:
+    """A row for each matrix of a series, in the order of the file."""
+    has_failures = loads.failures is not None
+    rows = [
+        (
+            one.number, one.label, one.demand_mbps, one.load, state(one.load), one.worst_link,
+            *((one.failed_load, one.failed_by) if has_failures else ()),
+        )
+        for one in loads.series or ()
+    ]  # fmt: skip
+    names = (
+        "matrix", "label", "demand_mbps", "load_percent", "state", "worst_link",
+        *(_FAILED_KEYS if has_failures else ()),
+    )  # fmt: skip
+    caption = f"Highest load by each matrix, {loads.links_up}, {loads.scheme}"
+    return _table("series", caption, names, rows, Bars("matrix", ("load_percent",)))
+
+
 def _failures(loads: WorstLoads) -> DataTable:
+    """A row for each failure: first those that overload a link or cut pairs off, then by their loads."""
     rows = []
-    for case in sorted(loads.failures or (), key=lambda case: -case.load):
+    for case in sorted(loads.failures or (), key=severity):
         named = ", ".join(f"{a} - {b}" for a, b in case.stranded[:_MOST_NAMED])
         more = len(case.stranded) - _MOST_NAMED
         which = f"{named} and {more} more" if more > 0 else named
         cut_off = len(case.stranded)
         verdict = state(case.load, cut_off)
-        rows.append((case.links[0], case.load, verdict, case.worst_link, cut_off, which))
-    names = ("down", "load_percent", "state", "worst_link", "pairs_cut_off", "which")
+        impact = (
+            case.lost_mbps, case.rerouted_pairs, case.squeezed_pairs, case.squeezed_mbps, case.goodput_mbps
+        )  # fmt: skip
+        rows.append((case.name, case.load, verdict, case.worst_link, cut_off, which, *impact, case.kind))
+    names = ("down", "load_percent", "state", "worst_link", "pairs_cut_off", "which", *_IMPACT, "kind")
     caption = "Highest load of any link while one is down, both directions"
+    if loads.failure_kinds != ("links",):
+        caption = f"Highest load of any link while others are down: {', '.join(loads.failure_kinds)}"
     return _table("failures", caption, names, rows, Bars("down", ("load_percent",)))
+
+
+def severity(case: FailureLoad) -> tuple[bool, float]:
+    """The order of failures: what overloads a link or cuts pairs off comes first, then the higher load."""
+    return not (case.stranded or case.load > FULL), -case.load
 
 
 def _matrix(loads: WorstLoads, link: str) -> DataTable:
@@ -198,7 +254,7 @@ def _changes(name: str, changes: LoadChanges, entries: Sequence[LoadChange]) -> 
         for one in ranked
     ]  # fmt: skip
     names = ("before_percent", "after_percent", "change_points", "verdict")
-    what, where = ("down", "while a link is down") if is_failure else ("link", "by link")
+    what, where = ("down", "while something is down") if is_failure else ("link", "by link")
     cuts = ("cut_off_before_pairs", "cut_off_after_pairs") if is_failure else ()
     caption = f"Before, {changes.before.scheme}, and after, {changes.after.scheme}, {where}"
     return _table(

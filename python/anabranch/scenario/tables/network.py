@@ -297,6 +297,48 @@ class RouterOverride(RouterSettings):
         def __init__(self, *, processing_delay: Any = ..., hash_seed: Any = ..., name: Any) -> None: ...
 
 
+class Outage(Table):
+    """Links and nodes that are down together."""
+
+    links: list[str] = []
+    """Links by name: ``"Oslo->Bergen"`` or ``"Oslo-Bergen"``, and of parallel ones ``"Oslo->Bergen#2"``.
+    Both directions are down."""
+    nodes: list[str] = []
+    """Nodes, with every link at them."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, links: Any = ..., nodes: Any = ...) -> None: ...
+
+
+class RiskGroup(Outage):
+    """Links and nodes that share a risk, such as a duct or a building, so that they fail together."""
+
+    name: str
+    """Its name; no other group has it."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, links: Any = ..., nodes: Any = ..., name: Any) -> None: ...
+
+
+class Maintenance(Outage):
+    """A window of a day in which links and nodes are down for maintenance."""
+
+    name: str
+    """Its name; no other window has it."""
+    begin: str
+    """When it begins, on a clock of 24 hours: ``"22:00"``."""
+    until: str
+    """When it ends; before ``from``, on the next day."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, links: Any = ..., nodes: Any = ..., name: Any, begin: Any, until: Any, **keys: Any
+        ) -> None: ...
+
+
 class AttributeSource(Table):
     """The attribute of a file that states a quantity."""
 
@@ -399,6 +441,14 @@ class Network(Table):
     """Settings of all nodes that pass packets on."""
     router: list[RouterOverride] = []
     """Settings of single routers, in this order; they take precedence over ``routers``."""
+    out_of_service: Outage | None = None
+    """Links and nodes that are out of service: whatever asks for the network sees it without them. A
+    matrix of traffic loses its entries at these nodes."""
+    risk_group: list[RiskGroup] = []
+    """Links and nodes that fail together; those of one name in a topology's own column ``risk_group`` are
+    such groups, too."""
+    maintenance: list[Maintenance] = []
+    """Windows of a day in which links and nodes are down; ``anabranch load`` says what each does."""
 
     if TYPE_CHECKING:
 
@@ -418,6 +468,9 @@ class Network(Table):
             host: Any = ...,
             routers: Any = ...,
             router: Any = ...,
+            out_of_service: Any = ...,
+            risk_group: Any = ...,
+            maintenance: Any = ...,
         ) -> None: ...
 
 

@@ -5,6 +5,7 @@ does (`10 Gbps`), or the format does, or the user. Of several attributes that st
 user's choice comes first, then Anabranch's own, then the format's, then the first in the file.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -22,6 +23,8 @@ from .unread import Tally
 _STRICT: Final = frozenset(("capacity_bps", "delay_ms", "length_km", "loss"))
 """Names of Anabranch's own files: a value that cannot be is a mistake in one of these."""
 _LABELS: Final = ("linklabel", "label", "name")
+_RISK_GROUPS: Final = ("riskgroup", "riskgroups", "srlg", "srlgs")
+"""Names of the attribute of groups that share a risk (shared-risk link groups of RFC 4202, section 2.3)."""
 _ZOO_SPEED: Final = ("linkspeedraw", "linkspeed", "linkspeedunits")
 """The Topology Zoo's: in bits per second, or as a number and the prefix of its unit."""
 _RANGE: Final[Mapping[Quantity, tuple[Decimal, Decimal]]] = {
@@ -75,7 +78,7 @@ class LinkReader:
         units that contradict the name.
         """
         self._tally.links.update(link.attributes.keys())
-        label = self._label(link.attributes)
+        label, groups = self._label(link.attributes), self._risk_groups(link.attributes)
         ways: tuple[dict[Quantity, Decimal], dict[Quantity, Decimal]] = ({}, {})
         open_questions: list[tuple[_Stated, _Outcome]] = []
         for stated in self._stated(link.attributes):
@@ -94,8 +97,12 @@ class LinkReader:
             self._note_open(stated, outcome, is_known)
         forward, backward = ways
         if link.directed or forward == backward:
-            return (_link(link.a, link.b, link.directed, label, forward),)
-        return (_link(link.a, link.b, True, label, forward), _link(link.b, link.a, True, label, backward))
+            return (_link(link.a, link.b, link.directed, (label, groups), forward),)
+        of_both = (label, groups)
+        return (
+            _link(link.a, link.b, True, of_both, forward),
+            _link(link.b, link.a, True, of_both, backward),
+        )
 
     def _stated(self, attributes: Mapping[str, str]) -> Iterator[_Stated]:
         """The attributes that may state quantities, the most trusted first.
@@ -215,6 +222,15 @@ class LinkReader:
                 label = label or words or None
         return label
 
+    def _risk_groups(self, attributes: Mapping[str, str]) -> tuple[str, ...]:
+        """The groups that share a risk, of which a link may be in several: semicolons separate them."""
+        groups: list[str] = []
+        for name, text in attributes.items():
+            if re.sub(r"[\W_]", "", name).lower() in _RISK_GROUPS:
+                self._tally.settled_links[name] += 1
+                groups += [group for part in text.split(";") if (group := " ".join(part.split()))]
+        return tuple(dict.fromkeys(groups))
+
 
 def _ways(meaning: Meaning, is_directed: bool) -> tuple[int, ...]:
     """Which directions of a link an attribute states: 0 from the first end to the second, 1 back."""
@@ -247,8 +263,13 @@ def _clash(stated: _Stated, why: str, where: str) -> TopologyError:
 
 
 def _link(
-    a: str, b: str, directed: bool, label: str | None, numbers: Mapping[Quantity, Decimal]
+    a: str,
+    b: str,
+    directed: bool,
+    label_and_groups: tuple[str | None, tuple[str, ...]],
+    numbers: Mapping[Quantity, Decimal],
 ) -> TopologyLink:
+    label, risk_groups = label_and_groups
     capacity, delay = numbers.get("capacity"), numbers.get("delay")
     length, loss, weight = (numbers.get(quantity) for quantity in ("length", "loss", "weight"))
     return TopologyLink(
@@ -261,4 +282,5 @@ def _link(
         delay_ps=None if delay is None else round(delay),
         loss=None if loss is None else float(loss),
         weight=None if weight is None else float(weight),
+        risk_groups=risk_groups,
     )
