@@ -117,6 +117,11 @@ impl Network {
             queue.link = id.unwrap_or(queue.link);
             id.is_some()
         });
+        self.buckets.retain_mut(|buckets| {
+            let id = ids[buckets.link];
+            buckets.link = id.unwrap_or(buckets.link);
+            id.is_some()
+        });
         self.outages = std::mem::take(&mut self.outages).renumbered(&ids);
     }
 
