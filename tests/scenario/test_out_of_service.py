@@ -122,3 +122,17 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert {case["kind"] for case in document["failures"]} == {"nodes", "links+nodes"}
     _, message = load(str(file), "--failures", "nodez")
     assert message == '--failures: no kind "nodez"; nearest: "nodes"\n'
+
+
+def test_a_bucket_that_is_too_small_is_told_of_the_links_in_service_alone() -> None:
+    links = [dict(link) for link in PLAIN["network"]["link"]]
+    # The last link has it, so that numbers from before the first link went would lie outside.
+    links[-1]["shaper"] = {"rate": "1 Mbps", "burst": "100 B"}
+    small = PLAIN["network"] | {"link": links}
+    with pytest.raises(
+        ScenarioError, match=r"network\.link\[4\]\.shaper\.burst: .* of the link c->d-e and 1 more"
+    ):
+        resolve(scenario(network=small | {"out_of_service": {"links": ["a->b"]}}))
+    assert resolve(
+        scenario(network=small | {"out_of_service": {"links": ["c->d-e"], "nodes": ["d-e"]}})
+    ).links
