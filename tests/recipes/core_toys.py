@@ -275,8 +275,8 @@ assert sdn.run().flows["delivered_bytes"].sum() > 0
             ],
             f"{SCENARIO}/setup/resolve.rs": [
                 (
-                    "            interval: wants_series.then_some(run.sample_interval),\n",
-                    "            first: run.first_sample,\n",
+                    "        interval: wants_series.then_some(run.sample_interval),\n",
+                    "        first: run.first_sample,\n",
                 )
             ],
             f"{ENGINE}/setup.rs": [

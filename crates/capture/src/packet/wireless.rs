@@ -97,7 +97,7 @@ impl<'a> Subframes<'a> {
         Self { data, original_len, aggregate, at: aggregate.at, left: MOST_SUBFRAMES }
     }
 
-    /// The next packet, with what is around it, as [`super::parse`] gives it.
+    /// The next packet, with what is around it, as `Dissected` has it.
     pub(crate) fn next(&mut self, around: &mut Encapsulation) -> Option<Dissected<'a>> {
         self.left = self.left.checked_sub(1)?;
         let header = self.data.get(self.at..self.at + 14)?;

@@ -164,17 +164,13 @@ impl Sender {
         let window_scale = window_scale(config.receive_buffer.0);
         let start = EPOCH + u64::from(initial_sequence);
         let detector = Detector::new(&config.loss_detection);
+        let window = config.initial_window_segments;
         let control = &config.congestion_control;
         let measures = control.measures_rate() || control.judges_losses() || detector.looks_at_departures();
         Self {
             state: State::Idle,
             seed,
-            controller: controller(
-                &config,
-                full_payload,
-                config.initial_window_segments,
-                (seed, config.sack),
-            ),
+            controller: controller(&config, full_payload, window, (seed, config.sack)),
             detector,
             rtt: RttEstimator::new(
                 config.initial_rto,
