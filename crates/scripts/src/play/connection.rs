@@ -28,11 +28,17 @@ pub(super) type Departure = (Instant, Segment);
 
 pub(super) struct Connection {
     phase: Phase,
+    /// It has listened.
+    passive: bool,
     initial_sequence: u32,
     sender: Sender,
     receiver: Receiver,
     /// The peer's SYN, whose options hold for the whole connection.
     peer_syn: Segment,
+    /// Our own.
+    own_syn: Segment,
+    /// Bytes that the application has written.
+    written: u64,
     /// The ACK that a sender owes to the handshake, which the peer has seen none of.
     drop_ack: bool,
     /// The peer had closed when this end did.
@@ -63,10 +69,13 @@ impl Connection {
         }
         Self {
             phase: Phase::Idle,
+            passive: false,
             initial_sequence,
             sender: Sender::new(config, initial_sequence, 1),
             receiver,
             peer_syn: Segment::default(),
+            own_syn: Segment::default(),
+            written: 0,
             drop_ack: false,
             peer_closed_first: false,
             departures: VecDeque::new(),
@@ -77,6 +86,7 @@ impl Connection {
     pub(super) fn listen(&mut self) {
         if self.is_idle() {
             self.phase = Phase::Listen;
+            self.passive = true;
         }
     }
 
@@ -90,6 +100,15 @@ impl Connection {
         self.phase == Phase::Idle
     }
 
+    pub(super) fn is_listening(&self) -> bool {
+        self.phase == Phase::Listen
+    }
+
+    /// Whether the other end has opened it, or is to.
+    pub(super) fn is_passive(&self) -> bool {
+        self.passive
+    }
+
     pub(super) fn is_established(&self) -> bool {
         self.phase == Phase::Established
     }
@@ -100,10 +119,16 @@ impl Connection {
 
     pub(super) fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.write(bytes);
+        self.written += bytes;
         self.poll(now);
     }
 
+    /// Closes this direction. While no SYN has been answered nothing is left of the connection then (RFC 9293 section
+    /// 3.10.4).
     pub(super) fn close(&mut self, now: Instant) {
+        if self.phase == Phase::SynSent {
+            self.phase = Phase::Closed;
+        }
         if self.is_established() && !self.is_closing() {
             self.peer_closed_first = self.is_at_end();
             self.sender.close();
@@ -130,6 +155,63 @@ impl Connection {
     /// The peer has closed, and all of its bytes are here.
     pub(super) fn is_at_end(&self) -> bool {
         self.receiver.is_finished()
+    }
+
+    /// The bytes of a segment that our SYN says the other end may send.
+    pub(super) fn advertised_mss(&self) -> u64 {
+        u64::from(self.own_syn.mss)
+    }
+
+    /// Both ends have offered window scale (RFC 7323 section 2.2).
+    pub(super) fn scales_windows(&self) -> bool {
+        self.peer_syn.window_scale_plus_one > 0 && self.own_syn.window_scale_plus_one > 0
+    }
+
+    /// The shift of the windows that the other end announces, and of those that this one does.
+    pub(super) fn scales(&self) -> (u8, u8) {
+        let shift = |syn: &Segment| syn.window_scale_plus_one.saturating_sub(1);
+        if self.scales_windows() { (shift(&self.peer_syn), shift(&self.own_syn)) } else { (0, 0) }
+    }
+
+    /// Bytes that the application has written and that have not been sent.
+    pub(super) fn unsent(&self) -> u64 {
+        let begun = self.initial_sequence.wrapping_add(1);
+        let sent = u64::from(self.info().next_sequence.wrapping_sub(begun));
+        if self.is_established() { self.written.saturating_sub(sent) } else { self.written }
+    }
+
+    /// Bytes that the application has written and that are not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.sender.acknowledged())
+    }
+
+    /// Segments with data that have come.
+    pub(super) fn received_segments(&self) -> u64 {
+        self.receiver.stats().segments
+    }
+
+    /// The number of its state in Linux's `enum tcp_state`; the states are those of RFC 9293 section 3.3.2.
+    pub(super) fn state(&self) -> u8 {
+        let fin_is_acknowledged = self.is_closing()
+            && self.info().outstanding_segments == 0
+            && self.sender.acknowledged() >= self.written;
+        match (self.phase, self.is_closing(), self.is_at_end()) {
+            (Phase::SynSent, ..) => 2,
+            (Phase::SynReceived, ..) => 3,
+            (Phase::Listen, ..) => 10,
+            (Phase::Established, false, false) => 1,
+            (Phase::Established, false, true) => 8,
+            (Phase::Established, true, false) => 4 + u8::from(fin_is_acknowledged),
+            (Phase::Established, true, true) if self.peer_closed_first => 9,
+            (Phase::Established, true, true) => {
+                if fin_is_acknowledged {
+                    6
+                } else {
+                    11
+                }
+            }
+            (Phase::Idle | Phase::Reset | Phase::Closed, ..) => 7,
+        }
     }
 
     pub(super) fn info(&self) -> SenderInfo {
@@ -193,6 +275,7 @@ impl Connection {
             return;
         }
         self.phase = Phase::Established;
+        self.peer_syn = *segment;
         let info = self.sender.info();
         let mut flags = Flags::SYN;
         for (agreed, flag) in [
@@ -281,6 +364,9 @@ impl Connection {
             if syn && self.phase != Phase::SynSent {
                 continue;
             }
+            if syn {
+                self.own_syn = segment;
+            }
             if segment.sequence_len() == 0 && std::mem::take(&mut self.drop_ack) {
                 continue;
             }
@@ -290,7 +376,9 @@ impl Connection {
             self.departures.push_back((now, segment));
         }
         while let Some(mut segment) = self.receiver.poll_transmit(now) {
-            if !segment.flags.has(Flags::SYN) {
+            if segment.flags.has(Flags::SYN) {
+                self.own_syn = segment;
+            } else {
                 segment.seq = self.sender.info().next_sequence;
             }
             if segment.flags.has(Flags::FIN) {

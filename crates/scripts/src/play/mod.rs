@@ -3,6 +3,8 @@
 mod calls;
 mod connection;
 mod expect;
+mod multipath;
+mod sockopt;
 mod state;
 
 use crate::script::{Action, Ending, Event, Moment, Script, When};
@@ -11,6 +13,8 @@ use anabranch_units::{Instant, Span};
 use calls::Descriptors;
 use connection::Connection;
 use expect::Timestamps;
+use multipath::Multipath;
+use state::Variables;
 
 /// Scripts begin here: a clock whose timestamps are not zero.
 const START: Instant = Instant::from_ps(1_000_000_000_000);
@@ -43,6 +47,11 @@ struct Player<'a> {
     timestamps: Timestamps,
     /// The congestion control that an option of the socket has chosen.
     control: Option<String>,
+    /// What the code of the script has assigned.
+    variables: Variables,
+    multipath: Multipath,
+    /// The socket was one of Multipath TCP, and so is what listens.
+    multipath_listens: bool,
 }
 
 impl Script {
@@ -74,12 +83,11 @@ impl Script {
 
     /// The first thing in the script that the model has not: it is not applicable then, whatever fails before.
     fn first_beyond(&self) -> Option<(usize, String)> {
+        let mut assigned = Vec::new();
         let of_event = |event: &Event| match &event.action {
             Action::Call(call) => Some((event.line, calls::beyond(call)?)),
-            Action::Assert(assertions) => {
-                assertions.iter().find_map(|assertion| Some((assertion.line, state::beyond(assertion)?)))
-            }
-            Action::Inject(_) | Action::Expect(_) => None,
+            Action::Code(code) => state::beyond(code, &mut assigned),
+            Action::Inject(..) | Action::Expect(_) => None,
         };
         let later = self.events.iter().find_map(of_event);
         self.beyond.iter().cloned().chain(later).min_by_key(|(line, _)| *line)
@@ -98,6 +106,9 @@ impl<'a> Player<'a> {
             timestamps: Timestamps::new(config.timestamp_tick, script.choices.timestamp_tick),
             config,
             control: None,
+            variables: Variables::new(),
+            multipath: Multipath::Plain,
+            multipath_listens: false,
         })
     }
 
@@ -119,19 +130,20 @@ impl<'a> Player<'a> {
         let at = self.instant(moment);
         let until = event.until.map(|until| self.instant(until));
         self.advance(at)?;
-        if let Some(deviation) = self.superfluous(self.script.choices.tolerance) {
+        if let Some(deviation) = self.superfluous(self.script.choices.least_tolerance()) {
             return Err(Stop::Deviation(deviation));
         }
         self.base = at;
         match &event.action {
-            Action::Inject(segment) => {
+            Action::Inject(segment, option) => {
+                self.multipath.on_segment(segment, option.as_ref()).map_err(Stop::Beyond)?;
                 let arriving = self.arriving(segment);
                 self.connection.on_segment(self.now, &arriving);
                 self.let_blocked_return()
             }
             Action::Call(call) => self.call(call, until),
-            Action::Assert(assertions) => {
-                let violated = assertions.iter().find_map(|one| state::violation(one, &self.connection));
+            Action::Code(code) => {
+                let violated = state::violation(code, &self.connection, &mut self.variables);
                 violated.map_or(Ok(()), |deviation| Err(Stop::Deviation(deviation)))
             }
             Action::Expect(_) => Ok(()),
@@ -154,7 +166,7 @@ impl<'a> Player<'a> {
 
     fn next_before(&self, at: Instant) -> Option<Instant> {
         let timeout = self.connection.next_timeout();
-        let both = [timeout, self.descriptors.blocked_until(self.script.choices.tolerance)];
+        let both = [timeout, self.descriptors.blocked_until()];
         both.into_iter().flatten().min().filter(|next| *next <= at)
     }
 
