@@ -16,7 +16,9 @@ const INITIAL_SEQUENCE: u32 = 1_000_000;
 const TOLERANCE_PERMILLE: u64 = 125;
 
 /// Options of packetdrill that change nothing here.
-const WITHOUT_EFFECT: [&str; 20] = [
+const WITHOUT_EFFECT: [&str; 21] = [
+    // How packetdrill cuts what it injects; the script's segments arrive as they are.
+    "mss",
     "bind_port",
     "connect_port",
     "local_ip",
@@ -163,11 +165,6 @@ impl ScriptChoices {
                 let mtu: u64 = whole(name, needed()?)?;
                 self.fields.push((Some(place), "mss".into(), mtu.saturating_sub(HEADERS).into()));
             }
-            // What a segment holds at most, as packetdrill's `--mss` says it to the interface.
-            "mss" => {
-                let mss: u64 = whole(name, needed()?)?;
-                self.fields.push((Some(place), "mss".into(), mss.into()));
-            }
             "ip_version" if ["ipv4", "ipv4-mapped-ipv6"].contains(&needed()?) => {}
             "ip_version" => return Ok(Some("the model has IPv4 only".into())),
             field if field.starts_with("tcp.") => {
@@ -208,7 +205,7 @@ impl ScriptChoices {
     pub(crate) fn control(&mut self, name: &str) -> Result<(), String> {
         let transport = match name {
             "reno" | "cubic" | "bbr" => format!("linux-{name}"),
-            "dctcp" => name.to_owned(),
+            "dctcp" | "newreno" => name.to_owned(),
             _ => {
                 return Err(format!("the model has no congestion control {name} of Linux"));
             }

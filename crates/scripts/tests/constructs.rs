@@ -73,7 +73,7 @@ fn options_of_tcp_are_read_in_every_form() {
     let arriving = [
         "FO",
         "FO 0123456789abcdef",
-        "FOEXP",
+        "FOEXP TFO_COOKIE",
         "exp-fastopen 0123",
         "ECN e1b 1 ceb 0 e0b 1",
         "unknown 253 0xabcd",
@@ -135,6 +135,25 @@ fn either_timestamp_may_be_left_out() {
         let text = format!("--tcp.timestamp_tick=1ms\n{open}+0 > . 1:1(0) ack 1 <nop,nop,TS {option}>\n");
         assert_eq!(play(&text) == Ending::Pass, passes, "{option}");
     }
+}
+
+/// packetdrill compares the timestamps that leave only by a tick; what comes is mapped to the endpoint's own.
+#[test]
+fn without_a_tick_timestamps_are_any() {
+    let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 connect(3, ..., ...) = -1 EINPROGRESS\n\
+                +0 > S 0:0(0) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 7>\n\
+                +.1 < S. 0:0(0) ack 1 win 5000 <mss 1460,sackOK,TS val 30 ecr 100,nop,wscale 7>\n\
+                +0 > . 1:1(0) ack 1 <nop,nop,TS val 100 ecr 30>\n+.1 write(3, ..., 10) = 10\n\
+                +0 > P. 1:11(10) ack 1 <nop,nop,TS val 200 ecr 30>\n\
+                +.3 < . 1:1(0) ack 11 win 5000 <nop,nop,TS val 31 ecr 200>\n+0 %{ assert 110000 < tcpi_rtt < 140000 }%\n";
+    assert_eq!(play(text), Ending::Pass);
+}
+
+/// An acknowledgment that is left out is 0, one without its flag none (RFC 9293 section 3.1).
+#[test]
+fn flag_and_number_of_an_acknowledgment_are_independent() {
+    let reset = "+0 < R. 1:1(0) ack 1 win 5\n+0 < . 1:1(0) win 5\n+0 > R 0:0(0)\n+0 < P 1:3(2) ack 7 win 5\n+0 > R. 0:0(0) ack 3";
+    assert_eq!(behind(reset), "");
 }
 
 /// What is sent to another end is no business of the one connection.
@@ -254,7 +273,8 @@ fn a_poll_reports_what_is_ready() {
     assert_eq!(play(&format!("{listener}{ready}")), Ending::Pass);
 }
 
-/// RFC 9293 section 3.10.4: while a SYN is not answered, CLOSE deletes the connection, and a SYN-ACK is refused.
+/// RFC 9293 section 3.10.4: while a SYN is not answered, CLOSE deletes the connection, and a SYN-ACK is refused. RFC 1122
+/// section 4.2.2.13: CLOSE with data that were not read sends an RST.
 #[test]
 fn shutting_and_closing_end_what_they_say() {
     let data = "+0 < P. 1:11(10) ack 1 win 9\n";
@@ -278,6 +298,20 @@ fn shutting_and_closing_end_what_they_say() {
     );
     let unopened = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 shutdown(3, SHUT_RDWR) = -1 ENOTCONN\n";
     assert_eq!(play(unopened), Ending::Pass);
+    check(
+        &[
+            (
+                &format!(
+                    "{data}+.04 > . 1:1(0) ack 11\n+0 close(4) = 0\n+0 > R. 1:1(0) ack 11\n+0 < . 11:11(0) ack 1 win 9\n+0 > R 1:1(0)"
+                ),
+                "",
+            ),
+            (&format!("{data}+0 read(4, ..., 5) = 5\n+0 close(4) = 0\n+0 > R. 1:1(0) ack 11"), ""),
+            (&format!("{data}+0 read(4, ..., 10) = 10\n+0 close(4) = 0\n+0 > F. 1:1(0) ack 11"), ""),
+            ("+0...0.3 write(4, ..., 10) = 10", "the model has no send buffer, and so no write that blocks"),
+        ],
+        behind,
+    );
     let connecting = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 connect(3, ..., ...) = -1 EINPROGRESS (x)\n\
                       +0 > S 0:0(0) <...>\n+.1 close(3) = 0\n+0 < S. 0:0(0) ack 1 win 9\n+0 > R 1:1(0)\n";
     assert_eq!(play(connecting), Ending::Pass);
@@ -287,8 +321,13 @@ fn shutting_and_closing_end_what_they_say() {
 fn options_of_sockets_are_set_and_read() {
     check(
         &[
+            ("+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], 4) = 0", ""),
             (
-                "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], 4) = 0\n+0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], [4]) = 0",
+                "+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [5], 4) = 0\n+0 getsockopt(4, SOL_SOCKET, SO_SNDBUF, [10], [4]) = 0",
+                "the model has no getsockopt of SO_SNDBUF",
+            ),
+            (
+                "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n+0 getsockopt(4, SOL_TCP, TCP_NODELAY, [1], [4]) = 0",
                 "",
             ),
             ("+0 getsockopt(4, SOL_TCP, TCP_MAXSEG, [1000], [4]) = 0", ""),

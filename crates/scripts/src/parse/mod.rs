@@ -2,6 +2,7 @@
 
 mod call;
 mod code;
+mod draft;
 mod packet;
 mod shell;
 mod tcp_options;

@@ -1,9 +1,10 @@
 //! A line with a segment: `< S 0:0(0) win 32792 <mss 1000,sackOK>`.
 
+use super::draft::Draft;
 use super::{Parsed, begins_event, skip_event, tcp_options};
 use crate::cursor::Cursor;
-use crate::script::{Action, Expected, Mark, MultipathOption, ScriptError};
-use anabranch_transport::{Flags, Segment};
+use crate::script::{Action, Expected, Mark, ScriptError};
+use anabranch_transport::Flags;
 
 /// Words that begin a packet of another kind, or one within another.
 const OTHER_PROTOCOLS: [&str; 10] =
@@ -12,44 +13,6 @@ const OTHER_PROTOCOLS: [&str; 10] =
 /// The ends of the connection as a script writes them, the other host first: as far as one has been named.
 #[derive(Default)]
 pub(crate) struct Endpoints([Option<String>; 2]);
-
-/// A segment while it is read.
-pub(super) struct Draft {
-    pub(super) segment: Segment,
-    pub(super) inbound: bool,
-    length: u32,
-    ack: bool,
-    window: bool,
-    mark: Option<Mark>,
-    pub(super) options: bool,
-    pub(super) timestamp: bool,
-    pub(super) echo: bool,
-    pub(super) multipath: Option<MultipathOption>,
-    beyond: Option<String>,
-}
-
-impl Draft {
-    fn new(inbound: bool) -> Self {
-        Self {
-            segment: Segment::default(),
-            inbound,
-            length: 0,
-            ack: false,
-            window: false,
-            mark: None,
-            options: true,
-            timestamp: true,
-            echo: true,
-            multipath: None,
-            beyond: None,
-        }
-    }
-
-    /// The model has no notion of something on it; the first such reason counts.
-    pub(super) fn beyond(&mut self, reason: impl Into<String>) {
-        let _ = self.beyond.get_or_insert_with(|| reason.into());
-    }
-}
 
 pub(super) fn read(cursor: &mut Cursor<'_>, endpoints: &mut Endpoints) -> Result<Parsed, ScriptError> {
     let begin = cursor.rest();
@@ -309,10 +272,7 @@ fn read_fields(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptE
     if !draft.window {
         return Err(ScriptError::at(behind, "a segment that arrives needs a window: win 257"));
     }
-    // Without ACK the field counts for nothing (RFC 9293 section 3.1); with it, it must be there.
-    if draft.segment.flags.has(Flags::ACK) && !draft.ack {
-        return Err(ScriptError::at(behind, "a segment with the flag . needs an acknowledgment: ack 1"));
-    }
+    // Without ACK the field counts for nothing (RFC 9293 section 3.1); with it, what is left out is 0.
     if draft.ack && !draft.segment.flags.has(Flags::ACK) {
         draft.segment.ack = 0;
     }

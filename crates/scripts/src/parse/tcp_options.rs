@@ -1,6 +1,6 @@
 //! The TCP options of a segment: `<mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 8>`.
 
-use super::packet::Draft;
+use super::draft::Draft;
 use crate::cursor::Cursor;
 use crate::script::{Capable, MultipathOption, ScriptError};
 use anabranch_transport::{Flags, Segment};
@@ -145,6 +145,10 @@ fn read_blocks(cursor: &mut Cursor<'_>, segment: &mut Segment) -> Result<(), Scr
 fn read_blob(cursor: &mut Cursor<'_>, what: &str, most_bytes: usize) -> Result<(), ScriptError> {
     let place = cursor.place();
     let digits = cursor.word();
+    // A name, which a definition of whoever runs the scripts stands for.
+    if digits.contains('_') {
+        return Ok(());
+    }
     let are_pairs = digits.len().is_multiple_of(2) && digits.chars().all(|c| c.is_ascii_hexdigit());
     if are_pairs && digits.len() <= 2 * most_bytes {
         return Ok(());

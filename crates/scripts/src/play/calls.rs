@@ -1,5 +1,6 @@
 //! The calls of an application, as far as the model has what they do.
 
+use super::arguments::{Returned, bytes, field, kind, number, text};
 use super::expect::seconds;
 use super::multipath::Multipath;
 use super::{Player, Stop, sockopt};
@@ -57,56 +58,13 @@ impl Descriptors {
     }
 }
 
-pub(super) fn text(argument: Option<&Argument>) -> &str {
-    match argument {
-        Some(Argument::Name(name) | Argument::Text(name)) => name,
-        _ => "",
-    }
-}
-
-pub(super) fn number(argument: Option<&Argument>) -> Option<i64> {
-    match argument {
-        Some(Argument::Number(number)) => Some(*number),
-        _ => None,
-    }
-}
-
-/// The field of a structure, by its name or, where it has none, its place.
-fn field<'a>(argument: Option<&'a Argument>, name: &str, place: usize) -> Option<&'a Argument> {
-    let Some(Argument::Structure(fields)) = argument else { return None };
-    let named = fields.iter().find(|(field, _)| field == name);
-    named.or_else(|| fields.get(place).filter(|(field, _)| field.is_empty())).map(|(_, value)| value)
-}
-
-/// Bytes of the buffers of a vector: `[{..., 40}, {..., 60}]`.
-fn vector_bytes(argument: Option<&Argument>) -> Option<i64> {
-    let Some(Argument::List(buffers)) = argument else { return None };
-    buffers.iter().map(|buffer| number(field(Some(buffer), "iov_len", 1))).sum()
-}
-
-/// Bytes that a call writes, or reads at most.
-fn bytes(call: &Call) -> Option<i64> {
-    match call.name.as_str() {
-        "writev" | "readv" => vector_bytes(call.arguments.get(1)),
-        "sendmsg" | "recvmsg" => vector_bytes(field(call.arguments.get(1), "msg_iov", 1)),
-        _ => number(call.arguments.get(2)),
-    }
-}
-
-/// A call by what it does: the same whether it takes flags, addresses or vectors.
-fn kind(name: &str) -> &str {
-    match name {
-        "send" | "sendto" | "sendmsg" | "writev" => "write",
-        "recv" | "recvfrom" | "recvmsg" | "readv" => "read",
-        "accept4" => "accept",
-        other => other,
-    }
-}
-
-/// Why the model cannot make a call; none if it can.
-pub(super) fn beyond(call: &Call) -> Option<String> {
+/// Why the model cannot make a call, which may be one that blocks; none if it can.
+pub(super) fn beyond(call: &Call, blocks: bool) -> Option<String> {
     let argument = |index: usize| call.arguments.get(index);
     let name = call.name.as_str();
+    if blocks && kind(name) == "write" {
+        return Some(format!("the model has no send buffer, and so no {name} that blocks"));
+    }
     match name {
         "socket" => {
             let protocol = text(argument(2));
@@ -158,12 +116,6 @@ fn beyond_poll(descriptors: Option<&Argument>) -> Option<String> {
         names.map(str::trim).find(|name| !name.is_empty() && !POLL_EVENTS.contains(name)).map(str::to_owned)
     };
     entries.iter().find_map(foreign).map(|event| format!("the model has no {event} of a poll"))
-}
-
-/// What a call gave.
-pub(super) enum Returned {
-    Value(i64),
-    Error(&'static str),
 }
 
 impl Player<'_> {
@@ -445,7 +397,11 @@ impl Player<'_> {
         }
         if descriptor == accepted || accepted.is_none() {
             self.descriptors.closed = true;
-            self.connection.close(self.now);
+            if self.connection.received() > self.descriptors.read {
+                self.connection.abort(self.now);
+            } else {
+                self.connection.close(self.now);
+            }
         }
         Returned::Value(0)
     }

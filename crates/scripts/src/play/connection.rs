@@ -7,7 +7,7 @@
 use crate::script::{Action, Event, Script};
 use anabranch_transport::tcp::{Receiver, Sender, SenderInfo, SenderStats};
 use anabranch_transport::{Flags, Segment, TcpConfig, reset_for};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,7 @@ pub(super) struct Connection {
     /// It has listened.
     passive: bool,
     initial_sequence: u32,
+    timestamp_tick: Span,
     sender: Sender,
     receiver: Receiver,
     /// The peer's SYN, whose options hold for the whole connection.
@@ -71,6 +72,7 @@ impl Connection {
             phase: Phase::Idle,
             passive: false,
             initial_sequence,
+            timestamp_tick: config.timestamp_tick,
             sender: Sender::new(config, initial_sequence, 1),
             receiver,
             peer_syn: Segment::default(),
@@ -134,6 +136,25 @@ impl Connection {
             self.sender.close();
             self.poll(now);
         }
+    }
+
+    /// Closes it although bytes of the other end were not read, who is told by an RST that they are lost (RFC 1122 section
+    /// 4.2.2.13).
+    pub(super) fn abort(&mut self, now: Instant) {
+        if !self.is_established() {
+            return;
+        }
+        let info = self.info();
+        let mut flags = Flags::RST.with(Flags::ACK);
+        let mut timestamp = 0;
+        if info.timestamps {
+            flags = flags.with(Flags::TIMESTAMPS);
+            timestamp = (now.as_ps() / self.timestamp_tick.as_ps().max(1)) as u32;
+        }
+        let mut reset = Segment { seq: info.next_sequence, flags, timestamp, ..Segment::default() };
+        self.receiver.acknowledge_with(now, &mut reset);
+        self.departures.push_back((now, reset));
+        self.phase = Phase::Closed;
     }
 
     /// The application has closed this direction.

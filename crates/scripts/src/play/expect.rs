@@ -99,11 +99,9 @@ impl Timestamps {
             let apart = since(script, first_script, tick) - since(live, first_live, tick_here);
             return apart.unsigned_abs() <= u128::from((tolerance + tick_here + tick).as_ps());
         }
-        let contradicts = |pair: &(u32, u32)| (pair.0 == script) != (pair.1 == live);
-        // Clocks are coarse: two values of the script may be one of the connection.
-        let wrong = self.pairs.iter().any(|pair| contradicts(pair) && pair.0 == script);
+        // Without a tick packetdrill compares no timestamp that leaves: scripts write any.
         self.pairs.push((script, live));
-        !wrong
+        true
     }
 }
 

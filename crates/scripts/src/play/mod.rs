@@ -1,5 +1,6 @@
 //! Plays a script: time goes from event to event, and from timer to timer between them.
 
+mod arguments;
 mod calls;
 mod connection;
 mod expect;
@@ -85,7 +86,7 @@ impl Script {
     fn first_beyond(&self) -> Option<(usize, String)> {
         let mut assigned = Vec::new();
         let of_event = |event: &Event| match &event.action {
-            Action::Call(call) => Some((event.line, calls::beyond(call)?)),
+            Action::Call(call) => Some((event.line, calls::beyond(call, event.until.is_some())?)),
             Action::Code(code) => state::beyond(code, &mut assigned),
             Action::Inject(..) | Action::Expect(_) => None,
         };
