@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.report.looks import FORMATS as FIGURE_FORMS
+from anabranch.terminal import values
+from anabranch.terminal.given_files import SCENARIO, STUDY, other_kinds_told
+from anabranch.text.suggest import listed
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -22,6 +26,15 @@ SetOption = Annotated[
         "--set",
         metavar="FIELD=VALUE",
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
+        autocompletion=values.fields,
+    ),
+]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM",
+        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
+        autocompletion=values.figure_forms,
     ),
 ]
 CsvOption = Annotated[
@@ -41,7 +54,12 @@ AgainstOption = Annotated[
 ]
 AgainstSimulationOption = Annotated[
     str | None,
-    typer.Option("--against", metavar="simulation", help="Simulate each live run as well, and compare."),
+    typer.Option(
+        "--against",
+        metavar="simulation",
+        help="Simulate each live run as well, and compare.",
+        autocompletion=lambda: ["simulation"],
+    ),
 ]
 KernelReceiversOption = Annotated[
     bool,
@@ -104,7 +122,8 @@ def load_scenario(
         overrides[field.strip()] = value.strip()
     if seed is not None:
         overrides["run.seed"] = str(seed)
-    scenario = Scenario.load(file, overrides)
+    with other_kinds_told(file, SCENARIO):
+        scenario = Scenario.load(file, overrides)
     if trust:
         scenario = scenario.trusted()
     if scenario.code():
@@ -127,7 +146,8 @@ def load_study(file: Path, *, trust: bool) -> Study:
     from anabranch.study import Study  # noqa: PLC0415
     from anabranch.study.sources import study_agreement  # noqa: PLC0415
 
-    study = Study.load(file)
+    with other_kinds_told(file, STUDY):
+        study = Study.load(file)
     if trust:
         study = study.trusted()
     asked_about(study, partial(study_agreement, study))

@@ -1,7 +1,7 @@
 //! Nodes and directed links of a run, and how they are found by name.
 
 use super::draws::Draws;
-use super::lay::{self, Unsized};
+use super::lay::{self, Buckets, Unsized};
 use super::plain::{DemandUnit, Files, PlainNetwork, PlainNode};
 use super::weights::LinkWeights;
 use super::wires;
@@ -28,6 +28,8 @@ pub struct Network {
     between: BTreeMap<(u32, u32), Vec<usize>>,
     /// Queues whose room depends on the flows.
     pub(super) unsized_queues: Vec<Unsized>,
+    /// Of links that have any.
+    pub(super) buckets: Vec<Buckets>,
     /// The topology's own traffic matrix in its own unit, by the names of nodes, if it has one.
     pub(super) demands: Option<Vec<(String, String, f64)>>,
     /// What 1 means in it, if its source says so.
@@ -69,6 +71,7 @@ impl Network {
             links: Vec::new(),
             between: BTreeMap::new(),
             unsized_queues: Vec::new(),
+            buckets: Vec::new(),
             demands: plain.demands.clone(),
             demand_unit: plain.demand_unit.clone(),
             controller: None,

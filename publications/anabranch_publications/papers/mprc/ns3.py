@@ -1,4 +1,4 @@
-"""What Chang 2024 prints of NewReno, CUBIC and BBR in ns-3 itself, as `make validate-ns3` has run it."""
+"""Runs of ns-3 itself for what Chang 2024 prints of NewReno, CUBIC and BBR, stored by `make validate-ns3`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ClaimsInNs3:
         path.write_text("\n".join(["{", *lines, ' "claims": [', rows, " ]", "}", ""]), encoding="utf-8")
 
     def of(self, figure: str, transport: str) -> list[ClaimInNs3]:
-        """What a figure prints of a transport, in each set-up that was tried."""
+        """The claims of a figure on a transport, one for each set-up that was tried."""
         return [claim for claim in self.claims if (claim.figure, claim.transport) == (figure, transport)]
 
 

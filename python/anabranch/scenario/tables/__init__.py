@@ -35,6 +35,7 @@ from anabranch.scenario.tables.network import (
 )
 from anabranch.scenario.tables.plan import PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable
 from anabranch.scenario.tables.traffic import (
+    Collective,
     Demand,
     Matrix,
     MessageApplication,
@@ -63,6 +64,7 @@ __all__ = [
     "AttributeSource",
     "BandwidthDelay",
     "Capture",
+    "Collective",
     "Constant",
     "ControlLink",
     "Controller",
