@@ -194,6 +194,13 @@ impl ScriptChoices {
             || self.passive_ecn != other.passive_ecn
     }
 
+    /// Sockets of Linux wait by Nagle's algorithm, unless an application says that they do not.
+    pub(crate) fn decide_nagle(&mut self, switched_off: bool) {
+        if self.transport.starts_with("linux-") {
+            self.fields.insert(0, (None, "nagle".into(), (!switched_off).into()));
+        }
+    }
+
     /// A server agrees to ECN if it is asked, a client does not ask, where the kernel is set so.
     pub(crate) fn decide_ecn(&mut self, opens_actively: bool) {
         if let Some(place) = self.passive_ecn.take() {

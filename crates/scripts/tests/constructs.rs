@@ -215,7 +215,7 @@ fn calls_write_and_read_in_every_form() {
             ("+0 writev(4, [{..., 400}, {..., 600}], 2) = 1000", ""),
             (&format!("+0 sendmsg(4, {message}, 0) = 1000"), ""),
             ("+0 writev(4, [{..., 400}, {..., 600}], 2) = 999", "writev gave 1000, expected 999"),
-            ("+0 send(4, ..., 1000, MSG_MORE) = 1000", "the model has no MSG_MORE"),
+            ("+0 send(4, ..., 1000, MSG_EOR) = 1000", "the model has no MSG_EOR"),
             ("+0 sendfile(4, 5, [0], 1000) = 1000", "the model has no call sendfile"),
             ("+0 splice(4, ..., 5, ..., 1000, 0) = 1000", "the model has no call splice"),
         ],
@@ -339,8 +339,11 @@ fn options_of_sockets_are_set_and_read() {
                 "+0 setsockopt(4, SOL_SOCKET, SO_LINGER, {onoff=1, linger=0}, 8) = 0",
                 "the model has no setsockopt of SO_LINGER",
             ),
-            ("+0 setsockopt(4, SOL_TCP, TCP_CORK, [0], 4) = 0", ""),
-            ("+0 setsockopt(4, SOL_TCP, TCP_CORK, [1], 4) = 0", "the model has no setsockopt of TCP_CORK"),
+            ("+0 setsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [0], 4) = 0", ""),
+            (
+                "+0 setsockopt(4, SOL_TCP, TCP_DEFER_ACCEPT, [1], 4) = 0",
+                "the model has no setsockopt of TCP_DEFER_ACCEPT",
+            ),
             ("+0 setsockopt(4, SOL_TCP, TCP_MAXSEG, [500], 4) = 0", "is chosen before its handshake"),
             ("+0 < R. 1:1(0) ack 1 win 9\n+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [ECONNRESET], [4]) = 0", ""),
             (
@@ -361,6 +364,46 @@ fn options_of_sockets_are_set_and_read() {
         )),
         Ending::Pass
     );
+}
+
+/// As the manual of Linux has it (tcp(7), send(2)): a cork holds short segments back for 200 ms at most (here a timeout of
+/// 300 ms), and TCP_NODELAY sends what waits once.
+#[test]
+fn short_segments_wait_for_what_will_be_written() {
+    let cork = |on: u8| format!("+0 setsockopt(4, SOL_TCP, TCP_CORK, [{on}], 4) = 0\n");
+    let write = "+0 write(4, ..., 40) = 40\n";
+    let (all, none) = ("+0 > P. 1:81(80) ack 1\n", "+.1 %{ assert tcpi_unacked == 0 }%\n");
+    let corked = format!("--all_packets\n{SOCKET}{HANDSHAKE}{}{write}{none}", cork(1));
+    let outcome = |rest: &str| play(&format!("{corked}{rest}")).to_string();
+    assert_eq!(outcome(&format!("{write}{}{all}", cork(0))), "");
+    assert_eq!(outcome(&format!("{write}+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n{all}")), "");
+    assert_eq!(outcome("+.2 > P. 1:41(40) ack 1\n"), "", "0.3 s after the write");
+    // A full segment does not wait, the rest of it does.
+    assert_eq!(outcome("+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n"), "");
+    assert_eq!(outcome("+0 close(4) = 0\n+0 > FP. 1:41(40) ack 1\n"), "");
+
+    let more = "+0 send(4, ..., 40, MSG_MORE) = 40\n";
+    let strict = |rest: &str| play(&format!("--all_packets\n{SOCKET}{HANDSHAKE}{rest}")).to_string();
+    assert_eq!(strict(&format!("{more}{none}{write}{all}")), "");
+    assert_eq!(strict(&format!("{more}{none}+0 < . 1:1(0) ack 1 win 1000\n+0 > P. 1:41(40) ack 1\n")), "");
+    assert_eq!(strict(&format!("{more}+.3 > P. 1:41(40) ack 1\n")), "");
+}
+
+/// draft-minshall-nagle section 2: a short segment waits for the ACK of an earlier short one, unless TCP_NODELAY is set.
+#[test]
+fn sockets_of_linux_wait_by_nagles_algorithm() {
+    let play = |option: &str, rest: &str| {
+        let opening = format!("{SOCKET}{option}{HANDSHAKE}").replace("wscale 7>\n+.1", "wscale 8>\n+.1");
+        let choices = ScriptChoices::new("linux-reno").unwrap();
+        Script::parse(&format!("`defaults.sh`\n{opening}{rest}"), &choices).unwrap().play().to_string()
+    };
+    let two = "+0 write(4, ..., 40) = 40\n+0 > P. 1:41(40) ack 1\n+0 write(4, ..., 40) = 40\n";
+    let waits = format!("{two}+.05 < . 1:1(0) ack 41 win 1000\n+0 > P. 41:81(40) ack 1\n");
+    let at_once = format!("{two}+0 > P. 41:81(40) ack 1\n");
+    let nodelay = "+0 setsockopt(3, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n";
+    assert_eq!(play("", &waits), "");
+    assert_ne!(play("", &at_once), "");
+    assert_eq!(play(nodelay, &at_once), "");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::kernel::Heeded;
 use crate::options::ScriptChoices;
 use crate::play::PATIENCE;
-use crate::script::{Action, Argument, Event, Moment, Place, Script, ScriptError, When};
+use crate::script::{Action, Argument, Call, Event, Moment, Place, Script, ScriptError, When};
 use anabranch_units::Span;
 use packet::Endpoints;
 
@@ -49,6 +49,7 @@ impl Script {
         script.judge_late_settings();
         script.check_length()?;
         script.choices.decide_ecn(script.opens_actively());
+        script.choices.decide_nagle(script.switches_nagle_off());
         script.choices.settle().map_err(|(place, message)| ScriptError::at(place, message))?;
         if script.events.is_empty() && script.beyond.is_none() {
             return Err(cursor.error("the script has no events"));
@@ -69,6 +70,13 @@ impl Script {
     /// Whether its application connects, and so sends the first SYN.
     fn opens_actively(&self) -> bool {
         self.events.iter().any(|event| matches!(&event.action, Action::Call(call) if call.name == "connect"))
+    }
+
+    /// Whether its application sets TCP_NODELAY, at any time.
+    fn switches_nagle_off(&self) -> bool {
+        let is_option = |argument: &Argument| *argument == Argument::Name("TCP_NODELAY".into());
+        let sets = |call: &Call| call.name == "setsockopt" && call.arguments.iter().any(is_option);
+        self.events.iter().any(|event| matches!(&event.action, Action::Call(call) if sets(call)))
     }
 
     /// Times add up at worst.

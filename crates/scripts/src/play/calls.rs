@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 /// Flags of the calls that send and receive without an effect: no call of a script waits for room, and what a segment is
 /// copied from is the same on the wire.
 const NEUTRAL_FLAGS: [&str; 4] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "MSG_ZEROCOPY", "0"];
+/// More will be written at once.
+const MORE: &str = "MSG_MORE";
 /// Events that a poll asks for or reports.
 const POLL_EVENTS: [&str; 9] =
     ["POLLIN", "POLLRDNORM", "POLLOUT", "POLLWRNORM", "POLLERR", "POLLHUP", "POLLRDHUP", "POLLPRI", "0"];
@@ -101,7 +103,8 @@ pub(super) fn beyond(call: &Call, blocks: bool) -> Option<String> {
 /// Flags that would change what a call does.
 fn foreign_flags(flags: Option<&Argument>) -> Option<String> {
     let flags = text(flags);
-    let neutral = flags.is_empty() || flags.split('|').all(|flag| NEUTRAL_FLAGS.contains(&flag.trim()));
+    let neutral = flags.is_empty()
+        || flags.split('|').map(str::trim).all(|flag| flag == MORE || NEUTRAL_FLAGS.contains(&flag));
     (!neutral).then(|| format!("the model has no {flags}"))
 }
 
@@ -208,8 +211,8 @@ impl Player<'_> {
         let mss = self.config.mss;
         self.config = choices.config().map_err(Stop::Deviation)?;
         self.config.mss = mss;
-        self.connection = self.script.socket(&self.config);
         self.control = Some(name.to_owned());
+        self.renew_socket();
         Ok(())
     }
 
@@ -235,7 +238,7 @@ impl Player<'_> {
             "shutdown" => self.shut_down(text(argument(1))),
             name => match kind(name) {
                 "accept" => self.accept(call),
-                "write" => self.write(bytes(call))?,
+                "write" => self.write(call)?,
                 "read" => self.read(bytes(call)),
                 _ => Returned::Value(0),
             },
@@ -352,7 +355,7 @@ impl Player<'_> {
         }
     }
 
-    fn write(&mut self, bytes: Option<i64>) -> Result<Returned, Stop> {
+    fn write(&mut self, call: &Call) -> Result<Returned, Stop> {
         if self.connection.is_reset() {
             return Ok(Returned::Error("EPIPE"));
         }
@@ -365,10 +368,12 @@ impl Player<'_> {
         if self.connection.is_closing() {
             return Ok(Returned::Error("EPIPE"));
         }
-        let Some(bytes) = bytes.filter(|bytes| *bytes >= 0) else {
+        let Some(bytes) = bytes(call).filter(|bytes| *bytes >= 0) else {
             return Err(Stop::Beyond("a write without a number of bytes".into()));
         };
-        self.connection.write(self.now, bytes as u64);
+        let flags = text(call.arguments.get(if call.name == "sendmsg" { 2 } else { 3 }));
+        let more = flags.split('|').any(|flag| flag.trim() == MORE);
+        self.connection.write(self.now, bytes as u64, more);
         Ok(Returned::Value(bytes))
     }
 

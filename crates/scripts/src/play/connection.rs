@@ -40,6 +40,12 @@ pub(super) struct Connection {
     own_syn: Segment,
     /// Bytes that the application has written.
     written: u64,
+    /// Short segments wait for more to be written.
+    corked: bool,
+    /// They do so until something arrives.
+    more: bool,
+    /// For so long.
+    waits_until: Option<Instant>,
     /// The ACK that a sender owes to the handshake, which the peer has seen none of.
     drop_ack: bool,
     /// The peer had closed when this end did.
@@ -78,6 +84,9 @@ impl Connection {
             peer_syn: Segment::default(),
             own_syn: Segment::default(),
             written: 0,
+            corked: false,
+            more: false,
+            waits_until: None,
             drop_ack: false,
             peer_closed_first: false,
             departures: VecDeque::new(),
@@ -119,10 +128,46 @@ impl Connection {
         self.phase == Phase::Reset
     }
 
-    pub(super) fn write(&mut self, now: Instant, bytes: u64) {
+    /// The application writes so many bytes; `more` says that it will write on at once (MSG_MORE).
+    pub(super) fn write(&mut self, now: Instant, bytes: u64, more: bool) {
+        self.more = more;
+        self.sender.cork(self.corked || self.more);
         self.sender.write(bytes);
         self.written += bytes;
         self.poll(now);
+    }
+
+    /// Lets short segments wait for more, until the application says otherwise (TCP_CORK).
+    pub(super) fn set_cork(&mut self, now: Instant, corked: bool) {
+        self.corked = corked;
+        self.more &= corked;
+        self.sender.cork(self.corked);
+        if self.is_established() {
+            self.poll(now);
+        }
+    }
+
+    /// Sends what waits for more, once.
+    pub(super) fn flush(&mut self, now: Instant) {
+        self.more = false;
+        self.sender.cork(false);
+        if self.is_established() {
+            self.poll(now);
+        }
+        self.sender.cork(self.corked);
+    }
+
+    /// Linux keeps a short segment back for one timeout at most, from when nothing is outstanding.
+    fn limit_waiting(&mut self, now: Instant) {
+        let waits = self.is_established()
+            && (self.corked || self.more)
+            && self.unsent() > 0
+            && self.info().outstanding_segments == 0;
+        self.waits_until = if waits {
+            self.waits_until.or_else(|| Some(now.saturating_add(self.info().metrics.rto)))
+        } else {
+            None
+        };
     }
 
     /// Closes this direction. While no SYN has been answered nothing is left of the connection then (RFC 9293 section
@@ -252,18 +297,24 @@ impl Connection {
         if matches!(self.phase, Phase::Reset | Phase::Closed) {
             return None;
         }
-        let both = [self.sender.next_timeout(), self.receiver.next_timeout()];
-        both.into_iter().flatten().min()
+        let all = [self.sender.next_timeout(), self.receiver.next_timeout(), self.waits_until];
+        all.into_iter().flatten().min()
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant) {
         self.sender.on_timeout(now);
         self.receiver.on_timeout(now);
+        if self.waits_until.take_if(|until| *until <= now).is_some() {
+            self.flush(now);
+        }
         self.poll(now);
     }
 
     /// A segment arrives.
     pub(super) fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        // What the flag of one call has kept back goes with the next ACK.
+        self.more = false;
+        self.sender.cork(self.corked);
         match self.phase {
             Phase::Idle | Phase::Reset | Phase::Closed => self.refuse(now, segment),
             Phase::Listen => self.on_opening(now, segment),
@@ -396,6 +447,7 @@ impl Connection {
             }
             self.departures.push_back((now, segment));
         }
+        self.limit_waiting(now);
         while let Some(mut segment) = self.receiver.poll_transmit(now) {
             if segment.flags.has(Flags::SYN) {
                 self.own_syn = segment;

@@ -4,8 +4,8 @@ use super::arguments::{Returned, number, text};
 use super::{Player, Stop};
 use crate::script::{Argument, Call};
 
-/// Options without an effect on the segments of a script: the model has no send buffer, asks no route and waits for no
-/// listener.
+/// Options that the model has, or that have no effect on the segments of a script: it has no send buffer, asks no route
+/// and waits for no listener.
 const NEUTRAL: &[&str] = &[
     "SO_REUSEADDR",
     "SO_REUSEPORT",
@@ -18,6 +18,8 @@ const NEUTRAL: &[&str] = &[
     "SO_BUSY_POLL",
     "SO_INCOMING_CPU",
     "TCP_NODELAY",
+    "TCP_CORK",
+    "TCP_NOPUSH",
     "TCP_NOTSENT_LOWAT",
     "TCP_KEEPIDLE",
     "TCP_KEEPINTVL",
@@ -35,8 +37,6 @@ const NEUTRAL: &[&str] = &[
 const NEUTRAL_WHEN_OFF: &[&str] = &[
     "SO_KEEPALIVE",
     "SO_OOBINLINE",
-    "TCP_CORK",
-    "TCP_NOPUSH",
     "TCP_DEFER_ACCEPT",
     "TCP_INQ",
     "TCP_FASTOPEN",
@@ -108,6 +108,9 @@ impl Player<'_> {
                 return self.choose_control(name);
             }
             "TCP_MAXSEG" => self.limit_segments(value(given))?,
+            "TCP_CORK" | "TCP_NOPUSH" => self.connection.set_cork(self.now, value(given) != Some(0)),
+            // What waits leaves now, even where TCP_CORK holds for what comes after.
+            "TCP_NODELAY" if value(given) != Some(0) => self.connection.flush(self.now),
             _ => {}
         }
         if let Some(value) = value(given) {
@@ -128,11 +131,20 @@ impl Player<'_> {
         anabranch_transport::TransportConfig::Tcp(self.config.clone())
             .check()
             .map_err(|error| Stop::Beyond(error.to_string()))?;
-        self.connection = self.script.socket(&self.config);
+        self.renew_socket();
         if listens {
             self.connection.listen();
         }
         Ok(())
+    }
+
+    /// A socket with the configuration as it is now, and with the options that were set.
+    pub(super) fn renew_socket(&mut self) {
+        self.connection = self.script.socket(&self.config);
+        let corked = ["TCP_CORK", "TCP_NOPUSH"]
+            .iter()
+            .any(|name| self.descriptors.options.get(*name).is_some_and(|value| *value != 0));
+        self.connection.set_cork(self.now, corked);
     }
 
     /// An option that is read.
