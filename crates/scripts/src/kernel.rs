@@ -63,7 +63,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "tcp_max_syn_backlog",
     "tcp_syn_retries",
     "tcp_synack_retries",
-    "tcp_tw_reuse",
     "tcp_challenge_ack_limit",
     "tcp_ecn_fallback",
     "tcp_keepalive_time",

@@ -7,8 +7,11 @@ use serde_json::{Map, Value};
 
 /// How far from its time a segment may leave, in microseconds, unless a script says otherwise.
 const TOLERANCE_US: u64 = 4000;
-/// IPv4 and TCP headers without options.
+/// IPv4 and TCP headers without options, and IPv6 and TCP headers (RFC 9293 section 3.7.1).
 const HEADERS: u64 = 40;
+const HEADERS_OF_IPV6: u64 = 60;
+/// Of Ethernet, and of the interface that packetdrill plays on.
+const MTU: u64 = 1500;
 /// Our first sequence number; scripts count from it.
 const INITIAL_SEQUENCE: u32 = 1_000_000;
 /// Tenths of a per cent of the time since the event before that a segment may leave apart from its time, unless a script
@@ -42,8 +45,8 @@ const WITHOUT_EFFECT: [&str; 21] = [
 ];
 
 /// Beginnings of options that are about what the model has not: wires between hosts, shared objects, other protocols.
-const BEYOND: [&str; 7] =
-    ["wire_", "so_", "udp_encaps", "sctp_", "init_scripts", "strict_segments", "tcp_ts_ecr_scaled"];
+const BEYOND: [&str; 8] =
+    ["wire_", "so_", "udp_encaps", "sctp_", "psp_", "init_scripts", "strict_segments", "tcp_ts_ecr_scaled"];
 
 /// What words of the scripts stand for.
 #[derive(Clone, Default, Debug)]
@@ -72,6 +75,9 @@ pub struct ScriptChoices {
     tolerance_permille: u64,
     /// Where a setting of the kernel says that a server agrees to ECN and a client does not ask for it.
     pub(crate) passive_ecn: Option<Place>,
+    mtu: Option<(Place, u64)>,
+    /// Addresses are those of IPv6, whose header is longer.
+    ipv6: bool,
     /// Tick of the timestamps that scripts write; without it they are only told apart.
     pub(crate) timestamp_tick: Option<Span>,
     pub(crate) initial_sequence: u32,
@@ -95,6 +101,8 @@ impl ScriptChoices {
             tolerance: Span::from_us(TOLERANCE_US),
             tolerance_permille: TOLERANCE_PERMILLE,
             passive_ecn: None,
+            mtu: None,
+            ipv6: false,
             timestamp_tick: None,
             initial_sequence: INITIAL_SEQUENCE,
             all_packets: false,
@@ -161,12 +169,16 @@ impl ScriptChoices {
             "initial_sequence" => self.initial_sequence = whole(name, needed()?)?,
             "all_packets" => self.all_packets = true,
             "hold_until_read" => self.holds = true,
-            "mtu" => {
-                let mtu: u64 = whole(name, needed()?)?;
-                self.fields.push((Some(place), "mss".into(), mtu.saturating_sub(HEADERS).into()));
-            }
-            "ip_version" if ["ipv4", "ipv4-mapped-ipv6"].contains(&needed()?) => {}
-            "ip_version" => return Ok(Some("the model has IPv4 only".into())),
+            "mtu" => self.mtu = Some((place, whole(name, needed()?)?)),
+            "ip_version" => match needed()? {
+                "ipv4" | "ipv4-mapped-ipv6" => self.ipv6 = false,
+                "ipv6" => self.ipv6 = true,
+                other => {
+                    return Err(format!(
+                        "--ip_version is {other:?}; there are ipv4, ipv4-mapped-ipv6 and ipv6"
+                    ));
+                }
+            },
             field if field.starts_with("tcp.") => {
                 let value = field_value(needed()?);
                 self.fields.push((Some(place), field["tcp.".len()..].to_owned(), value));
@@ -192,6 +204,16 @@ impl ScriptChoices {
         self.fields.len() != other.fields.len()
             || self.transport != other.transport
             || self.passive_ecn != other.passive_ecn
+    }
+
+    /// The MSS is what the headers leave of the MTU; what a script says of the MSS itself comes on top.
+    pub(crate) fn decide_mss(&mut self) {
+        if self.mtu.is_none() && !self.ipv6 {
+            return;
+        }
+        let (place, mtu) = self.mtu.map_or((None, MTU), |(place, mtu)| (Some(place), mtu));
+        let headers = if self.ipv6 { HEADERS_OF_IPV6 } else { HEADERS };
+        self.fields.insert(0, (place, "mss".into(), mtu.saturating_sub(headers).into()));
     }
 
     /// Sockets of Linux wait by Nagle's algorithm, unless an application says that they do not.

@@ -53,7 +53,7 @@ fn marks_of_the_ip_header_are_read_in_every_form() {
             ("[ect1]", "its mark is not ECT"),
             ("[ce]", "its mark is not ECT"),
             ("[ttl 64]", "the model has no TTL in the IP header"),
-            ("[noecn, flowlabel 0x12]", "the model has IPv4 only, and so no flow label"),
+            ("[noecn, flowlabel 0x12]", "the model has no flow label in the IP header"),
             ("[tos 0x10]", "the model has no differentiated services in the IP header"),
         ],
         |mark| behind(&sent(mark)),
@@ -180,10 +180,36 @@ fn ends_may_be_named_and_are_those_of_one_connection() {
         &[
             ("+0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]", "the model has no packets of icmp"),
             ("+0 > udp (100)", "the model has no packets of udp"),
+            ("+0 < encap psp spi 7 . 1:1(0) ack 1 win 5", "the model has no packets of encap"),
+            (
+                "+0 < ipv4 2.2.2.2 > 1.1.1.1: gre:\n mpls (label 1, tc 1, [S], ttl 2): . 1:1(0) ack 1 win 5\n+0 close(4) = 0",
+                "the model has no packets of ipv4",
+            ),
+            (
+                "+0 < . 1:1(0) ack 1 win 5 <nop,nop> { mut tcp data_offset 0xFF ; ins tcp 20 0x02 }",
+                "the model's segments are whole: their bytes are not changed one by one",
+            ),
+            ("+0 > . 1:1(0) ack 1 <mss MSS>", "MSS stands for no number; --define=MSS=1460 would say which"),
             ("+0 < ipv4 1.1.1.1 > 2.2.2.2: gre: . 1:1(0) ack 1 win 5", "the model has no packets of ipv4"),
         ],
         behind,
     );
+}
+
+/// RFC 9293 section 3.7.1: the MSS is what the headers leave of the MTU, and that of IPv6 has 20 bytes more.
+#[test]
+fn a_script_of_ipv6_has_its_mss() {
+    let shown = |options: &str, mss: u32| {
+        let text = format!("{options}\n{SOCKET}{}", HANDSHAKE.replace("mss 1460", &format!("mss {mss}")));
+        play(&text).to_string()
+    };
+    assert_eq!(shown("--ip_version=ipv6", 1440), "");
+    assert_eq!(shown("--mtu=1520 --ip_version=ipv6", 1460), "");
+    assert_eq!(shown("--ip_version=ipv4 --mtu=1400", 1360), "");
+    assert_eq!(shown("--ip_version=ipv6 --tcp.mss=1000", 1000), "");
+    assert_ne!(shown("--ip_version=ipv6", 1460), "");
+    let named = HANDSHAKE.replace("mss 1460", "mss MSS");
+    assert_eq!(play(&format!("--define=MSS=1460\n{SOCKET}{named}")), Ending::Pass);
 }
 
 /// An unknown option of accurate ECN on a SYN is a plain request for ECN (RFC 9768 section 3.1.2).

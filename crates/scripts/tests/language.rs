@@ -61,6 +61,7 @@ fn mistakes_have_a_line_and_a_column() {
             "--nonsense=1\n0 > S 0:0(0)",
             "1:1: there is no option --nonsense; docs/scripts.md lists those there are",
         ),
+        ("--ip_version=ipv5\n0 > S 0:0(0)", "1:1: --ip_version is \"ipv5\"; there are ipv4,"),
         ("--transport=mptcp\n0 > S 0:0(0)", "1:1: there is no TCP transport \"mptcp\"; there are newreno,"),
         ("--transport\n0 > S 0:0(0)", "1:1: --transport needs a value: --transport=VALUE"),
         ("--tcp.mss=5\n0 > S 0:0(0)", "1:1: --tcp.mss=5: mss is 5; it must be at least 88"),
@@ -82,7 +83,7 @@ fn what_the_model_has_not_is_not_applicable() {
     let cases = [
         ("+0 < P.U 1:2(1) ack 1 win 5 urg 1\n", "the model has no urgent data"),
         ("+0 < icmp unreachable frag_needed mtu 1200 [1:1(0)]\n", "the model has no packets of icmp"),
-        ("+0 < [flowlabel 0x1] . 1:1(0) ack 1 win 5\n", "the model has IPv4 only, and so no flow label"),
+        ("+0 > [flowlabel 0x1] . 1:1(0) ack 1 win 5\n", "the model has no flow label in the IP header"),
         ("+0 > S 0:0(0) <mss 1460,FO 1234>\n", "the model's TCP has no option FO"),
         ("+0 `ip link set dev tun0 down`\n", "shell commands are not run: ip link set dev tun0 down"),
         ("+0 `sysctl -q net.ipv4.tcp_mtu_probing=2`\n", "the model has no kernel setting tcp_mtu_probing=2"),

@@ -49,6 +49,7 @@ impl Script {
         script.judge_late_settings();
         script.check_length()?;
         script.choices.decide_ecn(script.opens_actively());
+        script.choices.decide_mss();
         script.choices.decide_nagle(script.switches_nagle_off());
         script.choices.settle().map_err(|(place, message)| ScriptError::at(place, message))?;
         if script.events.is_empty() && script.beyond.is_none() {
@@ -174,7 +175,7 @@ fn read_event(
     }
     cursor.skip_space()?;
     let parsed = match cursor.peek() {
-        Some('<' | '>') => packet::read(cursor, endpoints)?,
+        Some('<' | '>') => packet::read(cursor, endpoints, &script.choices.definitions)?,
         Some('`') => {
             read_command(cursor, script)?;
             return pass_time(script, line, when);

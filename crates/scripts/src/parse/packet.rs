@@ -3,18 +3,23 @@
 use super::draft::Draft;
 use super::{Parsed, begins_event, skip_event, tcp_options};
 use crate::cursor::Cursor;
+use crate::options::Definitions;
 use crate::script::{Action, Expected, Mark, ScriptError};
 use anabranch_transport::Flags;
 
 /// Words that begin a packet of another kind, or one within another.
-const OTHER_PROTOCOLS: [&str; 10] =
-    ["icmp", "icmpv6", "udp", "udplite", "sctp", "ipv4", "ipv6", "gre", "GREv0", "mpls"];
+const OTHER_PROTOCOLS: [&str; 12] =
+    ["icmp", "icmpv6", "udp", "udplite", "sctp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "encap", "psp"];
 
 /// The ends of the connection as a script writes them, the other host first: as far as one has been named.
 #[derive(Default)]
 pub(crate) struct Endpoints([Option<String>; 2]);
 
-pub(super) fn read(cursor: &mut Cursor<'_>, endpoints: &mut Endpoints) -> Result<Parsed, ScriptError> {
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    endpoints: &mut Endpoints,
+    definitions: &Definitions,
+) -> Result<Parsed, ScriptError> {
     let begin = cursor.rest();
     let mut draft = Draft::new(cursor.peek() == Some('<'));
     let _ = cursor.advance();
@@ -30,7 +35,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>, endpoints: &mut Endpoints) -> Result
     read_sequence(cursor, &mut draft)?;
     read_fields(cursor, &mut draft)?;
     if cursor.eat("<") {
-        tcp_options::read(cursor, &mut draft)?;
+        tcp_options::read(cursor, &mut draft, definitions)?;
+        cursor.skip_space()?;
+    }
+    if cursor.eat("{") {
+        let _ = cursor.until("}")?;
+        draft.beyond("the model's segments are whole: their bytes are not changed one by one");
     }
     let text = begin[..begin.len() - cursor.rest().len()].trim_end();
     cursor.skip_space()?;
@@ -98,7 +108,8 @@ fn read_ip(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError
             ["ect01"] => draft.mark = Some(Mark::Ect),
             ["ce"] => draft.mark = Some(Mark::Ce),
             ["tos", value] => read_traffic_class(place, value, draft)?,
-            ["flowlabel", _] => draft.beyond("the model has IPv4 only, and so no flow label"),
+            ["flowlabel", _] if draft.inbound => {}
+            ["flowlabel", _] => draft.beyond("the model has no flow label in the IP header"),
             // What arrives has come through, whatever is left of its life.
             ["ttl", _] if draft.inbound => {}
             ["ttl", _] => draft.beyond("the model has no TTL in the IP header"),

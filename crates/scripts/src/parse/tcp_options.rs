@@ -2,7 +2,8 @@
 
 use super::draft::Draft;
 use crate::cursor::Cursor;
-use crate::script::{Capable, MultipathOption, ScriptError};
+use crate::options::Definitions;
+use crate::script::{Argument, Capable, MultipathOption, ScriptError};
 use anabranch_transport::{Flags, Segment};
 
 /// RFC 7323 section 2.3: a larger one counts as this.
@@ -30,7 +31,11 @@ const NAMES: &str =
     "mss, wscale, sackOK, sack, TS, nop, eol, FO, FOEXP, md5, ECN, unknown, exp- and those of MPTCP";
 
 /// Up to the `>` behind the last one.
-pub(super) fn read(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    draft: &mut Draft,
+    definitions: &Definitions,
+) -> Result<(), ScriptError> {
     cursor.skip_space()?;
     if cursor.eat("...") {
         draft.options = false;
@@ -42,7 +47,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Scr
         if cursor.eat(">") {
             return Ok(());
         }
-        read_option(cursor, draft)?;
+        read_option(cursor, draft, definitions)?;
         cursor.skip_space()?;
         if !cursor.eat(",") && !cursor.rest().starts_with('>') {
             return Err(cursor.error(format!("expected a comma or >, {}", cursor.found())));
@@ -50,7 +55,11 @@ pub(super) fn read(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Scr
     }
 }
 
-fn read_option(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
+fn read_option(
+    cursor: &mut Cursor<'_>,
+    draft: &mut Draft,
+    definitions: &Definitions,
+) -> Result<(), ScriptError> {
     let place = cursor.place();
     let name = cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     cursor.skip_space()?;
@@ -58,6 +67,15 @@ fn read_option(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptE
     match name {
         "nop" | "eol" | "NOP" | "EOL" => {}
         "sackOK" => segment.flags = segment.flags.with(Flags::SACK_PERMITTED),
+        "mss" if cursor.peek().is_some_and(|c| c.is_ascii_alphabetic()) => {
+            let word = cursor.word();
+            match definitions.value(word) {
+                Some(Argument::Number(mss)) => segment.mss = u16::try_from(mss).unwrap_or(u16::MAX),
+                _ => {
+                    draft.beyond(format!("{word} stands for no number; --define={word}=1460 would say which"))
+                }
+            }
+        }
         "mss" => segment.mss = cursor.number("an MSS", u64::from(u16::MAX))? as u16,
         "wscale" => {
             let scale = cursor.number("a window scale", u64::from(u8::MAX - 1))? as u8;
