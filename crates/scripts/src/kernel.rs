@@ -43,6 +43,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("net.inet.tcp.do_prr", &["1"]),
     ("net.inet.tcp.newsack", &["1"]),
     ("net.inet.tcp.path_mtu_discovery", &["0", "1"]),
+    ("net.inet.tcp.blackhole", &["0"]),
 ];
 
 /// Settings that no segment of a script's one connection shows, whatever their value.
@@ -96,6 +97,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "net.inet.tcp.log_in_vain",
     "net.inet.tcp.ts_offset_per_conn",
     "net.inet.tcp.sendbuf_auto",
+    "net.inet.tcp.sendspace",
     "net.inet.tcp.recvbuf_auto",
     "net.inet.tcp.isn_reseed_interval",
     "net.inet.icmp.icmplim",
@@ -203,6 +205,14 @@ impl ScriptChoices {
                     return Some(beyond());
                 };
                 self.set_field(place, "receive_buffer", largest);
+            }
+            ("net.inet.tcp.recvspace", size) => {
+                let Ok(size) = size.parse::<u64>() else { return Some(beyond()) };
+                self.receive_space = Some(size);
+                self.set_field(place, "receive_buffer", size);
+            }
+            ("net.inet.tcp.rexmit_initial", ms) => {
+                return self.duration(place, "initial_rto", ms, 1_000_000_000, &beyond());
             }
             ("tcp_congestion_control", control) => return self.control(control).err(),
             ("net.inet.tcp.cc.algorithm", control @ ("newreno" | "cubic" | "dctcp")) => {

@@ -75,6 +75,8 @@ pub struct ScriptChoices {
     tolerance_permille: u64,
     /// Where a setting of the kernel says that a server agrees to ECN and a client does not ask for it.
     pub(crate) passive_ecn: Option<Place>,
+    /// The size that a socket's receive buffer has before it is connected, if a setting of the kernel says so.
+    pub(crate) receive_space: Option<u64>,
     mtu: Option<(Place, u64)>,
     /// Addresses are those of IPv6, whose header is longer.
     ipv6: bool,
@@ -101,6 +103,7 @@ impl ScriptChoices {
             tolerance: Span::from_us(TOLERANCE_US),
             tolerance_permille: TOLERANCE_PERMILLE,
             passive_ecn: None,
+            receive_space: None,
             mtu: None,
             ipv6: false,
             timestamp_tick: None,

@@ -509,6 +509,24 @@ fn shell_commands_are_what_they_mean_for_the_model() {
     assert_ne!(initial("true", twenty), "");
 }
 
+/// RFC 9293 section 3.10.7.2, in the words of FreeBSD's scripts.
+#[test]
+fn settings_of_freebsd_are_heeded() {
+    let text = |space: u32| {
+        format!(
+            "0.00 `sysctl -w net.inet.tcp.recvspace=65536`\n+0.00 `sysctl -w net.inet.tcp.rexmit_initial=500`\n{}\
+             +0 getsockopt(3, SOL_SOCKET, SO_RCVBUF, [{space}], [4]) = 0\n+.1 < . 17:20(3) ack 34 win 9\n+0 > R 34:34(0) win 0\n",
+            SOCKET.replacen('0', "+0", 1)
+        )
+    };
+    assert_eq!(play(&text(65536)), Ending::Pass);
+    assert!(play(&text(5)).to_string().ends_with("getsockopt hands out 65536, expected 5"));
+    assert_eq!(
+        behind("+0 getsockopt(4, SOL_SOCKET, SO_RCVBUF, [5], [4]) = 0"),
+        "line 8: the model has no getsockopt of SO_RCVBUF"
+    );
+}
+
 /// A server agrees to ECN, and a client does not ask for it (tcp_ecn=2).
 #[test]
 fn ecn_may_be_for_servers_only() {

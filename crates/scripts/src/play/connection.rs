@@ -326,7 +326,10 @@ impl Connection {
     }
 
     fn on_opening(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
+        if segment.flags.has(Flags::ACK) {
+            // RFC 9293 section 3.10.7.2: nothing can be acknowledged yet.
+            self.refuse(now, segment);
+        } else if segment.flags.has(Flags::SYN) {
             self.peer_syn = *segment;
             self.receiver.on_segment(now, segment);
             self.sender.open();

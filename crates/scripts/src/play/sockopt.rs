@@ -46,7 +46,7 @@ const NEUTRAL_WHEN_OFF: &[&str] = &[
     "SO_TIMESTAMPING",
 ];
 /// Options that are read as they are.
-const READ: &[&str] = &["SO_ERROR", "TCP_MAXSEG", "TCP_CONGESTION", "TCP_IS_MPTCP"];
+const READ: &[&str] = &["SO_ERROR", "SO_RCVBUF", "TCP_MAXSEG", "TCP_CONGESTION", "TCP_IS_MPTCP"];
 
 /// The number of an option's value: `[1]`, or 1 itself.
 fn value(argument: Option<&Argument>) -> Option<i64> {
@@ -166,6 +166,11 @@ impl Player<'_> {
                 }
                 Ok(Returned::Value(0))
             }
+            // Once connected, hosts size it in ways of their own.
+            "SO_RCVBUF" => match self.script.choices.receive_space.filter(|_| !connection.is_established()) {
+                Some(size) => compare(call, expected, size as i64),
+                None => Err(Stop::Beyond("the model has no getsockopt of SO_RCVBUF".into())),
+            },
             "TCP_MAXSEG" => {
                 let payload = if connection.is_established() {
                     connection.info().full_payload
