@@ -85,7 +85,8 @@ fn read_option(
         "TS" => read_timestamps(cursor, draft)?,
         "sack" => read_blocks(cursor, segment)?,
         "FO" | "FOEXP" | "exp-fastopen" => {
-            read_blob(cursor, "the cookie of fast open", 16)?;
+            // A cookie has 16 bytes at most (RFC 7413 section 4.1.1); scripts try larger ones.
+            read_blob(cursor, "the cookie of fast open", 36)?;
             unknown_to_model(draft, name);
         }
         "md5" => {

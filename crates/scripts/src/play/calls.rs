@@ -102,6 +102,9 @@ pub(super) fn beyond(call: &Call, blocks: bool) -> Option<String> {
 
 /// Flags that would change what a call does.
 fn foreign_flags(flags: Option<&Argument>) -> Option<String> {
+    if let Some(number) = number(flags).filter(|number| *number != 0) {
+        return Some(format!("the model has no flags {number}"));
+    }
     let flags = text(flags);
     let neutral = flags.is_empty()
         || flags.split('|').map(str::trim).all(|flag| flag == MORE || NEUTRAL_FLAGS.contains(&flag));

@@ -115,6 +115,11 @@ impl Connection {
         self.phase == Phase::Listen
     }
 
+    /// Whether the next SYN that comes is that of the other end.
+    pub(super) fn awaits_syn(&self) -> bool {
+        matches!(self.phase, Phase::Listen | Phase::SynSent)
+    }
+
     /// Whether the other end has opened it, or is to.
     pub(super) fn is_passive(&self) -> bool {
         self.passive

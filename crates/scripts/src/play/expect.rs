@@ -137,7 +137,7 @@ impl Player<'_> {
             problem = Some("only one of both has FIN".into());
         }
         if let Some(problem) = problem {
-            let (wanted, came) = (&expected.text, shown(&first, origin));
+            let (wanted, came) = (&expected.text, shown(&self.counted(&first), origin));
             return Err(Stop::Deviation(format!(
                 "expected {wanted}; at {} came {came}: {problem}",
                 seconds(at)
@@ -175,6 +175,7 @@ impl Player<'_> {
     fn difference(&mut self, expected: &Expected, came: &Segment, length: u32) -> Option<String> {
         let origin = self.script.choices.initial_sequence;
         let wanted = &expected.segment;
+        let came = &self.counted(came);
         let train = length < expected.length;
         for (flag, name) in COMPARED {
             // The last of a train ends with FIN.
@@ -209,6 +210,22 @@ impl Player<'_> {
             return Some(format!("its mark is {mark}"));
         }
         if expected.options { self.different_options(expected, came) } else { None }
+    }
+
+    /// A segment that left, with the other end's numbers as a script counts them.
+    fn counted(&self, came: &Segment) -> Segment {
+        let mut counted = *came;
+        if came.flags.has(Flags::SYN) {
+            return counted;
+        }
+        if came.flags.has(Flags::ACK) {
+            counted.ack = came.ack.wrapping_sub(self.peer_origin);
+        }
+        counted.sack = Segment::default().sack;
+        for &(left, right) in came.sack.as_slice() {
+            counted.sack.push(left.wrapping_sub(self.peer_origin), right.wrapping_sub(self.peer_origin), 4);
+        }
+        counted
     }
 
     fn different_options(&mut self, expected: &Expected, came: &Segment) -> Option<String> {

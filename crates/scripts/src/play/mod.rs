@@ -50,6 +50,8 @@ struct Player<'a> {
     control: Option<String>,
     /// What the code of the script has assigned.
     variables: Variables,
+    /// The sequence number of the other end's SYN; all of its numbers but those of the SYN and its answer count from here.
+    peer_origin: u32,
     multipath: Multipath,
     /// The socket was one of Multipath TCP, and so is what listens.
     multipath_listens: bool,
@@ -108,6 +110,7 @@ impl<'a> Player<'a> {
             config,
             control: None,
             variables: Variables::new(),
+            peer_origin: 0,
             multipath: Multipath::Plain,
             multipath_listens: false,
         })
@@ -138,6 +141,9 @@ impl<'a> Player<'a> {
         match &event.action {
             Action::Inject(segment, option) => {
                 self.multipath.on_segment(segment, option.as_ref()).map_err(Stop::Beyond)?;
+                if segment.flags.has(Flags::SYN) && self.connection.awaits_syn() {
+                    self.peer_origin = segment.seq;
+                }
                 let arriving = self.arriving(segment);
                 self.connection.on_segment(self.now, &arriving);
                 self.let_blocked_return()
@@ -183,6 +189,9 @@ impl<'a> Player<'a> {
     fn arriving(&self, segment: &Segment) -> Segment {
         let origin = self.script.choices.initial_sequence;
         let mut arriving = *segment;
+        if !segment.flags.has(Flags::SYN) {
+            arriving.seq = segment.seq.wrapping_add(self.peer_origin);
+        }
         if segment.flags.has(Flags::ACK) {
             arriving.ack = segment.ack.wrapping_add(origin);
         }
