@@ -125,6 +125,22 @@ fn sequence_numbers_of_the_other_end_count_from_its_syn() {
     assert_eq!(play(client), Ending::Pass);
 }
 
+/// A script opens one connection after another; each has timestamps and numbers of its own.
+#[test]
+fn a_second_connection_begins_anew() {
+    let one = |first: u32, isn: u32| {
+        format!(
+            "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 connect(3, ..., ...) = -1 EINPROGRESS\n\
+             +0 > S 0:0(0) <mss 1460,sackOK,TS val {first} ecr 0,nop,wscale 7>\n\
+             +.1 < S. {isn}:{isn}(0) ack 1 win 5000 <mss 1460,sackOK,TS val 30 ecr {first},nop,wscale 7>\n\
+             +0 > . 1:1(0) ack 1 <nop,nop,TS val {} ecr 30>\n+0 close(3) = 0\n+0 > F. 1:1(0) ack 1 <...>\n",
+            first + 100
+        )
+    };
+    let options = "--tcp_ts_tick_usecs=1000\n--tcp.timestamp_tick=1ms\n";
+    assert_eq!(play(&format!("{options}{}{}", one(700, 9), one(5000, 77))), Ending::Pass);
+}
+
 /// packetdrill compares the timestamps that leave only by a tick; what comes is mapped to the endpoint's own.
 #[test]
 fn without_a_tick_timestamps_are_any() {

@@ -1,7 +1,7 @@
 //! The calls of an application, as far as the model has what they do.
 
 use super::arguments::{Returned, bytes, field, kind, number, text};
-use super::expect::seconds;
+use super::expect::{Timestamps, seconds};
 use super::multipath::Multipath;
 use super::{Player, Stop, sockopt};
 use crate::script::{Argument, Call, CallResult};
@@ -187,6 +187,10 @@ impl Player<'_> {
             "socket" => {
                 self.connection = self.script.socket(&self.config);
                 self.descriptors = Descriptors::default();
+                // Another connection, with numbers and a clock of its own.
+                self.peer_origin = 0;
+                self.timestamps =
+                    Timestamps::new(self.config.timestamp_tick, self.script.choices.timestamp_tick);
                 let asks = text(call.arguments.get(2)) == "IPPROTO_MPTCP";
                 self.multipath = if asks { Multipath::Open { syns: 0 } } else { Multipath::Plain };
                 self.multipath_listens = asks;
