@@ -69,7 +69,7 @@ SCRIPT = """\
 // RFC 5681 section 3.1: the initial window (ten segments by RFC 6928) waits for no ACK.
 --transport=newreno
 --tolerance_usecs=1000
---all_packets
+--all_packets --tolerance_percent=0
     0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
    +0 bind(3, ..., ...) = 0
    +0 listen(3, 1) = 0

@@ -43,26 +43,45 @@ pub enum FileError {
     },
 }
 
+/// A script on disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScriptFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its folder below the one that was named; `.` if it lies in that one. Of several paths that were named, with the
+    /// path before it.
+    pub category: String,
+}
+
 /// The scripts that are named: files as they are, and every `*.pkt` below a folder, in order of their names.
 ///
 /// # Errors
 /// A path that does not exist, or a folder without scripts.
-pub fn collect(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
+pub fn collect(paths: &[PathBuf]) -> Result<Vec<ScriptFile>, FileError> {
     let mut files = Vec::new();
-    for path in paths {
+    for named in paths {
         let metadata =
-            fs::metadata(path).map_err(|error| FileError::Unreadable { path: path.clone(), error })?;
-        if !metadata.is_dir() {
-            files.push(path.clone());
-            continue;
+            fs::metadata(named).map_err(|error| FileError::Unreadable { path: named.clone(), error })?;
+        let mut found = Vec::new();
+        if metadata.is_dir() {
+            below(named, &mut found)?;
+            if found.is_empty() {
+                return Err(FileError::Empty { path: named.clone() });
+            }
+        } else {
+            found.push(named.clone());
         }
-        let before = files.len();
-        below(path, &mut files)?;
-        if files.len() == before {
-            return Err(FileError::Empty { path: path.clone() });
-        }
+        let base = if metadata.is_dir() && paths.len() == 1 { named.as_path() } else { Path::new("") };
+        files.extend(found.into_iter().map(|path| ScriptFile { category: category(&path, base), path }));
     }
     Ok(files)
+}
+
+/// The folder of a script below another one.
+fn category(path: &Path, base: &Path) -> String {
+    let folder = path.strip_prefix(base).unwrap_or(path).parent().unwrap_or(Path::new(""));
+    let name = folder.display().to_string().replace('\\', "/");
+    if name.is_empty() { ".".into() } else { name }
 }
 
 fn below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), FileError> {

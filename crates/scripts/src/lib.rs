@@ -6,13 +6,14 @@
 
 mod cursor;
 mod files;
+mod kernel;
 mod options;
 mod parse;
 mod play;
 mod report;
 mod script;
 
-pub use files::{FileError, collect, read};
+pub use files::{FileError, ScriptFile, collect, read};
 pub use options::{ScriptChoices, default_transport};
-pub use report::{Played, json, table};
+pub use report::{Played, json, json_summary, table, table_summary};
 pub use script::{Ending, Script, ScriptError};

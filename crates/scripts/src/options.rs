@@ -1,50 +1,62 @@
 //! What a script chooses: the transport, its parameters, tolerances.
 
-use crate::script::Place;
+use crate::script::{Argument, Place};
 use anabranch_transport::{PRESETS, TcpConfig, TransportConfig, tcp_preset};
 use anabranch_units::{Bytes, Span, parse_bytes, parse_span};
 use serde_json::{Map, Value};
 
 /// How far from its time a segment may leave, in microseconds, unless a script says otherwise.
 const TOLERANCE_US: u64 = 4000;
-/// IPv4 and TCP headers without options.
+/// IPv4 and TCP headers without options, and IPv6 and TCP headers (RFC 9293 section 3.7.1).
 const HEADERS: u64 = 40;
+const HEADERS_OF_IPV6: u64 = 60;
+/// Of Ethernet, and of the interface that packetdrill plays on.
+const MTU: u64 = 1500;
 /// Our first sequence number; scripts count from it.
 const INITIAL_SEQUENCE: u32 = 1_000_000;
-/// Largest receive buffer of the settings that published scripts begin with (`defaults.sh`).
-const DEFAULTS_BUFFER: u64 = 15 << 20;
+/// Tenths of a per cent of the time since the event before that a segment may leave apart from its time, unless a script
+/// says otherwise: the worst inaccuracy of Linux's timer wheel.
+const TOLERANCE_PERMILLE: u64 = 125;
 
 /// Options of packetdrill that change nothing here.
-const WITHOUT_EFFECT: [&str; 12] = [
+const WITHOUT_EFFECT: [&str; 21] = [
+    // How packetdrill cuts what it injects; the script's segments arrive as they are.
+    "mss",
     "bind_port",
     "connect_port",
     "local_ip",
     "remote_ip",
+    "local_linux_ip",
     "gateway_ip",
     "netmask_ip",
+    "is_anyip",
+    "code_command",
+    "code_format",
+    "code_sockopt",
     "verbose",
     "v",
+    "debug",
     "speed",
     "non_fatal",
     "dry_run",
     "send_omit_free",
+    "persistent_tun_dev",
+    "tun_dev",
 ];
 
-/// Settings of Linux with the values that the model stands for.
-const KERNEL_SETTINGS: &[(&str, &[&str])] = &[
-    ("tcp_dsack", &["1"]),
-    ("tcp_fack", &["0"]),
-    ("tcp_frto", &["0", "2"]),
-    ("tcp_reordering", &["3"]),
-    ("tcp_recovery", &["1"]),
-    ("tcp_slow_start_after_idle", &["1"]),
-    ("tcp_window_scaling", &["1"]),
-    ("tcp_moderate_rcvbuf", &["0", "1"]),
-    ("tcp_no_metrics_save", &["0", "1"]),
-    ("tcp_early_retrans", &["3", "4"]),
-    // How many segments a train has: a script may write any train as one segment.
-    ("tcp_min_tso_segs", &["1", "2", "10"]),
-];
+/// Beginnings of options that are about what the model has not: wires between hosts, shared objects, other protocols.
+const BEYOND: [&str; 8] =
+    ["wire_", "so_", "udp_encaps", "sctp_", "psp_", "init_scripts", "strict_segments", "tcp_ts_ecr_scaled"];
+
+/// What words of the scripts stand for.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Definitions(Vec<(String, Argument)>);
+
+impl Definitions {
+    pub(crate) fn value(&self, word: &str) -> Option<Argument> {
+        self.0.iter().rev().find(|(name, _)| name == word).map(|(_, value)| value.clone())
+    }
+}
 
 /// The transport of a script that names none.
 #[must_use]
@@ -58,7 +70,16 @@ pub struct ScriptChoices {
     transport: String,
     /// Fields of the transport's configuration, in the order in which they are set.
     fields: Vec<(Option<Place>, String, Value)>,
-    pub(crate) tolerance: Span,
+    pub(crate) definitions: Definitions,
+    tolerance: Span,
+    tolerance_permille: u64,
+    /// Where a setting of the kernel says that a server agrees to ECN and a client does not ask for it.
+    pub(crate) passive_ecn: Option<Place>,
+    /// The size that a socket's receive buffer has before it is connected, if a setting of the kernel says so.
+    pub(crate) receive_space: Option<u64>,
+    mtu: Option<(Place, u64)>,
+    /// Addresses are those of IPv6, whose header is longer.
+    ipv6: bool,
     /// Tick of the timestamps that scripts write; without it they are only told apart.
     pub(crate) timestamp_tick: Option<Span>,
     pub(crate) initial_sequence: u32,
@@ -78,12 +99,50 @@ impl ScriptChoices {
         Ok(Self {
             transport: transport.to_owned(),
             fields: Vec::new(),
+            definitions: Definitions::default(),
             tolerance: Span::from_us(TOLERANCE_US),
+            tolerance_permille: TOLERANCE_PERMILLE,
+            passive_ecn: None,
+            receive_space: None,
+            mtu: None,
+            ipv6: false,
             timestamp_tick: None,
             initial_sequence: INITIAL_SEQUENCE,
             all_packets: false,
             holds: false,
         })
+    }
+
+    /// Lets a word of scripts stand for something else: `NAME=VALUE`, with a number, a word, a `"text"` or a `` `command` ``.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn define(&mut self, definition: &str) -> Result<(), String> {
+        let (name, value) = definition.split_once('=').unwrap_or((definition, ""));
+        let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_word || value.is_empty() {
+            return Err(format!("{definition} defines nothing; it is written NAME=VALUE"));
+        }
+        let quoted = value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let hexadecimal = value.strip_prefix("0x").and_then(|digits| i64::from_str_radix(digits, 16).ok());
+        let meaning = match (quoted, hexadecimal.or_else(|| value.parse().ok())) {
+            (Some(text), _) => Argument::Text(text.to_owned()),
+            (None, Some(number)) => Argument::Number(number),
+            (None, None) => Argument::Name(value.to_owned()),
+        };
+        self.definitions.0.push((name.to_owned(), meaning));
+        Ok(())
+    }
+
+    /// How far from its time something may be that is to happen so long after the event before.
+    pub(crate) fn tolerance(&self, since: Span) -> Span {
+        let share = u128::from(since.as_ps()) * u128::from(self.tolerance_permille) / 1000;
+        self.tolerance.max(Span::from_ps(u64::try_from(share).unwrap_or(u64::MAX)))
+    }
+
+    /// The same right behind another event.
+    pub(crate) fn least_tolerance(&self) -> Span {
+        self.tolerance
     }
 
     /// Takes an option of a script. A reason says that the model has no notion of it.
@@ -101,10 +160,11 @@ impl ScriptChoices {
         match name {
             "transport" => {
                 let transport = needed()?;
-                check_transport(transport)?;
-                transport.clone_into(&mut self.transport);
+                self.preset(transport)?;
             }
             "tolerance_usecs" => self.tolerance = microseconds(name, needed()?)?,
+            "tolerance_percent" => self.tolerance_permille = permille(name, needed()?)?,
+            "define" | "D" => self.define(needed()?)?,
             "tcp_ts_tick_usecs" => {
                 let tick = microseconds(name, needed()?)?;
                 self.timestamp_tick = (tick > Span::ZERO).then_some(tick);
@@ -112,18 +172,22 @@ impl ScriptChoices {
             "initial_sequence" => self.initial_sequence = whole(name, needed()?)?,
             "all_packets" => self.all_packets = true,
             "hold_until_read" => self.holds = true,
-            "mtu" => {
-                let mtu: u64 = whole(name, needed()?)?;
-                self.fields.push((Some(place), "mss".into(), mtu.saturating_sub(HEADERS).into()));
-            }
-            "ip_version" if needed()? == "ipv4" => {}
-            "ip_version" => return Ok(Some("the model has IPv4 only".into())),
+            "mtu" => self.mtu = Some((place, whole(name, needed()?)?)),
+            "ip_version" => match needed()? {
+                "ipv4" | "ipv4-mapped-ipv6" => self.ipv6 = false,
+                "ipv6" => self.ipv6 = true,
+                other => {
+                    return Err(format!(
+                        "--ip_version is {other:?}; there are ipv4, ipv4-mapped-ipv6 and ipv6"
+                    ));
+                }
+            },
             field if field.starts_with("tcp.") => {
                 let value = field_value(needed()?);
                 self.fields.push((Some(place), field["tcp.".len()..].to_owned(), value));
             }
             known if WITHOUT_EFFECT.contains(&known) => {}
-            known if known.starts_with("wire_") || ["define", "D", "init_scripts"].contains(&known) => {
+            known if BEYOND.iter().any(|begin| known.starts_with(begin)) => {
                 return Ok(Some(format!("the model has no --{known}")));
             }
             _ => {
@@ -133,56 +197,64 @@ impl ScriptChoices {
         Ok(None)
     }
 
-    /// Heeds a shell command as far as the model has what it sets; otherwise the reason.
-    pub(crate) fn command(&mut self, place: Place, command: &str) -> Option<String> {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        let program = words.first()?.rsplit('/').next()?;
-        let settings = match program {
-            "defaults.sh" => {
-                self.fields.push((Some(place), "receive_buffer".into(), DEFAULTS_BUFFER.into()));
-                return None;
-            }
-            "sysctl" | "set_sysctls.py" => &words[1..],
-            // What these put back at the end is another connection's business.
-            restore if restore.starts_with("sysctl_restore") => return None,
-            _ => return Some(format!("shell commands are not run: {command}")),
-        };
-        let settings = settings.iter().filter(|word| !["-q", "-w", "-e"].contains(word));
-        settings.filter_map(|setting| self.kernel_setting(place, setting)).next()
+    /// Sets a field of the transport's configuration.
+    pub(crate) fn set_field(&mut self, place: Place, name: &str, value: impl Into<Value>) {
+        self.fields.push((Some(place), name.to_owned(), value.into()));
     }
 
-    fn kernel_setting(&mut self, place: Place, setting: &str) -> Option<String> {
-        let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
-        let value = value.trim_matches('"');
-        let name = path.rsplit(['.', '/']).next().unwrap_or(path);
-        let mut field = |name: &str, value: Value| self.fields.push((Some(place), name.to_owned(), value));
-        match (name, value) {
-            ("tcp_sack", "0" | "1") => field("sack", (value == "1").into()),
-            ("tcp_timestamps", "0" | "1") => field("timestamps", (value == "1").into()),
-            ("tcp_ecn", "0" | "1") => field("ecn", (value == "1").into()),
-            ("tcp_early_retrans", "0") => field("loss_detection.tail_loss_probe", false.into()),
-            ("tcp_congestion_control", control) => match self.control(control) {
-                Ok(()) => {}
-                Err(reason) => return Some(reason),
-            },
-            _ => {
-                let has_setting =
-                    KERNEL_SETTINGS.iter().any(|(own, values)| *own == name && values.contains(&value));
-                return (!has_setting).then(|| format!("the model has no kernel setting {name}={value}"));
-            }
+    /// Whether something is set otherwise.
+    pub(crate) fn differs_from(&self, other: &Self) -> bool {
+        self.fields.len() != other.fields.len()
+            || self.transport != other.transport
+            || self.passive_ecn != other.passive_ecn
+    }
+
+    /// The MSS is what the headers leave of the MTU; what a script says of the MSS itself comes on top.
+    pub(crate) fn decide_mss(&mut self) {
+        if self.mtu.is_none() && !self.ipv6 {
+            return;
         }
-        None
+        let (place, mtu) = self.mtu.map_or((None, MTU), |(place, mtu)| (Some(place), mtu));
+        let headers = if self.ipv6 { HEADERS_OF_IPV6 } else { HEADERS };
+        self.fields.insert(0, (place, "mss".into(), mtu.saturating_sub(headers).into()));
+    }
+
+    /// Sockets of Linux wait by Nagle's algorithm, unless an application says that they do not.
+    pub(crate) fn decide_nagle(&mut self, switched_off: bool) {
+        if self.transport.starts_with("linux-") {
+            self.fields.insert(0, (None, "nagle".into(), (!switched_off).into()));
+        }
+    }
+
+    /// A server agrees to ECN if it is asked, a client does not ask, where the kernel is set so.
+    pub(crate) fn decide_ecn(&mut self, opens_actively: bool) {
+        if let Some(place) = self.passive_ecn.take() {
+            self.set_field(place, "ecn", !opens_actively);
+        }
     }
 
     /// Chooses a congestion control by its name in Linux.
     pub(crate) fn control(&mut self, name: &str) -> Result<(), String> {
         let transport = match name {
             "reno" | "cubic" | "bbr" => format!("linux-{name}"),
+            "dctcp" | "newreno" => name.to_owned(),
             _ => {
                 return Err(format!("the model has no congestion control {name} of Linux"));
             }
         };
         self.transport = transport;
+        Ok(())
+    }
+
+    /// The congestion control's name in Linux.
+    pub(crate) fn control_name(&self) -> &str {
+        self.transport.strip_prefix("linux-").unwrap_or(&self.transport)
+    }
+
+    /// Chooses a preset of one path by its name.
+    pub(crate) fn preset(&mut self, name: &str) -> Result<(), String> {
+        let _ = check_transport(name)?;
+        name.clone_into(&mut self.transport);
         Ok(())
     }
 
@@ -228,6 +300,15 @@ fn microseconds(name: &str, text: &str) -> Result<Span, String> {
         return Err(format!("--{name} is {us}; at most 1000000000 us are possible"));
     }
     Ok(Span::from_us(us))
+}
+
+/// A share in per cent, with a digit behind the point at most.
+fn permille(name: &str, text: &str) -> Result<u64, String> {
+    let wrong = || format!("--{name} is {text:?}; it must be a number from 0 to 100 such as 12.5");
+    let (percent, tenths) = text.split_once('.').unwrap_or((text, "0"));
+    let (percent, tenths): (u64, u64) =
+        (percent.parse().map_err(|_| wrong())?, tenths.parse().map_err(|_| wrong())?);
+    if percent > 100 || tenths > 9 { Err(wrong()) } else { Ok(percent * 10 + tenths) }
 }
 
 fn whole<N: std::str::FromStr>(name: &str, text: &str) -> Result<N, String> {

@@ -50,6 +50,8 @@ pub enum Ending {
         /// What the model has not.
         reason: String,
     },
+    /// The text is no script, so that nothing was played.
+    Unreadable(ScriptError),
 }
 
 impl Ending {
@@ -59,18 +61,30 @@ impl Ending {
         match self {
             Self::Pass => "PASS",
             Self::Fail { .. } => "FAIL",
-            Self::NotApplicable { .. } => "NOT APPLICABLE",
+            Self::NotApplicable { .. } | Self::Unreadable(_) => "NOT APPLICABLE",
+        }
+    }
+
+    /// Line and text of the deviation, the reason or the mistake; none if it passed.
+    #[must_use]
+    pub fn remark(&self) -> Option<(usize, String)> {
+        match self {
+            Self::Pass => None,
+            Self::Fail { line, deviation: text } | Self::NotApplicable { line, reason: text } => {
+                Some((*line, text.clone()))
+            }
+            Self::Unreadable(ScriptError { line, column, message }) => {
+                Some((*line, format!("cannot be read at column {column}: {message}")))
+            }
         }
     }
 }
 
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pass => Ok(()),
-            Self::Fail { line, deviation: text } | Self::NotApplicable { line, reason: text } => {
-                write!(f, "line {line}: {text}")
-            }
+        match self.remark() {
+            None => Ok(()),
+            Some((line, text)) => write!(f, "line {line}: {text}"),
         }
     }
 }
@@ -82,6 +96,8 @@ pub struct Script {
     pub(crate) events: Vec<Event>,
     /// The first thing that the model has not.
     pub(crate) beyond: Option<(usize, String)>,
+    /// The first setting behind the first event: how many events stand before it, its line, and why the model has it not.
+    pub(crate) late: Option<(usize, usize, String)>,
 }
 
 /// When something happens, in time since the start of the script.
@@ -113,10 +129,38 @@ pub(crate) struct Event {
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     /// A segment arrives; sequence numbers as in the script.
-    Inject(Segment),
+    Inject(Segment, Option<MultipathOption>),
     Expect(Expected),
     Call(Call),
-    Assert(Vec<Assertion>),
+    Code(Vec<Statement>),
+}
+
+/// What the codepoint of ECN in the IP header is to be (RFC 3168 section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    NotEct,
+    Ect0,
+    Ect1,
+    /// ECT(0) or ECT(1).
+    Ect,
+    Ce,
+}
+
+/// The option of Multipath TCP on a segment (RFC 8684 section 3).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MultipathOption {
+    Capable(Capable),
+    /// By its name in the language.
+    Other(String),
+}
+
+/// MP_CAPABLE (RFC 8684 section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Capable {
+    pub(crate) version: u8,
+    /// The flags A to H, A the highest bit.
+    pub(crate) flags: u8,
+    pub(crate) keys: u8,
 }
 
 /// A segment, or a train of them, that must leave.
@@ -130,10 +174,14 @@ pub(crate) struct Expected {
     pub(crate) length: u32,
     pub(crate) ack: bool,
     pub(crate) window: bool,
-    /// Whether the IP header's mark is compared.
-    pub(crate) ecn: bool,
+    /// The mark in the IP header, if it is compared.
+    pub(crate) mark: Option<Mark>,
     /// Whether the options are compared.
     pub(crate) options: bool,
+    /// Of the option TS, whether the timestamp and whether the echo are compared.
+    pub(crate) timestamp: bool,
+    pub(crate) echo: bool,
+    pub(crate) multipath: Option<MultipathOption>,
 }
 
 #[derive(Clone, Debug)]
@@ -147,9 +195,12 @@ pub(crate) struct Call {
 pub(crate) enum Argument {
     Any,
     Number(i64),
-    /// Constants joined by `|`, or a text.
+    /// Constants joined by `|`.
     Name(String),
+    Text(String),
     List(Vec<Argument>),
+    /// Fields by their names, which are empty where a value stands alone.
+    Structure(Vec<(String, Argument)>),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -158,26 +209,37 @@ pub(crate) enum CallResult {
     Value(i64),
     /// -1 with this errno.
     Error(String),
+    /// -1 with any.
+    AnyError,
 }
 
-/// An assertion of `%{ }%`.
+/// A statement of `%{ }%`.
 #[derive(Clone, Debug)]
-pub(crate) struct Assertion {
+pub(crate) struct Statement {
     pub(crate) line: usize,
+    /// What stands behind `assert`, for messages; the name of what is assigned to.
     pub(crate) text: String,
+    pub(crate) assigns: bool,
     pub(crate) expression: Expression,
 }
 
-/// The part of Python's expressions that assertions are written in.
+/// The part of Python's expressions that scripts use.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Expression {
     Number(f64),
     Name(String),
     Not(Box<Expression>),
     Negative(Box<Expression>),
+    /// `~`
+    Inverted(Box<Expression>),
     Binary(Box<Expression>, Operator, Box<Expression>),
     /// `a <= b < c`
     Chain(Box<Expression>, Vec<(Comparison, Expression)>),
+    /// `a in (b, c)`; with `false` `not in`.
+    Member(Box<Expression>, bool, Vec<Expression>),
+    /// `a if condition else b`, the condition first.
+    Conditional(Box<[Expression; 3]>),
+    Function(Function, Vec<Expression>),
     All(Vec<Expression>),
     AnyOf(Vec<Expression>),
 }
@@ -190,6 +252,23 @@ pub(crate) enum Operator {
     Divide,
     DivideWhole,
     Remainder,
+    And,
+    Or,
+    ExclusiveOr,
+    ShiftLeft,
+    ShiftRight,
+    Power,
+}
+
+/// Functions of Python that give numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Function {
+    Absolute,
+    Least,
+    Largest,
+    Truncated,
+    Rounded,
+    Plain,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -48,14 +48,11 @@ fn the_exit_status_tells_failures_from_mistakes() {
 fn mistakes_are_one_line_and_status_two() {
     let folder = folder("mistakes");
     let broken = file(&folder, "broken.pkt", b"0 > S 0:0(0)\n+0 < Q\n");
-    let binary = file(&folder, "binary.pkt", b"0 > \xff\xfe");
     let missing = folder.join("missing.pkt").display().to_string();
     let empty = folder.join("empty");
     std::fs::create_dir(&empty).expect("a folder");
     let empty = empty.display().to_string();
-    let cases: [(&[&str], String); 8] = [
-        (&[&broken], format!("{broken}:2:6: 'Q' is no flag")),
-        (&[&binary], format!("{binary}: is not UTF-8 text (byte 4)")),
+    let cases: [(&[&str], String); 7] = [
         (&[&missing], format!("{missing}: ")),
         (&[&empty], format!("{empty}: the folder has no file *.pkt")),
         (&["--jason", &broken], "there is no option --jason; --help lists those there are".into()),
@@ -65,6 +62,7 @@ fn mistakes_are_one_line_and_status_two() {
             "there is no TCP transport \"cubik\"; there are newreno, cubic".into(),
         ),
         (&["--transport"], "--transport needs the name of a transport".into()),
+        (&["-D", "A", &broken], "A defines nothing; it is written NAME=VALUE".into()),
     ];
     for (arguments, message) in cases {
         let output = run(arguments);
@@ -74,6 +72,51 @@ fn mistakes_are_one_line_and_status_two() {
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(output.stdout.is_empty());
     }
+}
+
+/// A script that cannot be read has its row, its place and status 2; the others are played.
+#[test]
+fn a_mistake_in_a_script_stops_no_other() {
+    let folder = folder("unreadable");
+    for category in ["one", "two"] {
+        std::fs::create_dir(folder.join(category)).expect("a folder");
+    }
+    let broken = file(&folder, "one/broken.pkt", b"0 > S 0:0(0)\n+0 < Q\n");
+    let binary = file(&folder, "one/image.pkt", b"0 > \xff\xfe");
+    let _ = file(&folder, "one/pass.pkt", PASSING.as_bytes());
+    let _ = file(&folder, "two/beyond.pkt", format!("{PASSING}+0 < icmp x\n").as_bytes());
+    let _ = file(&folder, "two/fail.pkt", PASSING.replace("> S ", "> F ").as_bytes());
+    let name = folder.display().to_string();
+
+    let output = run(&["--json", "--summary", &name]);
+    assert_eq!(output.status.code(), Some(2));
+    let messages = String::from_utf8(output.stderr).expect("text");
+    let lines: Vec<&str> = messages.lines().collect();
+    assert!(lines[0].starts_with(&format!("anabranch-scripts: {broken}:2:6: 'Q' is no flag")), "{messages}");
+    assert!(lines[1].starts_with(&format!("anabranch-scripts: {binary}: is not UTF-8")), "{messages}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let counts = |scripts, pass, fail, rest, unreadable| serde_json::json!({"scripts": scripts, "pass": pass, "fail": fail, "not_applicable": rest, "unreadable": unreadable});
+    let named = |name: &str, mut counts: serde_json::Value| {
+        counts["category"] = name.into();
+        counts
+    };
+    let expected =
+        serde_json::json!([named("one", counts(3, 1, 0, 2, 2)), named("two", counts(2, 0, 1, 1, 0))]);
+    assert_eq!(document["categories"], expected);
+    assert_eq!(document["total"], counts(5, 1, 1, 3, 2));
+    let row = &document["scripts"][0];
+    assert_eq!(
+        (&row["outcome"], &row["readable"], &row["line"]),
+        (&"NOT APPLICABLE".into(), &false.into(), &2.into())
+    );
+    assert!(row["text"].as_str().expect("a text").starts_with("cannot be read at column 6: 'Q' is no flag"));
+
+    let text = String::from_utf8(run(&["--summary", &name]).stdout).expect("text");
+    let expected = "category  scripts  PASS  FAIL  NOT APPLICABLE  unreadable\n\
+                    one             3     1     0               2           2\n\
+                    two             2     0     1               1           0\n\
+                    5 scripts: 1 PASS, 1 FAIL, 3 NOT APPLICABLE (2 of these cannot be read)\n";
+    assert_eq!(text, expected);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn mutated_scripts_end_without_a_panic() {
     let choices = ScriptChoices::new(default_transport()).expect("a transport");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
     let (mut state, mut refused, mut played) = (1, 0, 0);
-    for path in collect(&[folder]).expect("scripts") {
+    for path in collect(&[folder]).expect("scripts").into_iter().map(|file| file.path) {
         let original = read(&path).expect("a text");
         for _ in 0..MUTANTS {
             let mut text = mutant(&original, &mut state);

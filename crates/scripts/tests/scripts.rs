@@ -16,7 +16,7 @@ fn scripts() -> Vec<(String, String)> {
     let name =
         |path: &PathBuf| path.strip_prefix(&folder).expect("below").display().to_string().replace('\\', "/");
     let paths = collect(std::slice::from_ref(&folder)).expect("the folder has scripts");
-    paths.iter().map(|path| (name(path), read(path).expect("a text"))).collect()
+    paths.iter().map(|file| (name(&file.path), read(&file.path).expect("a text"))).collect()
 }
 
 fn play(name: &str, text: &str) -> Ending {
@@ -89,7 +89,10 @@ fn every_script_names_a_rule_that_the_code_cites() {
             "{name} begins with {first:?} and not with its rule"
         );
         let options: Vec<&str> = text.lines().filter(|line| line.starts_with("--")).collect();
-        assert!(options.contains(&"--all_packets"), "{name} does not expect all segments");
+        assert!(
+            options.contains(&"--all_packets --tolerance_percent=0"),
+            "{name} does not expect all segments at their times"
+        );
         assert!(options.iter().any(|option| option.starts_with("--transport=")), "{name} names no transport");
     }
 }

@@ -1,66 +1,63 @@
 //! A line with a segment: `< S 0:0(0) win 32792 <mss 1000,sackOK>`.
 
-use super::Parsed;
+use super::draft::Draft;
+use super::{Parsed, begins_event, skip_event, tcp_options};
 use crate::cursor::Cursor;
-use crate::script::{Action, Expected, ScriptError};
-use anabranch_transport::{Flags, Segment};
+use crate::options::Definitions;
+use crate::script::{Action, Expected, Mark, ScriptError};
+use anabranch_transport::Flags;
 
-/// Words that begin a packet of another kind.
-const OTHER_PROTOCOLS: [&str; 7] = ["icmp", "udp", "ipv4", "ipv6", "gre", "GRE", "mpls"];
-/// Options that the model has not, by how they begin.
-const OTHER_OPTIONS: [&str; 9] =
-    ["FO", "FOEXP", "md5", "exp", "mp_capable", "mp_join", "dss", "add_address", "ECN"];
+/// Words that begin a packet of another kind, or one within another.
+const OTHER_PROTOCOLS: [&str; 12] =
+    ["icmp", "icmpv6", "udp", "udplite", "sctp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "encap", "psp"];
 
-/// A segment while it is read.
-struct Draft {
-    segment: Segment,
-    length: u32,
-    ack: bool,
-    window: bool,
-    ecn: bool,
-    options: bool,
-    beyond: Option<String>,
-}
+/// The ends of the connection as a script writes them, the other host first: as far as one has been named.
+#[derive(Default)]
+pub(crate) struct Endpoints([Option<String>; 2]);
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Parsed, ScriptError> {
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    endpoints: &mut Endpoints,
+    definitions: &Definitions,
+) -> Result<Parsed, ScriptError> {
     let begin = cursor.rest();
-    let inbound = cursor.peek() == Some('<');
+    let mut draft = Draft::new(cursor.peek() == Some('<'));
     let _ = cursor.advance();
-    let mut draft = Draft {
-        segment: Segment::default(),
-        length: 0,
-        ack: false,
-        window: false,
-        ecn: false,
-        options: true,
-        beyond: None,
-    };
-    cursor.skip_blanks();
+    cursor.skip_space()?;
     read_ip(cursor, &mut draft)?;
-    cursor.skip_blanks();
+    cursor.skip_space()?;
     if let Some(reason) = other_packet(cursor) {
-        let _ = cursor.take_while(|c| c != '\n');
+        skip_event(cursor)?;
         return Ok(Parsed::Beyond(reason));
     }
+    read_endpoints(cursor, &mut draft, endpoints)?;
     read_flags(cursor, &mut draft)?;
     read_sequence(cursor, &mut draft)?;
-    read_fields(cursor, &mut draft, inbound)?;
-    cursor.skip_blanks();
+    read_fields(cursor, &mut draft)?;
     if cursor.eat("<") {
-        read_options(cursor, &mut draft)?;
+        tcp_options::read(cursor, &mut draft, definitions)?;
+        cursor.skip_space()?;
     }
-    read_end(cursor)?;
+    if cursor.eat("{") {
+        let _ = cursor.until("}")?;
+        draft.beyond("the model's segments are whole: their bytes are not changed one by one");
+    }
+    let text = begin[..begin.len() - cursor.rest().len()].trim_end();
+    cursor.skip_space()?;
+    if !begins_event(cursor.rest()) {
+        return Err(cursor.error(format!("expected the next event, {}", cursor.found())));
+    }
+    let syn = draft.segment.flags.has(Flags::SYN);
+    if draft.inbound && syn && draft.length > 0 {
+        draft.beyond("the model takes no data with a SYN");
+    }
     if let Some(reason) = draft.beyond {
         return Ok(Parsed::Beyond(reason));
     }
-    let text = begin[..begin.len() - cursor.rest().len()].trim_end();
-    Ok(Parsed::Known(if inbound { injected(cursor, draft)? } else { expected(draft, text) }))
+    Ok(Parsed::Known(if draft.inbound { injected(cursor, draft)? } else { expected(draft, text) }))
 }
 
 fn injected(cursor: &Cursor<'_>, mut draft: Draft) -> Result<Action, ScriptError> {
-    if !draft.window {
-        return Err(cursor.error("a segment that arrives needs a window: win 257"));
-    }
     if !draft.options {
         return Err(
             cursor.error("<...> says that options are not compared; what arrives has options or none")
@@ -70,39 +67,123 @@ fn injected(cursor: &Cursor<'_>, mut draft: Draft) -> Result<Action, ScriptError
         Ok(length) => draft.segment.payload = length,
         Err(_) => return Err(cursor.error(format!("a segment holds at most {} bytes", u16::MAX))),
     }
-    Ok(Action::Inject(draft.segment))
+    let mark = match draft.mark {
+        // A receiver treats both codepoints alike (RFC 3168 section 5).
+        Some(Mark::Ect0 | Mark::Ect1 | Mark::Ect) => Flags::ECT,
+        Some(Mark::Ce) => Flags::CE,
+        Some(Mark::NotEct) | None => Flags::NONE,
+    };
+    draft.segment.flags = draft.segment.flags.with(mark);
+    Ok(Action::Inject(draft.segment, draft.multipath))
 }
 
 fn expected(draft: Draft, text: &str) -> Action {
-    let Draft { segment, length, ack, window, ecn, options, .. } = draft;
-    Action::Expect(Expected { text: text.into(), segment, length, ack, window, ecn, options })
+    let Draft { segment, length, ack, window, mark, options, timestamp, echo, multipath, .. } = draft;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Action::Expect(Expected { text, segment, length, ack, window, mark, options, timestamp, echo, multipath })
 }
 
-/// `[ect0]` and the like.
+/// `[ect0]`, `(ce)`, `[tos 0x2]`, `[noecn, flowlabel 0x1]`, `[ttl 255]`
 fn read_ip(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
-    if !cursor.eat("[") {
-        return Ok(());
+    let end = match cursor.peek() {
+        Some('[') => "]",
+        Some('(') => ")",
+        _ => return Ok(()),
+    };
+    let _ = cursor.advance();
+    let place = cursor.place();
+    let inside = cursor.until(end)?;
+    for part in inside.split(',').map(str::trim) {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        match *words.as_slice() {
+            ["noecn"] => draft.mark = Some(Mark::NotEct),
+            ["ect0"] => draft.mark = Some(Mark::Ect0),
+            ["ect1"] => draft.mark = Some(Mark::Ect1),
+            ["ect01"] if draft.inbound => {
+                return Err(ScriptError::at(
+                    place,
+                    "[ect01] is for segments that leave; what arrives has one",
+                ));
+            }
+            ["ect01"] => draft.mark = Some(Mark::Ect),
+            ["ce"] => draft.mark = Some(Mark::Ce),
+            ["tos", value] => read_traffic_class(place, value, draft)?,
+            ["flowlabel", _] if draft.inbound => {}
+            ["flowlabel", _] => draft.beyond("the model has no flow label in the IP header"),
+            // What arrives has come through, whatever is left of its life.
+            ["ttl", _] if draft.inbound => {}
+            ["ttl", _] => draft.beyond("the model has no TTL in the IP header"),
+            _ => {
+                let message = format!(
+                    "[{part}] is nothing of the IP header; there are noecn, ect0, ect1, ect01, ce, tos, flowlabel and ttl"
+                );
+                return Err(ScriptError::at(place, message));
+            }
+        }
     }
-    let inside = cursor.until("]")?.trim();
-    draft.ecn = true;
-    match inside {
-        "noecn" => {}
-        "ect0" => draft.segment.flags = draft.segment.flags.with(Flags::ECT),
-        "ce" => draft.segment.flags = draft.segment.flags.with(Flags::CE),
-        other => draft.beyond = Some(format!("the model has no [{other}] in the IP header")),
+    Ok(())
+}
+
+/// The low two bits are the codepoint of ECN, the others that of the differentiated services (RFC 3168 section 22).
+fn read_traffic_class(place: crate::script::Place, text: &str, draft: &mut Draft) -> Result<(), ScriptError> {
+    let digits = text.strip_prefix("0x").unwrap_or("");
+    let Ok(value) = u8::from_str_radix(digits, 16) else {
+        return Err(ScriptError::at(
+            place,
+            format!("tos is {text}; it is written as 0x and one or two digits"),
+        ));
+    };
+    if value & !3 != 0 {
+        draft.beyond("the model has no differentiated services in the IP header");
     }
+    draft.mark = Some([Mark::NotEct, Mark::Ect1, Mark::Ect0, Mark::Ce][usize::from(value & 3)]);
     Ok(())
 }
 
 fn other_packet(cursor: &Cursor<'_>) -> Option<String> {
     let rest = cursor.rest();
     let word: &str = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
-    if OTHER_PROTOCOLS.contains(&word) {
-        return Some(format!("the model has no packets of {word}"));
+    OTHER_PROTOCOLS.contains(&word).then(|| format!("the model has no packets of {word}"))
+}
+
+/// `192.0.2.1:80 > 192.168.0.1:8080`, `5000 > 80`, `addr[client] > addr[server]`; one of both may be left out.
+fn read_endpoints(
+    cursor: &mut Cursor<'_>,
+    draft: &mut Draft,
+    endpoints: &mut Endpoints,
+) -> Result<(), ScriptError> {
+    let begins = |rest: &str| {
+        rest.starts_with(|c: char| c.is_ascii_digit() || c == ':')
+            || rest.starts_with("addr[")
+            || (rest.contains("::") && rest.starts_with(|c: char| c.is_ascii_hexdigit()))
+    };
+    let word = cursor.rest().split_whitespace().next().unwrap_or("");
+    let named = begins(word);
+    if !named && !cursor.rest().starts_with('>') {
+        return Ok(());
     }
-    let line = rest.split('\n').next().unwrap_or("");
-    let addressed = rest.starts_with(|c: char| c.is_ascii_digit()) && line.contains('>');
-    addressed.then(|| "the model has one connection, without addresses".into())
+    let name = |cursor: &mut Cursor<'_>| {
+        let text = cursor.take_while(|c| c.is_ascii_alphanumeric() || "_.:[]".contains(c));
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let source = name(cursor);
+    cursor.skip_space()?;
+    cursor.expect(">")?;
+    cursor.skip_space()?;
+    let next = cursor.rest().split_whitespace().next().unwrap_or("");
+    let destination = if begins(next) { name(cursor) } else { None };
+    cursor.skip_space()?;
+    let pair = if draft.inbound { [source, destination] } else { [destination, source] };
+    for (known, given) in endpoints.0.iter_mut().zip(pair) {
+        match (known, given) {
+            (Some(known), Some(given)) if *known != given => {
+                draft.beyond(format!("the model's scripts have one connection; {given} belongs to another"));
+            }
+            (known @ None, Some(given)) => *known = Some(given),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn read_flags(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
@@ -122,19 +203,17 @@ fn read_flags(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptEr
             'W' => Flags::CWR,
             '-' => Flags::NONE,
             'U' => {
-                draft.beyond = Some("the model has no urgent data".into());
+                draft.beyond("the model has no urgent data");
                 Flags::NONE
             }
-            'A' => {
-                draft.beyond = Some("the model has no accurate ECN".into());
-                Flags::NONE
-            }
-            '0'..='7' => {
-                draft.beyond = Some("the model has no accurate ECN".into());
+            // A host without accurate ECN ignores the bit of a SYN that offers it (RFC 9768 section 3.1.2).
+            'A' if draft.inbound && text.contains('S') && !text.contains('.') => Flags::NONE,
+            'A' | '0'..='7' => {
+                draft.beyond("the model has no accurate ECN");
                 Flags::NONE
             }
             other => {
-                let message = format!("{other:?} is no flag; there are S F R P . E W and - for none");
+                let message = format!("{other:?} is no flag; there are S F R P . E W U A and - for none");
                 return Err(ScriptError::at(place, message));
             }
         };
@@ -145,13 +224,18 @@ fn read_flags(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptEr
 
 /// `1:1001(1000)`
 fn read_sequence(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
-    cursor.skip_blanks();
+    cursor.skip_space()?;
     let place = cursor.place();
     let begin = cursor.number("a sequence number", u64::from(u32::MAX))? as u32;
+    cursor.skip_space()?;
     cursor.expect(":")?;
+    cursor.skip_space()?;
     let end = cursor.number("a sequence number", u64::from(u32::MAX))? as u32;
+    cursor.skip_space()?;
     cursor.expect("(")?;
+    cursor.skip_space()?;
     let length = cursor.number("a length", u64::from(u32::MAX))? as u32;
+    cursor.skip_space()?;
     cursor.expect(")")?;
     if end.wrapping_sub(begin) != length {
         let message =
@@ -164,15 +248,16 @@ fn read_sequence(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Scrip
 }
 
 /// `ack 1 win 257 urg 0`
-fn read_fields(cursor: &mut Cursor<'_>, draft: &mut Draft, inbound: bool) -> Result<(), ScriptError> {
+fn read_fields(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
+    let behind = cursor.place();
     loop {
-        cursor.skip_blanks();
+        cursor.skip_space()?;
         let place = cursor.place();
         if !cursor.peek().is_some_and(|c| c.is_ascii_alphabetic()) {
             break;
         }
         let name = cursor.word();
-        cursor.skip_blanks();
+        cursor.skip_space()?;
         match name {
             "ack" => {
                 draft.segment.ack = cursor.number("an acknowledgment number", u64::from(u32::MAX))? as u32;
@@ -184,99 +269,23 @@ fn read_fields(cursor: &mut Cursor<'_>, draft: &mut Draft, inbound: bool) -> Res
             }
             "urg" => {
                 let _ = cursor.number("an urgent pointer", u64::from(u16::MAX))?;
-                draft.beyond = Some("the model has no urgent data".into());
+                draft.beyond("the model has no urgent data");
             }
             other => {
-                let message = format!("{other:?} is no field; there are ack, win and <options>");
+                let message = format!("{other:?} is no field; there are ack, win, urg and <options>");
                 return Err(ScriptError::at(place, message));
             }
         }
     }
-    if inbound && draft.ack != draft.segment.flags.has(Flags::ACK) && draft.beyond.is_none() {
-        return Err(cursor.error("a segment has the flag . if and only if it has an acknowledgment: ack 1"));
+    if !draft.inbound {
+        return Ok(());
+    }
+    if !draft.window {
+        return Err(ScriptError::at(behind, "a segment that arrives needs a window: win 257"));
+    }
+    // Without ACK the field counts for nothing (RFC 9293 section 3.1); with it, what is left out is 0.
+    if draft.ack && !draft.segment.flags.has(Flags::ACK) {
+        draft.segment.ack = 0;
     }
     Ok(())
-}
-
-/// `mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 8>`
-fn read_options(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
-    cursor.skip_blanks();
-    if cursor.eat("...") {
-        draft.options = false;
-        cursor.skip_blanks();
-        return cursor.expect(">");
-    }
-    loop {
-        cursor.skip_blanks();
-        if cursor.eat(">") {
-            return Ok(());
-        }
-        read_option(cursor, draft)?;
-        cursor.skip_blanks();
-        if !cursor.eat(",") && !cursor.rest().starts_with('>') {
-            return Err(cursor.error(format!("expected a comma or >, {}", cursor.found())));
-        }
-    }
-}
-
-fn read_option(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), ScriptError> {
-    let place = cursor.place();
-    let name = cursor.word();
-    cursor.skip_blanks();
-    let segment = &mut draft.segment;
-    match name {
-        "nop" | "eol" => {}
-        "sackOK" => segment.flags = segment.flags.with(Flags::SACK_PERMITTED),
-        "mss" => segment.mss = cursor.number("an MSS", u64::from(u16::MAX))? as u16,
-        "wscale" => segment.window_scale_plus_one = cursor.number("a window scale", 14)? as u8 + 1,
-        "TS" => {
-            cursor.expect("val")?;
-            cursor.skip_blanks();
-            segment.timestamp = cursor.number("a timestamp", u64::from(u32::MAX))? as u32;
-            cursor.skip_blanks();
-            cursor.expect("ecr")?;
-            cursor.skip_blanks();
-            segment.timestamp_echo = cursor.number("a timestamp", u64::from(u32::MAX))? as u32;
-            segment.flags = segment.flags.with(Flags::TIMESTAMPS);
-        }
-        "sack" => read_blocks(cursor, segment)?,
-        other if OTHER_OPTIONS.contains(&other) => {
-            draft.beyond = Some(format!("the model's TCP has no option {other}"));
-            let _ = cursor.take_while(|c| c != ',' && c != '>' && c != '\n');
-        }
-        other => {
-            let message =
-                format!("{other:?} is no TCP option; there are mss, wscale, sackOK, sack, TS, nop and eol");
-            return Err(ScriptError::at(place, message));
-        }
-    }
-    Ok(())
-}
-
-fn read_blocks(cursor: &mut Cursor<'_>, segment: &mut Segment) -> Result<(), ScriptError> {
-    let mut count = 0;
-    while cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
-        let left = cursor.number("a sequence number", u64::from(u32::MAX))? as u32;
-        cursor.expect(":")?;
-        let right = cursor.number("a sequence number", u64::from(u32::MAX))? as u32;
-        if count == 4 {
-            return Err(cursor.error("at most four SACK blocks have room"));
-        }
-        count += 1;
-        segment.sack.push(left, right, 4);
-        cursor.skip_blanks();
-    }
-    if count == 0 {
-        return Err(cursor.error(format!("expected a SACK block such as 1001:2001, {}", cursor.found())));
-    }
-    Ok(())
-}
-
-/// Nothing but a comment may follow on the line.
-fn read_end(cursor: &mut Cursor<'_>) -> Result<(), ScriptError> {
-    cursor.skip_blanks();
-    let rest = cursor.rest();
-    let ends =
-        rest.is_empty() || rest.starts_with(['\n', '#']) || rest.starts_with("//") || rest.starts_with("/*");
-    if ends { Ok(()) } else { Err(cursor.error(format!("expected the end of the line, {}", cursor.found()))) }
 }

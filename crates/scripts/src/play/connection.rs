@@ -7,7 +7,7 @@
 use crate::script::{Action, Event, Script};
 use anabranch_transport::tcp::{Receiver, Sender, SenderInfo, SenderStats};
 use anabranch_transport::{Flags, Segment, TcpConfig, reset_for};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,11 +28,24 @@ pub(super) type Departure = (Instant, Segment);
 
 pub(super) struct Connection {
     phase: Phase,
+    /// It has listened.
+    passive: bool,
     initial_sequence: u32,
+    timestamp_tick: Span,
     sender: Sender,
     receiver: Receiver,
     /// The peer's SYN, whose options hold for the whole connection.
     peer_syn: Segment,
+    /// Our own.
+    own_syn: Segment,
+    /// Bytes that the application has written.
+    written: u64,
+    /// Short segments wait for more to be written.
+    corked: bool,
+    /// They do so until something arrives.
+    more: bool,
+    /// For so long.
+    waits_until: Option<Instant>,
     /// The ACK that a sender owes to the handshake, which the peer has seen none of.
     drop_ack: bool,
     /// The peer had closed when this end did.
@@ -63,10 +76,17 @@ impl Connection {
         }
         Self {
             phase: Phase::Idle,
+            passive: false,
             initial_sequence,
+            timestamp_tick: config.timestamp_tick,
             sender: Sender::new(config, initial_sequence, 1),
             receiver,
             peer_syn: Segment::default(),
+            own_syn: Segment::default(),
+            written: 0,
+            corked: false,
+            more: false,
+            waits_until: None,
             drop_ack: false,
             peer_closed_first: false,
             departures: VecDeque::new(),
@@ -77,6 +97,7 @@ impl Connection {
     pub(super) fn listen(&mut self) {
         if self.is_idle() {
             self.phase = Phase::Listen;
+            self.passive = true;
         }
     }
 
@@ -90,6 +111,20 @@ impl Connection {
         self.phase == Phase::Idle
     }
 
+    pub(super) fn is_listening(&self) -> bool {
+        self.phase == Phase::Listen
+    }
+
+    /// Whether the next SYN that comes is that of the other end.
+    pub(super) fn awaits_syn(&self) -> bool {
+        matches!(self.phase, Phase::Listen | Phase::SynSent)
+    }
+
+    /// Whether the other end has opened it, or is to.
+    pub(super) fn is_passive(&self) -> bool {
+        self.passive
+    }
+
     pub(super) fn is_established(&self) -> bool {
         self.phase == Phase::Established
     }
@@ -98,17 +133,78 @@ impl Connection {
         self.phase == Phase::Reset
     }
 
-    pub(super) fn write(&mut self, now: Instant, bytes: u64) {
+    /// The application writes so many bytes; `more` says that it will write on at once (MSG_MORE).
+    pub(super) fn write(&mut self, now: Instant, bytes: u64, more: bool) {
+        self.more = more;
+        self.sender.cork(self.corked || self.more);
         self.sender.write(bytes);
+        self.written += bytes;
         self.poll(now);
     }
 
+    /// Lets short segments wait for more, until the application says otherwise (TCP_CORK).
+    pub(super) fn set_cork(&mut self, now: Instant, corked: bool) {
+        self.corked = corked;
+        self.more &= corked;
+        self.sender.cork(self.corked);
+        if self.is_established() {
+            self.poll(now);
+        }
+    }
+
+    /// Sends what waits for more, once.
+    pub(super) fn flush(&mut self, now: Instant) {
+        self.more = false;
+        self.sender.cork(false);
+        if self.is_established() {
+            self.poll(now);
+        }
+        self.sender.cork(self.corked);
+    }
+
+    /// Linux keeps a short segment back for one timeout at most, from when nothing is outstanding.
+    fn limit_waiting(&mut self, now: Instant) {
+        let waits = self.is_established()
+            && (self.corked || self.more)
+            && self.unsent() > 0
+            && self.info().outstanding_segments == 0;
+        self.waits_until = if waits {
+            self.waits_until.or_else(|| Some(now.saturating_add(self.info().metrics.rto)))
+        } else {
+            None
+        };
+    }
+
+    /// Closes this direction. While no SYN has been answered nothing is left of the connection then (RFC 9293 section
+    /// 3.10.4).
     pub(super) fn close(&mut self, now: Instant) {
+        if self.phase == Phase::SynSent {
+            self.phase = Phase::Closed;
+        }
         if self.is_established() && !self.is_closing() {
             self.peer_closed_first = self.is_at_end();
             self.sender.close();
             self.poll(now);
         }
+    }
+
+    /// Closes it although bytes of the other end were not read, who is told by an RST that they are lost (RFC 1122 section
+    /// 4.2.2.13).
+    pub(super) fn abort(&mut self, now: Instant) {
+        if !self.is_established() {
+            return;
+        }
+        let info = self.info();
+        let mut flags = Flags::RST.with(Flags::ACK);
+        let mut timestamp = 0;
+        if info.timestamps {
+            flags = flags.with(Flags::TIMESTAMPS);
+            timestamp = (now.as_ps() / self.timestamp_tick.as_ps().max(1)) as u32;
+        }
+        let mut reset = Segment { seq: info.next_sequence, flags, timestamp, ..Segment::default() };
+        self.receiver.acknowledge_with(now, &mut reset);
+        self.departures.push_back((now, reset));
+        self.phase = Phase::Closed;
     }
 
     /// The application has closed this direction.
@@ -132,6 +228,63 @@ impl Connection {
         self.receiver.is_finished()
     }
 
+    /// The bytes of a segment that our SYN says the other end may send.
+    pub(super) fn advertised_mss(&self) -> u64 {
+        u64::from(self.own_syn.mss)
+    }
+
+    /// Both ends have offered window scale (RFC 7323 section 2.2).
+    pub(super) fn scales_windows(&self) -> bool {
+        self.peer_syn.window_scale_plus_one > 0 && self.own_syn.window_scale_plus_one > 0
+    }
+
+    /// The shift of the windows that the other end announces, and of those that this one does.
+    pub(super) fn scales(&self) -> (u8, u8) {
+        let shift = |syn: &Segment| syn.window_scale_plus_one.saturating_sub(1);
+        if self.scales_windows() { (shift(&self.peer_syn), shift(&self.own_syn)) } else { (0, 0) }
+    }
+
+    /// Bytes that the application has written and that have not been sent.
+    pub(super) fn unsent(&self) -> u64 {
+        let begun = self.initial_sequence.wrapping_add(1);
+        let sent = u64::from(self.info().next_sequence.wrapping_sub(begun));
+        if self.is_established() { self.written.saturating_sub(sent) } else { self.written }
+    }
+
+    /// Bytes that the application has written and that are not acknowledged.
+    pub(super) fn unacknowledged(&self) -> u64 {
+        self.written.saturating_sub(self.sender.acknowledged())
+    }
+
+    /// Segments with data that have come.
+    pub(super) fn received_segments(&self) -> u64 {
+        self.receiver.stats().segments
+    }
+
+    /// The number of its state in Linux's `enum tcp_state`; the states are those of RFC 9293 section 3.3.2.
+    pub(super) fn state(&self) -> u8 {
+        let fin_is_acknowledged = self.is_closing()
+            && self.info().outstanding_segments == 0
+            && self.sender.acknowledged() >= self.written;
+        match (self.phase, self.is_closing(), self.is_at_end()) {
+            (Phase::SynSent, ..) => 2,
+            (Phase::SynReceived, ..) => 3,
+            (Phase::Listen, ..) => 10,
+            (Phase::Established, false, false) => 1,
+            (Phase::Established, false, true) => 8,
+            (Phase::Established, true, false) => 4 + u8::from(fin_is_acknowledged),
+            (Phase::Established, true, true) if self.peer_closed_first => 9,
+            (Phase::Established, true, true) => {
+                if fin_is_acknowledged {
+                    6
+                } else {
+                    11
+                }
+            }
+            (Phase::Idle | Phase::Reset | Phase::Closed, ..) => 7,
+        }
+    }
+
     pub(super) fn info(&self) -> SenderInfo {
         self.sender.info()
     }
@@ -149,18 +302,24 @@ impl Connection {
         if matches!(self.phase, Phase::Reset | Phase::Closed) {
             return None;
         }
-        let both = [self.sender.next_timeout(), self.receiver.next_timeout()];
-        both.into_iter().flatten().min()
+        let all = [self.sender.next_timeout(), self.receiver.next_timeout(), self.waits_until];
+        all.into_iter().flatten().min()
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant) {
         self.sender.on_timeout(now);
         self.receiver.on_timeout(now);
+        if self.waits_until.take_if(|until| *until <= now).is_some() {
+            self.flush(now);
+        }
         self.poll(now);
     }
 
     /// A segment arrives.
     pub(super) fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        // What the flag of one call has kept back goes with the next ACK.
+        self.more = false;
+        self.sender.cork(self.corked);
         match self.phase {
             Phase::Idle | Phase::Reset | Phase::Closed => self.refuse(now, segment),
             Phase::Listen => self.on_opening(now, segment),
@@ -172,7 +331,10 @@ impl Connection {
     }
 
     fn on_opening(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
+        if segment.flags.has(Flags::ACK) {
+            // RFC 9293 section 3.10.7.2: nothing can be acknowledged yet.
+            self.refuse(now, segment);
+        } else if segment.flags.has(Flags::SYN) {
             self.peer_syn = *segment;
             self.receiver.on_segment(now, segment);
             self.sender.open();
@@ -193,6 +355,7 @@ impl Connection {
             return;
         }
         self.phase = Phase::Established;
+        self.peer_syn = *segment;
         let info = self.sender.info();
         let mut flags = Flags::SYN;
         for (agreed, flag) in [
@@ -281,6 +444,9 @@ impl Connection {
             if syn && self.phase != Phase::SynSent {
                 continue;
             }
+            if syn {
+                self.own_syn = segment;
+            }
             if segment.sequence_len() == 0 && std::mem::take(&mut self.drop_ack) {
                 continue;
             }
@@ -289,8 +455,11 @@ impl Connection {
             }
             self.departures.push_back((now, segment));
         }
+        self.limit_waiting(now);
         while let Some(mut segment) = self.receiver.poll_transmit(now) {
-            if !segment.flags.has(Flags::SYN) {
+            if segment.flags.has(Flags::SYN) {
+                self.own_syn = segment;
+            } else {
                 segment.seq = self.sender.info().next_sequence;
             }
             if segment.flags.has(Flags::FIN) {

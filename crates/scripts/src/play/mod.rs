@@ -1,8 +1,11 @@
 //! Plays a script: time goes from event to event, and from timer to timer between them.
 
+mod arguments;
 mod calls;
 mod connection;
 mod expect;
+mod multipath;
+mod sockopt;
 mod state;
 
 use crate::script::{Action, Ending, Event, Moment, Script, When};
@@ -11,6 +14,8 @@ use anabranch_units::{Instant, Span};
 use calls::Descriptors;
 use connection::Connection;
 use expect::Timestamps;
+use multipath::Multipath;
+use state::Variables;
 
 /// Scripts begin here: a clock whose timestamps are not zero.
 const START: Instant = Instant::from_ps(1_000_000_000_000);
@@ -43,6 +48,13 @@ struct Player<'a> {
     timestamps: Timestamps,
     /// The congestion control that an option of the socket has chosen.
     control: Option<String>,
+    /// What the code of the script has assigned.
+    variables: Variables,
+    /// The sequence number of the other end's SYN; all of its numbers but those of the SYN and its answer count from here.
+    peer_origin: u32,
+    multipath: Multipath,
+    /// The socket was one of Multipath TCP, and so is what listens.
+    multipath_listens: bool,
 }
 
 impl Script {
@@ -74,12 +86,11 @@ impl Script {
 
     /// The first thing in the script that the model has not: it is not applicable then, whatever fails before.
     fn first_beyond(&self) -> Option<(usize, String)> {
+        let mut assigned = Vec::new();
         let of_event = |event: &Event| match &event.action {
-            Action::Call(call) => Some((event.line, calls::beyond(call)?)),
-            Action::Assert(assertions) => {
-                assertions.iter().find_map(|assertion| Some((assertion.line, state::beyond(assertion)?)))
-            }
-            Action::Inject(_) | Action::Expect(_) => None,
+            Action::Call(call) => Some((event.line, calls::beyond(call, event.until.is_some())?)),
+            Action::Code(code) => state::beyond(code, &mut assigned),
+            Action::Inject(..) | Action::Expect(_) => None,
         };
         let later = self.events.iter().find_map(of_event);
         self.beyond.iter().cloned().chain(later).min_by_key(|(line, _)| *line)
@@ -98,6 +109,10 @@ impl<'a> Player<'a> {
             timestamps: Timestamps::new(config.timestamp_tick, script.choices.timestamp_tick),
             config,
             control: None,
+            variables: Variables::new(),
+            peer_origin: 0,
+            multipath: Multipath::Plain,
+            multipath_listens: false,
         })
     }
 
@@ -119,19 +134,23 @@ impl<'a> Player<'a> {
         let at = self.instant(moment);
         let until = event.until.map(|until| self.instant(until));
         self.advance(at)?;
-        if let Some(deviation) = self.superfluous(self.script.choices.tolerance) {
+        if let Some(deviation) = self.superfluous(self.script.choices.least_tolerance()) {
             return Err(Stop::Deviation(deviation));
         }
         self.base = at;
         match &event.action {
-            Action::Inject(segment) => {
+            Action::Inject(segment, option) => {
+                self.multipath.on_segment(segment, option.as_ref()).map_err(Stop::Beyond)?;
+                if segment.flags.has(Flags::SYN) && self.connection.awaits_syn() {
+                    self.peer_origin = segment.seq;
+                }
                 let arriving = self.arriving(segment);
                 self.connection.on_segment(self.now, &arriving);
                 self.let_blocked_return()
             }
             Action::Call(call) => self.call(call, until),
-            Action::Assert(assertions) => {
-                let violated = assertions.iter().find_map(|one| state::violation(one, &self.connection));
+            Action::Code(code) => {
+                let violated = state::violation(code, &self.connection, &mut self.variables);
                 violated.map_or(Ok(()), |deviation| Err(Stop::Deviation(deviation)))
             }
             Action::Expect(_) => Ok(()),
@@ -154,7 +173,7 @@ impl<'a> Player<'a> {
 
     fn next_before(&self, at: Instant) -> Option<Instant> {
         let timeout = self.connection.next_timeout();
-        let both = [timeout, self.descriptors.blocked_until(self.script.choices.tolerance)];
+        let both = [timeout, self.descriptors.blocked_until()];
         both.into_iter().flatten().min().filter(|next| *next <= at)
     }
 
@@ -170,6 +189,9 @@ impl<'a> Player<'a> {
     fn arriving(&self, segment: &Segment) -> Segment {
         let origin = self.script.choices.initial_sequence;
         let mut arriving = *segment;
+        if !segment.flags.has(Flags::SYN) {
+            arriving.seq = segment.seq.wrapping_add(self.peer_origin);
+        }
         if segment.flags.has(Flags::ACK) {
             arriving.ack = segment.ack.wrapping_add(origin);
         }

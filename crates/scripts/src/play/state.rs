@@ -1,9 +1,10 @@
 //! Assertions: the names of Linux's `struct tcp_info` and their values.
 
 use super::connection::Connection;
-use crate::script::{Assertion, Comparison, Expression, Operator};
+use crate::script::{Comparison, Expression, Function, Operator, Statement};
 use anabranch_transport::congestion::Recovery;
 use anabranch_units::Span;
+use std::collections::BTreeMap;
 
 /// What Linux has for a threshold that was never set (TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: u64 = 0x7fff_ffff;
@@ -29,6 +30,13 @@ const NAMES: &[(&str, Measure)] = &[
     ("tcpi_total_retrans", |c| whole(c.stats().retransmissions)),
     ("tcpi_backoff", |c| f64::from(c.info().backoff)),
     ("tcpi_snd_mss", |c| whole(c.info().full_payload)),
+    ("tcpi_advmss", |c| whole(c.advertised_mss())),
+    ("tcpi_state", |c| f64::from(c.state())),
+    ("tcpi_data_segs_out", |c| whole(c.stats().segments)),
+    ("tcpi_data_segs_in", |c| whole(c.received_segments())),
+    ("tcpi_notsent_bytes", |c| whole(c.unsent())),
+    ("tcpi_snd_wscale", |c| f64::from(c.scales().0)),
+    ("tcpi_rcv_wscale", |c| f64::from(c.scales().1)),
     ("tcpi_ca_state", |c| f64::from(congestion_state(c))),
     ("tcpi_options", |c| f64::from(options(c))),
     ("TCP_CA_Open", |_| 0.0),
@@ -37,6 +45,21 @@ const NAMES: &[(&str, Measure)] = &[
     ("TCP_CA_Recovery", |_| 3.0),
     ("TCP_CA_Loss", |_| 4.0),
     ("TCP_INFINITE_SSTHRESH", |_| whole(NO_THRESHOLD)),
+    ("TCPI_OPT_TIMESTAMPS", |_| 1.0),
+    ("TCPI_OPT_SACK", |_| 2.0),
+    ("TCPI_OPT_WSCALE", |_| 4.0),
+    ("TCPI_OPT_ECN", |_| 8.0),
+    ("TCP_ESTABLISHED", |_| 1.0),
+    ("TCP_SYN_SENT", |_| 2.0),
+    ("TCP_SYN_RECV", |_| 3.0),
+    ("TCP_FIN_WAIT1", |_| 4.0),
+    ("TCP_FIN_WAIT2", |_| 5.0),
+    ("TCP_TIME_WAIT", |_| 6.0),
+    ("TCP_CLOSE", |_| 7.0),
+    ("TCP_CLOSE_WAIT", |_| 8.0),
+    ("TCP_LAST_ACK", |_| 9.0),
+    ("TCP_LISTEN", |_| 10.0),
+    ("TCP_CLOSING", |_| 11.0),
     // Ours, in bytes where Linux counts segments, and what its structure has not.
     ("cwnd_bytes", |c| whole(c.info().metrics.cwnd)),
     ("ssthresh_bytes", |c| whole(c.info().metrics.ssthresh)),
@@ -67,29 +90,57 @@ fn congestion_state(connection: &Connection) -> u8 {
     }
 }
 
-/// The bits TCPI_OPT_TIMESTAMPS, TCPI_OPT_SACK and TCPI_OPT_ECN; scaling has none here.
+/// The bits TCPI_OPT_TIMESTAMPS, TCPI_OPT_SACK, TCPI_OPT_WSCALE and TCPI_OPT_ECN.
 fn options(connection: &Connection) -> u8 {
     let info = connection.info();
-    u8::from(info.timestamps) + 2 * u8::from(info.sack) + 8 * u8::from(info.ecn)
+    u8::from(info.timestamps)
+        + 2 * u8::from(info.sack)
+        + 4 * u8::from(connection.scales_windows())
+        + 8 * u8::from(info.ecn)
 }
 
-fn value(name: &str, connection: &Connection) -> Option<f64> {
-    NAMES.iter().find(|(field, _)| *field == name).map(|(_, of)| of(connection))
+/// What a script has assigned, by its names.
+pub(super) type Variables = BTreeMap<String, f64>;
+
+/// What names stand for.
+struct Scope<'a> {
+    connection: &'a Connection,
+    variables: &'a Variables,
 }
 
-/// A name that the model has no value for.
-pub(super) fn beyond(assertion: &Assertion) -> Option<String> {
-    let mut names = Vec::new();
-    collect(&assertion.expression, &mut names);
-    let unknown = names.into_iter().find(|name| NAMES.iter().all(|(field, _)| field != name))?;
-    Some(format!("the model has no {unknown}"))
+impl Scope<'_> {
+    fn value(&self, name: &str) -> Option<f64> {
+        let assigned = self.variables.get(name).copied();
+        let measured = || NAMES.iter().find(|(field, _)| *field == name).map(|(_, of)| of(self.connection));
+        assigned.or_else(measured)
+    }
+}
+
+/// The first name of a script's code that has no value, with its line: neither of the model's, nor assigned before.
+pub(super) fn beyond(code: &[Statement], assigned: &mut Vec<String>) -> Option<(usize, String)> {
+    for statement in code {
+        let mut names = Vec::new();
+        collect(&statement.expression, &mut names);
+        let is_known = |name: &str| {
+            NAMES.iter().any(|(field, _)| *field == name) || assigned.iter().any(|one| one == name)
+        };
+        if let Some(unknown) = names.into_iter().find(|name| !is_known(name)) {
+            return Some((statement.line, format!("the model has no {unknown}")));
+        }
+        if statement.assigns {
+            assigned.push(statement.text.clone());
+        }
+    }
+    None
 }
 
 fn collect<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
     match expression {
         Expression::Number(_) => {}
         Expression::Name(name) => names.push(name),
-        Expression::Not(inner) | Expression::Negative(inner) => collect(inner, names),
+        Expression::Not(inner) | Expression::Negative(inner) | Expression::Inverted(inner) => {
+            collect(inner, names);
+        }
         Expression::Binary(left, _, right) => {
             collect(left, names);
             collect(right, names);
@@ -98,60 +149,110 @@ fn collect<'a>(expression: &'a Expression, names: &mut Vec<&'a str>) {
             collect(first, names);
             links.iter().for_each(|(_, part)| collect(part, names));
         }
-        Expression::All(parts) | Expression::AnyOf(parts) => {
+        Expression::Member(one, _, members) => {
+            collect(one, names);
+            members.iter().for_each(|part| collect(part, names));
+        }
+        Expression::Conditional(parts) => parts.iter().for_each(|part| collect(part, names)),
+        Expression::All(parts) | Expression::AnyOf(parts) | Expression::Function(_, parts) => {
             parts.iter().for_each(|part| collect(part, names));
         }
     }
 }
 
-/// What does not hold, with the values; none if it holds.
-pub(super) fn violation(assertion: &Assertion, connection: &Connection) -> Option<String> {
-    let value_now = evaluate(&assertion.expression, connection);
-    // 0/0 holds nothing.
-    if value_now != 0.0 && !value_now.is_nan() {
-        return None;
+/// Runs the code of a script: what does not hold, with the values; none if all holds.
+pub(super) fn violation(
+    code: &[Statement],
+    connection: &Connection,
+    variables: &mut Variables,
+) -> Option<String> {
+    for statement in code {
+        let scope = Scope { connection, variables };
+        let value = evaluate(&statement.expression, &scope);
+        if statement.assigns {
+            let _ = variables.insert(statement.text.clone(), value);
+            continue;
+        }
+        // 0/0 holds nothing.
+        if value != 0.0 && !value.is_nan() {
+            continue;
+        }
+        let mut names = Vec::new();
+        collect(&statement.expression, &mut names);
+        names.dedup();
+        let values: Vec<String> = names
+            .iter()
+            .filter(|name| !name.starts_with("TCP"))
+            .filter_map(|name| Some(format!("{name} is {}", scope.value(name)?)))
+            .collect();
+        return Some(format!("assert {}: {}", statement.text, values.join(", ")));
     }
-    let mut names = Vec::new();
-    collect(&assertion.expression, &mut names);
-    names.dedup();
-    let values: Vec<String> = names
-        .iter()
-        .filter(|name| !name.starts_with("TCP_"))
-        .filter_map(|name| Some(format!("{name} is {}", value(name, connection)?)))
-        .collect();
-    Some(format!("assert {}: {}", assertion.text, values.join(", ")))
+    None
 }
 
 /// Numbers; 1 and 0 for true and false, as in Python. Names are known ([`beyond`]).
-fn evaluate(expression: &Expression, connection: &Connection) -> f64 {
+fn evaluate(expression: &Expression, scope: &Scope<'_>) -> f64 {
     let truth = |holds: bool| if holds { 1.0 } else { 0.0 };
+    let all = |parts: &[Expression]| -> Vec<f64> { parts.iter().map(|part| evaluate(part, scope)).collect() };
     match expression {
         Expression::Number(number) => *number,
-        Expression::Name(name) => value(name, connection).unwrap_or(f64::NAN),
-        Expression::Not(inner) => truth(evaluate(inner, connection) == 0.0),
-        Expression::Negative(inner) => -evaluate(inner, connection),
+        Expression::Name(name) => scope.value(name).unwrap_or(f64::NAN),
+        Expression::Not(inner) => truth(evaluate(inner, scope) == 0.0),
+        Expression::Negative(inner) => -evaluate(inner, scope),
+        Expression::Inverted(inner) => -evaluate(inner, scope) - 1.0,
         Expression::Binary(left, operator, right) => {
-            let (left, right) = (evaluate(left, connection), evaluate(right, connection));
-            match operator {
-                Operator::Plus => left + right,
-                Operator::Minus => left - right,
-                Operator::Times => left * right,
-                Operator::Divide => left / right,
-                Operator::DivideWhole => (left / right).floor(),
-                Operator::Remainder => left - right * (left / right).floor(),
-            }
+            combine(evaluate(left, scope), *operator, evaluate(right, scope))
         }
         Expression::Chain(first, links) => {
-            let mut left = evaluate(first, connection);
+            let mut left = evaluate(first, scope);
             truth(links.iter().all(|(comparison, part)| {
-                let right = evaluate(part, connection);
+                let right = evaluate(part, scope);
                 let holds = compare(left, *comparison, right);
                 left = right;
                 holds
             }))
         }
-        Expression::All(parts) => truth(parts.iter().all(|part| evaluate(part, connection) != 0.0)),
-        Expression::AnyOf(parts) => truth(parts.iter().any(|part| evaluate(part, connection) != 0.0)),
+        Expression::Member(one, among, members) => {
+            truth(all(members).contains(&evaluate(one, scope)) == *among)
+        }
+        Expression::Conditional(parts) => {
+            let [condition, value, other] = &**parts;
+            evaluate(if evaluate(condition, scope) == 0.0 { other } else { value }, scope)
+        }
+        Expression::Function(function, parts) => apply(*function, &all(parts)),
+        Expression::All(parts) => truth(parts.iter().all(|part| evaluate(part, scope) != 0.0)),
+        Expression::AnyOf(parts) => truth(parts.iter().any(|part| evaluate(part, scope) != 0.0)),
+    }
+}
+
+fn combine(left: f64, operator: Operator, right: f64) -> f64 {
+    let bits = |of: fn(i64, i64) -> i64| of(left as i64, right as i64) as f64;
+    match operator {
+        Operator::Plus => left + right,
+        Operator::Minus => left - right,
+        Operator::Times => left * right,
+        Operator::Divide => left / right,
+        Operator::DivideWhole => (left / right).floor(),
+        Operator::Remainder => left - right * (left / right).floor(),
+        Operator::And => bits(|left, right| left & right),
+        Operator::Or => bits(|left, right| left | right),
+        Operator::ExclusiveOr => bits(|left, right| left ^ right),
+        Operator::ShiftLeft => left * 2.0_f64.powf(right),
+        Operator::ShiftRight => (left / 2.0_f64.powf(right)).floor(),
+        Operator::Power => left.powf(right),
+    }
+}
+
+fn apply(function: Function, values: &[f64]) -> f64 {
+    let first = values.first().copied().unwrap_or(f64::NAN);
+    match function {
+        Function::Absolute => first.abs(),
+        Function::Least => values.iter().copied().fold(first, f64::min),
+        Function::Largest => values.iter().copied().fold(first, f64::max),
+        Function::Truncated => first.trunc(),
+        // Python rounds halves to the even neighbour.
+        Function::Rounded => first.round_ties_even(),
+        Function::Plain => first,
     }
 }
 
