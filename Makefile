@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -95,7 +95,7 @@ test-python: setup
 # Switches, routers, a browser and the other programs that tests load what we write into, from Debian's packages.
 # Debian's Go (1.19 in bookworm) downloads the module; one that is there is taken.
 TOOLS := bash ca-certificates chromium curl ethtool fonts-dejavu-core frr iperf3 iproute2 libreoffice-calc-nogui nftables \
-	openvswitch-switch procps tcpdump tshark $(if $(shell command -v go),,golang-go)
+	openvswitch-switch procps tcpdump texlive-latex-recommended tshark $(if $(shell command -v go),,golang-go)
 CONTAINERLAB := github.com/srl-labs/containerlab@v0.60.0
 test-tools: ## what tests are skipped without: programs from Debian's packages, by root; containerlab's schema by Go
 	@[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { \
@@ -156,6 +156,9 @@ validate-ns3: setup ## claims of MPRC's thesis in ns-3 itself, each version of i
 validate-ns2: setup ## figure 4 of robust routing in ns-2 itself, if there (Debian: apt install ns2); writes docs/reproductions/ns2.md
 	$(RUN) checks/validation/ns2_claims.py
 
+validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden_open.csv and matrices, which are not part of the repository
+	$(RUN) checks/validation/fabric.py $(DATA)
+
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py
 
@@ -209,6 +212,14 @@ fingerprints: setup ## renew the hashes of what small scenarios compute, after a
 reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
 	$(RUN) docs/generate docs
 
+# Not a part of the tests: they check links and commands themselves.
+$(STAMPS)/docs: $(STAMPS)/package
+	$(RUN) -m pip install --quiet furo myst-parser sphinx
+	@touch $@
+
+docs: setup $(STAMPS)/docs ## the manual as a site, into target/docs/html; a warning or a link to nowhere fails it
+	$(RUN) docs/site/build.py target/docs
+
 formats: setup ## the tables of docs/topologies.md that say as what files are read; TOPOLOGIES=folder has those of other people
 	$(RUN) docs/generate/topology_files.py $(TOPOLOGIES)
 
@@ -218,7 +229,7 @@ train: setup ## train the policy of examples/learning/lossy.toml anew, some minu
 notebooks: setup ## execute the notebooks of docs/notebooks, and write their outputs
 	$(RUN) docs/generate/notebooks.py
 
-classroom: setup ## docs/figures/classroom-*.png, the pictures of docs/classroom.md
+classroom: setup ## docs/figures/classroom-*.png and plot-network.png, the pictures of docs/classroom.md and docs/figures.md
 	$(RUN) docs/generate/classroom.py docs/figures
 
 picture: setup ## docs/figures/report.png, the picture of the README; needs Playwright and a Chromium
@@ -256,7 +267,9 @@ compare: setup ## compare all systems on four networks in full; writes docs/comp
 wheel: export PIP_CONSTRAINT :=
 wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an environment without Rust
 	rm -rf dist target/sdist && mkdir -p dist target/sdist
-	$(RUN) -m maturin sdist --out dist
+	$(RUN) checks/release/backend.py copy
+	$(RUN) -m maturin sdist --out dist || { $(RUN) checks/release/backend.py remove; exit 1; }
+	$(RUN) checks/release/backend.py remove
 	tar -xzf dist/*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(RUN) -m maturin build --profile $(PROFILE) --locked \
 		--out $(CURDIR)/dist

@@ -18,7 +18,7 @@ import clocks
 from parts import PARTS, Report, code, counted, left_out, page_of, table
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class _Cost:
 
 def main() -> int:
     """Runs the parts, prints their counts, and returns 1 if there is a defect."""
-    command = shlex.join([".venv/bin/python", "attack", *sys.argv[1:]])
+    command = shlex.join([".venv/bin/python", "checks/attack", *sys.argv[1:]])
     options = _options()
     options.folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {options.seed}", flush=True)

@@ -139,5 +139,5 @@ def _kept(verdict: worker.Verdict, scratch: Path, folder: Path) -> worker.Verdic
     kept = folder / f"{verdict.outcome}-{verdict.number}"
     shutil.rmtree(kept, ignore_errors=True)
     for inputs in scratch.glob(f"case-{verdict.number}-*-inputs"):
-        shutil.copytree(inputs, kept)
+        worker.copy_inputs(inputs, kept)
     return verdict

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import dumbbells
+import hostile
 import mutation
 import own_code
 import received
@@ -26,14 +27,15 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 22,
+    "scenario": 19,
     "study": 5,
-    "topology": 15,
+    "topology": 13,
     "files": 7,
     "traffic": 4,
     "export": 8,
-    "capture": 9,
+    "capture": 8,
     "measurement": 5,
+    "hostile": 6,
     "both ends": 5,
     "report": 3,
     "received": 4,
@@ -313,10 +315,11 @@ class Mutants:
             "study": self._study,
             "topology": self._topology,
             "files": self._file,
-            "traffic": lambda draw, folder: traffic_files.mutant(draw, folder, self._traffic),
+            "traffic": self._traffic_file,
             "export": self._export,
             "capture": self._capture,
             "measurement": self._measurement,
+            "hostile": self._hostile,
             "both ends": self._both_ends,
             "report": self._report,
             "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
@@ -358,11 +361,12 @@ class Mutants:
         (folder / "x.toml").write_bytes(self._toml(draw, content))
         return ["study", "x.toml", "--jobs", "1", *["--json"] * (draw.random() < 0.3)]
 
-    def _topology(self, draw: random.Random, folder: Path) -> list[str]:
+    def _topology(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         form = draw.choice(sorted(self._topologies))
         content = draw.choice(self._topologies[form])
         other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
-        change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
         (folder / "x.net").write_bytes(change(draw, content, other))
         if draw.random() < 0.6:
             return ["topology", "show", "file:x.net", *["--json"] * (draw.random() < 0.4)]
@@ -374,11 +378,12 @@ class Mutants:
         (folder / "x.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
         return draw.choice((["routes", "x.toml"], ["run", "x.toml", "--no-page"]))
 
-    def _file(self, draw: random.Random, folder: Path) -> list[str]:
+    def _file(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         """A file that a scenario names: demands, a matrix, a saved plan, paths, weights or a profile."""
         named = draw.choice(_NAMED)
         content = named.content or (self._seeds / "plan.json").read_bytes()
-        change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
         (folder / named.file).write_bytes(change(draw, content, draw.choice(_NAMED).content or DEMANDS))
         (folder / "x.toml").write_text(tomli_w.dumps(named.scenario), encoding="utf-8")
         command = draw.choice(("routes", "run", "export"))
@@ -408,9 +413,11 @@ class Mutants:
             receiver = _as_pcap(receiver)
         return received.capture_mutant(draw, folder, (sender, receiver))
 
-    def _capture(self, draw: random.Random, folder: Path) -> list[str]:
+    def _capture(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_bytes
+    ) -> list[str]:
         content, other = draw.choice(self._captures), draw.choice(self._captures)
-        (folder / "x.pcap").write_bytes(mutation.of_bytes(draw, content, other))
+        (folder / "x.pcap").write_bytes(change(draw, content, other))
         arguments = ["capture", "x.pcap"]
         if draw.random() < 0.2:
             (folder / "y.pcap").write_bytes(other)
@@ -421,16 +428,18 @@ class Mutants:
             arguments += option if draw.random() < 0.15 else []
         return arguments
 
-    def _measurement(self, draw: random.Random, folder: Path) -> list[str]:
+    def _measurement(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
         """A measurement of another tool, cut, mutated or packed, alone or beside a run or itself."""
         form = draw.choice(sorted(self._measurements))
         original = draw.choice(self._measurements[form])
         other = draw.choice(self._measurements[draw.choice(sorted(self._measurements))])
-        kind = draw.random()
-        if kind < 0.15:
-            content = original[: draw.randrange(len(original))]
-        else:
-            content = (mutation.of_words if kind < 0.8 else mutation.of_bytes)(draw, original, other)
+        content = (
+            original[: draw.randrange(len(original))]
+            if draw.random() < 0.15
+            else change(draw, original, other)
+        )
         (folder / "x.log").write_bytes(gzip.compress(content) if draw.random() < 0.1 else content)
         arguments = ["capture", "x.log"]
         if draw.random() < 0.15:
@@ -443,6 +452,22 @@ class Mutants:
             if option[0] not in arguments:
                 arguments += option if draw.random() < 0.15 else []
         return arguments
+
+    def _traffic_file(
+        self, draw: random.Random, folder: Path, change: mutation.Change = mutation.of_words_or_bytes
+    ) -> list[str]:
+        return traffic_files.mutant(draw, folder, self._traffic, change)
+
+    def _hostile(self, draw: random.Random, folder: Path) -> list[str]:
+        """A file for any reader in a hostile form, or no regular one; sometimes for ``import``."""
+        prepare = draw.choice(
+            (self._topology, self._topology, self._traffic_file, self._measurement, self._file, self._capture)
+        )
+        arguments = prepare(draw, folder, hostile.form)
+        file = draw.choice(sorted(file for file in folder.iterdir() if file.suffix != ".toml"))
+        if draw.random() < 0.12:
+            hostile.displace(draw, file)
+        return ["import", file.name, "--out", "i.toml"] if draw.random() < 0.15 else arguments
 
     def _report(self, draw: random.Random, folder: Path) -> list[str]:
         shutil.copytree(self._seeds / draw.choice(("run", "study")), folder / "result")

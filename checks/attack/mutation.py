@@ -121,6 +121,9 @@ WORDS = (
     "inverse-capacity",
     "packet",
 )
+Change = Callable[[random.Random, bytes, bytes], bytes]
+"""Makes another content of one, and perhaps of a piece of the second."""
+
 _TOKEN = re.compile(r"[A-Za-z_][\w-]*|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\"[^\"\n]*\"|[^\w\s]")
 _QUANTITY = re.compile(r"\s*(-?[\d.]+)\s*([^\d\s]\S*)\s*")
 
@@ -192,6 +195,11 @@ def of_words(draw: random.Random, content: bytes, other: bytes) -> bytes:
             continue
         text = text[:start] + new + text[end:]
     return text.encode("utf-8", errors="replace")
+
+
+def of_words_or_bytes(draw: random.Random, content: bytes, other: bytes) -> bytes:
+    """Mostly changes of words: most of what changes bytes is refused at once."""
+    return (of_words if draw.random() < 0.75 else of_bytes)(draw, content, other)
 
 
 def by_key(contents: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:

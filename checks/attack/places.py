@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import dumbbells
+import worker
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = (
@@ -432,16 +433,7 @@ def _tried(work: tuple[int, str]) -> list[Outcome]:
     """All cases of one command, in a process of its own."""
     sys.path.insert(0, str(HERE))
     index, scratch = work
-    for module in (
-        "cli",
-        "capture",
-        "media.terminal",
-        "views.run",
-        "report.plots.every",
-        "report.html",
-        "study",
-        "worst_loads",
-    ):
+    for module in worker.MODULES:
         importlib.import_module(f"anabranch.{module}")
     command = COMMANDS[index]
     made = json.loads((Path(scratch) / "templates.json").read_text(encoding="utf-8"))

@@ -30,14 +30,15 @@ def by_format() -> dict[str, list[tuple[str, bytes]]]:
     return files
 
 
-def mutant(draw: random.Random, folder: Path, files: dict[str, list[tuple[str, bytes]]]) -> list[str]:
+def mutant(
+    draw: random.Random, folder: Path, files: dict[str, list[tuple[str, bytes]]], change: mutation.Change
+) -> list[str]:
     """Writes a mutated file and a scenario with it, and returns the arguments of a command."""
     from anabranch.topology.traffic import TRAFFIC_READERS  # noqa: PLC0415 - see above
 
     form = draw.choice(sorted(files))
     name, content = draw.choice(files[form])
     _, other = draw.choice(files[draw.choice(sorted(files))])
-    change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
     (folder / "x.tm").write_bytes(change(draw, content, other))
     hosts = DATA / Path(name).with_suffix(".hosts")
     if hosts.exists():

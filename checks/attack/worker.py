@@ -60,22 +60,25 @@ class Verdict:
     """Whether the process should not be used any further."""
 
 
+MODULES = (
+    "terminal.cli",
+    "runs.capture",
+    "media.terminal",
+    "report.views.run",
+    "plans.forwarding",
+    "report.plots.every",
+    "report.html",
+    "study",
+    "plans.worst_loads",
+)
+"""What commands import when they are used, beforehand: it is not in the time of the first case."""
+
+
 def serve(connection: Connection, seed: str, scratch: str) -> None:
     """Does the cases whose numbers come in, until None does."""
     import mutants  # noqa: PLC0415 - the process of the parent needs none of it
 
-    for module in (
-        "terminal.cli",
-        "runs.capture",
-        "media.terminal",
-        "report.views.run",
-        "plans.forwarding",
-        "report.plots.every",
-        "report.html",
-        "study",
-        "plans.worst_loads",
-    ):
-        # Not in the time of the first case.
+    for module in MODULES:
         importlib.import_module(f"anabranch.{module}")
 
     made = mutants.Mutants(Path(scratch))
@@ -103,7 +106,7 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
     arguments = made.write(number, random.Random(f"{seed} {number}"), folder)  # noqa: S311 - not for secrets
     (folder / "arguments.json").write_text(json.dumps(arguments), encoding="utf-8")
     inputs = folder.with_name(folder.name + "-inputs")
-    shutil.copytree(folder, inputs)
+    copy_inputs(folder, inputs)
     _forget_peak()
     # Answers of whoever runs the attack are not for the cases.
     os.environ["XDG_CONFIG_HOME"] = str(folder / "configuration")
@@ -117,11 +120,21 @@ def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
     if outcome not in EXPECTED.values():
         kept = scratch.parent / f"{outcome}-{number}"
         shutil.rmtree(kept, ignore_errors=True)
-        shutil.copytree(inputs, kept)
+        copy_inputs(inputs, kept)
         (kept / "found.txt").write_text(f"{outcome}\n{detail}\n", encoding="utf-8", errors="backslashreplace")
     shutil.rmtree(inputs)
     shutil.rmtree(folder, ignore_errors=True)
     return Verdict(number, outcome, detail, outcome not in ("done", "in part", "refused"))
+
+
+def copy_inputs(folder: Path, to: Path) -> None:
+    """Copies the files of a case: links as links, and no pipes or sockets, which may have no end."""
+    shutil.copytree(folder, to, symlinks=True, ignore=_without_contents)
+
+
+def _without_contents(folder: str, names: list[str]) -> list[str]:
+    paths = [Path(folder, name) for name in names]
+    return [path.name for path in paths if not (path.is_symlink() or path.is_dir() or path.is_file())]
 
 
 def call(arguments: Sequence[str], folder: Path, soon_s: float = SOON_S) -> tuple[str, str]:

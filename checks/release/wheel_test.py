@@ -14,10 +14,17 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = ("abilene.toml", "lossy.toml", "ring.toml", "ring.graphml")
+EXAMPLES = ("abilene.toml", "lossy.toml", "ring.toml")
 MISTAKE = 2
 OWN_LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 
+STUDY = """
+scenario = "abilene.toml"
+replications = 1
+[[factor]]
+field = "run.duration"
+levels = ["1 s", "2 s"]
+"""
 IMPORT = """
 import sys
 from importlib.metadata import files, metadata
@@ -60,6 +67,9 @@ def check_contents(wheel: Path, package: Path) -> None:
         for file in package.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("_core.abi3")
     }
+    if package.name == "anabranch":
+        shipped = [*(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.toml")]
+        wanted |= {f"anabranch/manual/{file.relative_to(ROOT).as_posix()}" for file in shipped}
     require(not wanted - names, f"not in {wheel.name}: {sorted(wanted - names)}")
     for licence in OWN_LICENCES:
         licences = [name for name in names if name.endswith(f".dist-info/licenses/{licence}")]
@@ -86,14 +96,19 @@ def check_installed(wheel: Path, publications: Path, folder: Path) -> None:
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     call(programs / "python", "-m", "pip", "install", "--quiet", wheel)
     for name in EXAMPLES:
-        shutil.copy(ROOT / "examples" / name, folder)
+        call(programs / "anabranch", "examples", name)
+    require((folder / "ring.graphml").is_file(), "an example comes without the file that it names")
+    require(call(programs / "anabranch", "help", "guide").startswith("# "), "there is no manual")
     version = wheel.name.split("-")[1]
     for command in ([programs / "anabranch"], [programs / "python", "-m", "anabranch"]):
         said = call(*command, "--version")
         require(said == f"anabranch {version}\n", f"the version is {said!r}")
-    for name in [name for name in EXAMPLES if name.endswith(".toml")]:
+    for name in EXAMPLES:
         call(programs / "anabranch", "run", name)
         require((folder / "results" / Path(name).stem / "report.html").is_file(), f"{name} left no page")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    call(programs / "anabranch", "study", "study.toml", "--jobs", "2")
+    require((folder / "results" / "study" / "cells.csv").is_file(), "the study left no table")
     call(programs / "python", "-c", IMPORT, version)
     reproduce = (programs / "anabranch", "reproduce", "sdn", "4.13", "--quick")
     refused = subprocess.run(  # noqa: S603 - our own program

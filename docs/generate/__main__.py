@@ -5,8 +5,11 @@ from pathlib import Path
 
 import columns
 import commands
+import completion
 import reference
 import registries
+
+from anabranch.terminal.completion import DATA
 
 PAGES = {
     "reference.md": reference.page,
@@ -21,9 +24,10 @@ PAGES = {
 
 
 def main(folder: Path) -> None:
-    """Writes each page into a folder."""
+    """Writes each page into a folder, and the data of completion into the package."""
     for name, page in PAGES.items():
         (folder / name).write_text(page(), encoding="utf-8")
+    DATA.write_text(completion.text(), encoding="utf-8")
 
 
 main(Path(sys.argv[1]))

@@ -97,17 +97,21 @@ def camel(name: str) -> str:
     return "".join(part.capitalize() for part in re.split(r"[-_]", name))
 
 
+WITH_KIND = frozenset({"path_selector", "window"})
+"""Kinds whose classes have the kind in their names, though another kind may have no such name."""
+
+
 @cache
 def taken() -> frozenset[str]:
     """Names that more than one class would have: of algorithms of two kinds, or of a table of a scenario."""
-    classes = [registry for registry in registries() if registry["name"] != "protocol"]
+    classes = [registry for registry in registries() if registry["name"] not in {"protocol", *WITH_KIND}]
     names = [algorithm["name"] for registry in classes for algorithm in registry["algorithms"]]
     return frozenset(camel(name) for name in names if names.count(name) > 1) | SCENARIO_TABLES | {"None"}
 
 
 def class_name(name: str, kind: str) -> str:
     """The name of an algorithm's class, with its kind where the algorithm's name alone is taken."""
-    return camel(name) + (camel(kind) if camel(name) in taken() else "")
+    return camel(name) + (camel(kind) if kind in WITH_KIND or camel(name) in taken() else "")
 
 
 def documentation(text: str, indent: str, *, of_class: bool = False) -> str:
@@ -221,7 +225,7 @@ SOURCES = {
     "PathLimitsSetup": "leaves",
     **{
         f"Python{camel(kind)}": "leaves"
-        for kind in ("congestion_control", "scheduler", "load_balancing", "application")
+        for kind in ("congestion_control", "scheduler", "path_selector", "load_balancing", "application")
     },
     **dict.fromkeys(QUANTITIES.values(), "quantity"),
 }

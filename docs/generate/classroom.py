@@ -1,4 +1,4 @@
-"""The pictures of docs/classroom.md: one of each scenario of examples/classroom.
+"""Pictures of the manual: one of each scenario of examples/classroom, and the map of docs/figures.md.
 
 python docs/generate/classroom.py docs/figures
 """
@@ -24,6 +24,8 @@ PICTURES = {
 
 def main(folder: Path) -> None:
     """Runs each of them and keeps its picture."""
+    failure = Scenario.load(ROOT / "examples" / "failure.toml").run()
+    failure.plot.network(at_s=15, pair=("Denver", "Atlanta")).save(folder / "plot-network.png")
     for name, figure in PICTURES.items():
         result = Scenario.load(ROOT / "examples" / "classroom" / f"{name}.toml").run()
         file = folder / f"classroom-{name}.png"

@@ -169,6 +169,14 @@ block = "64 kB"
 pause = "5 s"
 resume = "8 s"
 """,
+    "traffic.collective": """
+[[traffic]]
+from = "*"
+transport = "uet"
+[traffic.collective]
+operation = "ring-all-reduce"
+bytes = "16 MB"
+""",
     "traffic.matrix": """
 [[traffic]]
 size = "100 kB"
@@ -300,6 +308,8 @@ DISTRIBUTIONS = {
 """By the name of the distribution; of times, as all of them can be."""
 
 COMMANDS = {
+    "examples": "anabranch examples first.toml",
+    "help": "anabranch help routing",
     "run": 'anabranch run examples/abilene.toml --set run.duration="5 s" --seed 2 --out results/first',
     "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
     "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf --page loads.html",
@@ -307,7 +317,7 @@ COMMANDS = {
     "import": "anabranch import demands.csv --topology zoo/Abilene",
     "study": "anabranch study examples/studies/queues.toml --jobs 2",
     "compare": "anabranch compare zoo/Abilene --systems hops,semper-mptcp,sprayed-mprc --quick",
-    "report": "anabranch report results/abilene --figures pdf",
+    "report": "anabranch report results/queues --table tex --figures pdf --size ieee",
     "reproduce": "anabranch reproduce sdn A.3 --quick",
     "capture": "anabranch capture results/lossy/source.pcapng",
     "new": "anabranch new congestion-control gentle --out results/gentle",

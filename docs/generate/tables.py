@@ -21,7 +21,7 @@ ROOMS = {
     "traffic": (
         "Who sends what to whom, and how.",
         ("PairRates", "Demand", "Matrix", "RateApplication", "MessageApplication", "PingApplication",
-         "UdpApplication", "ReceiverReading", "Traffic", "Transport"),
+         "UdpApplication", "ReceiverReading", "Collective", "Traffic", "Transport"),
     ),
     "control": (
         "Routes, the controller, and the run.",

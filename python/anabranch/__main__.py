@@ -15,6 +15,8 @@ def main() -> None:
     """Runs the command line. Ctrl-C during its imports ends it without a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _answers_a_shell():
+        return
     _spare_collections()
     # Threads of linear algebra take longer to start than any command has for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,6 +26,15 @@ def main() -> None:
     from anabranch.terminal.cli import main as run  # noqa: PLC0415 - see above
 
     run()
+
+
+def _answers_a_shell() -> bool:
+    """Whether a shell has asked what may stand at its cursor, and was told; a Tab imports nothing else."""
+    if not os.environ.get("_ANABRANCH_COMPLETE", "").startswith("complete_"):
+        return False
+    from anabranch.terminal.completion import answer  # noqa: PLC0415 - as above
+
+    return answer()
 
 
 def _spare_collections() -> None:

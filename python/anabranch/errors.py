@@ -144,8 +144,12 @@ class ConsentError(AnabranchError):
         return type(self), (self.listing, self.files)
 
 
+class StudioError(AnabranchError):
+    """A request that the studio cannot fulfil, as for a port in use or a file outside of its folder."""
+
+
 class CommandError(AnabranchError):
-    """A command whose distribution is not installed, or cannot be loaded."""
+    """A command line that names no command, or files that its command does not read."""
 
 
 class ResultError(AnabranchError):

@@ -66,7 +66,7 @@ def test_the_page_of_a_result_is_written_anew(anabranch: Anabranch, small: Path,
     assert page.read_bytes() == before
     wrong = anabranch("report", "results")
     assert wrong.returncode == 2
-    assert "not a result folder" in wrong.stderr
+    assert wrong.stderr == "results: is a folder of results; give one of them: results/small\n"
 
 
 def test_a_run_can_be_read_by_programs(anabranch: Anabranch, small: Path, tmp_path: Path) -> None:

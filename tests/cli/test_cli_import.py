@@ -108,7 +108,7 @@ REFUSED = [
     (("net.graphml", "triangle.xml", "triangle.n2p"), "triangle.n2p: a second traffic matrix, beside"),
     (("net.graphml", "abilene.X"), 'abilene.X: no node "ATLAM5" in file:net.graphml'),
     (("m.pkl",), "m.pkl: this is a pickle of Python, which could run any code and is never opened"),
-    (("c.pcap",), "c.pcap: this is a packet capture; analyse it by: anabranch capture c.pcap"),
+    (("c.pcap",), "c.pcap: is a packet capture, no network and no traffic; read it by: anabranch capture"),
     (("none.csv",), "none.csv: cannot be read: No such file"),
     (("o.yaml",), "o.yaml: this is YAML; convert it in Python: import yaml"),
 ]
@@ -175,3 +175,10 @@ def test_a_trace_is_told_where_it_belongs(folder: Path, anabranch: Anabranch) ->
     (folder / "trace").write_text("0\n1\n1\n5\n", encoding="utf-8")
     done = anabranch("import", "trace", "--out", "x.toml")
     assert (done.returncode, "name it in a [[profile]], with format = " in done.stderr) == (2, True)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(folder: Path, anabranch: Anabranch) -> None:
+    os.mkfifo(folder / "pipe")
+    done = anabranch("import", "pipe")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pipe: cannot be read: it is not a file; save what comes through a pipe as a file" in done.stderr

@@ -92,3 +92,7 @@ def test_bounds_stand_beside_numbers_in_one_unit() -> None:
     texts, label = units.estimates("time (s)", [2.0, None], [0.5, None], [None, 3.25])
     assert [text.split() for text in texts] == [["2.00", "±", "0.50"], [">", "3.25"]]
     assert label == "time (s)"
+
+
+def test_a_column_without_rows_is_aligned() -> None:
+    assert units.aligned([]) == []

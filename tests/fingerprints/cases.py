@@ -170,6 +170,46 @@ def transports() -> Iterator[tuple[str, Data]]:
         yield f"tuned/{name}", merged(data, {"transport": {"tuned": table}})
 
 
+def sprayed() -> Iterator[tuple[str, Data]]:
+    """Every path selector of spray over a fabric that trims, a collective and a silent link."""
+    network = {
+        "topology": "fat-tree",
+        "parameters": {"k": 4},
+        "links": {
+            "capacity": "100 Gbps",
+            "delay": "1 us",
+            "queue": {"algorithm": "trim", "limit": "42 packets"},
+        },
+    }
+    incast = {
+        "from": ["host2.1.1", "host3.1.1", "host3.2.1", "host4.1.2"],
+        "to": "host1.1.1",
+        "size": "200 kB",
+    }
+    ring = {
+        "name": "ring",
+        "from": ["host1.1.1", "host2.1.1", "host3.1.1", "host1.2.1"],
+        "collective": {"operation": "ring-all-reduce", "bytes": "400 kB", "compute": "1 us"},
+        "after": "traffic[0]",
+    }
+    silent = {"at": "10 us", "link": ["core1.1", "aggregation1.1"], "state": "silent"}
+    for selector in ("flow", "random", "oblivious", "bitmap", "reps", "mixed", "mrc"):
+        window = (
+            "constant" if selector == "oblivious" else {"algorithm": "nscc", "as_htsim": selector == "reps"}
+        )
+        yield (
+            f"spray/{selector}",
+            {
+                "network": network,
+                "routing": {"scheme": "ecmp"},
+                "transport": {"x": {"preset": "uet", "path_selector": selector, "window": window}},
+                "traffic": [{**entry, "transport": "x"} for entry in (incast, ring)],
+                "event": [] if selector == "flow" else [silent],
+                "run": {"duration": "2 ms", "until": "done"},
+            },
+        )
+
+
 def multipath() -> Iterator[tuple[str, Data]]:
     """Every path manager and scheduler of Multipath TCP."""
     hashed = {"scheme": "semper", "load_balancing": "hash"}
@@ -485,7 +525,7 @@ def applications() -> Iterator[tuple[str, Data]]:
 
 def every_scenario() -> dict[str, Data]:
     """All of them by name."""
-    parts = (transports, multipath, schemes, links, controllers, changes, applications)
+    parts = (transports, sprayed, multipath, schemes, links, controllers, changes, applications)
     found = {name: data for part in parts for name, data in part()}
     controlled = {name: data for name, data in found.items() if "controller" in data}
     control = {"controller": {"links": CONTROL_LINKS}}

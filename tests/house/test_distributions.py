@@ -63,7 +63,7 @@ def test_a_distribution_declares_what_it_imports_and_nothing_else(name: str) -> 
     table = project(name)
     declared = {normal(requirement) for requirement in table["dependencies"]}
     extras = table.get("optional-dependencies", {})
-    chosen = ("cluster", "learning", "live", "openflow", "pandas", "spreadsheet")
+    chosen = ("cluster", "learning", "live", "openflow", "pandas", "spreadsheet", "studio")
     optional = {normal(one) for extra in chosen for one in extras.get(extra, ())}
     assert len(declared) >= 6
     found = needed(DISTRIBUTIONS[name][1])

@@ -189,7 +189,8 @@ def test_a_command_in_a_document_is_one(block: Block, words: list[str]) -> None:
     written = {name for known in blocks("toml") if (name := file_of(known))}
     for word in words:
         if word.endswith(".toml") and word not in written | WRITTEN_BY_NEW:
-            assert (ROOT / word).is_file(), word
+            folder = ROOT / "examples" if words[0] == "examples" else ROOT
+            assert (folder / word).is_file(), word
 
 
 def test_a_wrong_command_is_found() -> None:
@@ -244,24 +245,15 @@ def test_cheap_commands_run_as_written() -> None:
         assert answer.exit_code == 0, f"{block}: {answer.output}"
 
 
-def close(written: str, printed: str) -> bool:
-    """Whether a word of a document is what was printed; numbers may be 5 % off."""
-    numbers = [re.fullmatch(r"[±]?(-?[\d,]*\.?\d+)([%]?)", word) for word in (written, printed)]
-    if not all(numbers):
-        return written == printed
-    first, second = (float(match.group(1).replace(",", "")) for match in numbers if match)
-    return abs(first - second) <= 0.05 * abs(second) + 0.02
-
-
 def begins(written: str, printed: str) -> bool:
-    """Whether a printed line begins with what a document shows of it."""
+    """Whether a printed line begins with what a document shows of it, word by word: runs repeat exactly."""
     words, all_words = written.split(), printed.split()
-    return len(words) <= len(all_words) and all(map(close, words, all_words))
+    return words == all_words[: len(words)]
 
 
 def test_shown_output_is_compared() -> None:
-    assert begins("cubic 9.59 54", "cubic  9.592  54  0")
-    assert not begins("cubic 9.59 54", "cubic  8.592  54  0")
+    assert begins("cubic 9.592 54", "cubic  9.592  54  0")
+    assert not begins("cubic 9.59 54", "cubic  9.592  54  0")
     assert not begins("cubic 9.59", "bbr  9.59")
     assert not begins("a b", "a")
 

@@ -197,7 +197,7 @@ assert PATH_METRICS["toy"].of(path) == 2 * path.hops, path
                 )
             ],
         },
-        tests=(("anabranch-engine", "variate"), ("anabranch-scenario", "variate")),
+        tests=(("anabranch-engine", "variate"), ("anabranch-scenario", "setup::draws")),
         run="""
 start = '{ distribution = "two-point", low = "100 ms", high = "300 ms" }'
 flows = scenario({"traffic[0].flows": "50", "traffic[0].start": start}).run().flows
@@ -319,7 +319,7 @@ assert samples["time_s"].min() == 1, samples
     ),
     "a script of an RFC": Toy(
         files={"crates/scripts/scripts/RFC5681/toy.pkt": SCRIPT},
-        tests=(("anabranch-scripts", "--test=scripts"),),
+        tests=(("anabranch-scripts", "--test=all"),),
     ),
 }
 """By what they add."""

@@ -120,16 +120,15 @@ def checked(folder: Path, target: Path) -> None:
 
     Raises:
         subprocess.CalledProcessError: if that fails.
+        LookupError: if a toy names tests that are not there.
     """
-    commands = [
-        ["cargo", "check", "--quiet", "--workspace", "--all-targets", "--target-dir", str(target)],
-        *(
-            ["cargo", "test", "--quiet", "--target-dir", str(target), "-p", package, *_chosen(tests)]
-            for package, tests in sorted({test for toy in TOYS.values() for test in toy.tests})
-        ),
-    ]
-    for command in commands:
-        subprocess.run(command, cwd=folder, check=True)  # noqa: S603
+    check = ["cargo", "check", "--quiet", "--workspace", "--all-targets", "--target-dir", str(target)]
+    subprocess.run(check, cwd=folder, check=True)  # noqa: S603
+    for package, tests in sorted({test for toy in TOYS.values() for test in toy.tests}):
+        command = ["cargo", "test", "--quiet", "--target-dir", str(target), "-p", package, *_chosen(tests)]
+        done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        if not re.search(r"^running [1-9]", done.stdout, re.MULTILINE):
+            raise LookupError(f"{package} has no test {tests!r}, which a toy names")
 
 
 NOT_OF_TOYS = (

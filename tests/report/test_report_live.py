@@ -81,7 +81,7 @@ def test_a_live_run_and_its_simulation_share_charts(reader: Reader, result: Resu
     alone = drawn.get_attribute("aria-label") or ""
     assert "one.0 (linux-cubic):" in alone
     assert "simulated" not in alone
-    assert reader.page.evaluate("document.activeElement.dataset.key") == "simulated"
+    assert reader.page.evaluate("document.activeElement.dataset.key") == "beside"
     assert "goodput, simulated" in " ".join(reader.texts("#flow-table th"))
 
 
@@ -131,4 +131,4 @@ def test_paths_have_lines_of_both(reader: Reader, tmp_path: Path) -> None:
     alone = drawn.get_attribute("aria-label") or ""
     assert "all paths:" in alone
     assert "simulated" not in alone
-    assert reader.page.evaluate("document.activeElement.dataset.key") == "simulated"
+    assert reader.page.evaluate("document.activeElement.dataset.key") == "beside"

@@ -2,9 +2,11 @@
 
 import contextlib
 import importlib
+import os
 import random
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -140,8 +142,25 @@ def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None
             folder.mkdir(parents=True)
             draw = random.Random(f"1 {number}")  # noqa: S311 - a test
             arguments = writer.write(number, draw, folder)
-            made.append((place, number, arguments, {f.name: f.read_bytes() for f in folder.glob("x.*")}))
+            made.append((place, number, arguments, {f.name: _inside(f) for f in folder.glob("x.*")}))
     assert [one[1:] for one in made[:40]] == [other[1:] for other in made[40:]]
+
+
+def _inside(file: Path) -> str | bytes:
+    """What a file is or, of a regular one, has."""
+    if file.is_symlink():
+        return str(file.readlink())
+    return file.read_bytes() if file.is_file() else stat.filemode(file.lstat().st_mode)
+
+
+def test_the_files_of_a_case_without_an_end_are_not_copied(attack: Attack, tmp_path: Path) -> None:
+    (tmp_path / "case").mkdir()
+    os.mkfifo(tmp_path / "case" / "pipe")
+    (tmp_path / "case" / "zeros").symlink_to("/dev/zero")
+    (tmp_path / "case" / "x.toml").write_text("")
+    attack("worker").copy_inputs(tmp_path / "case", tmp_path / "copy")
+    assert sorted(file.name for file in (tmp_path / "copy").iterdir()) == ["x.toml", "zeros"]
+    assert (tmp_path / "copy" / "zeros").is_symlink()
 
 
 @pytest.mark.parametrize(

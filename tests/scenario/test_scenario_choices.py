@@ -81,7 +81,7 @@ def test_values_are_read_as_those_of_a_file() -> None:
         (
             lambda: GilbertElliott(to_bad=2),  # type: ignore[call-arg]
             [
-                "GilbertElliott.to_bad: 2 must be at most 1.0",
+                "GilbertElliott.to_bad: 2 must be at most 1.0; 2 % is 0.02",
                 "GilbertElliott.to_good: is missing (probability of going from bad to good, at each packet)",
             ],
         ),

@@ -1,5 +1,7 @@
 """Token buckets, and what links do to single packets: what the core gets, what is refused, what comes out."""
 
+from typing import Any
+
 import pytest
 
 from anabranch import Scenario, ScenarioError
@@ -40,6 +42,27 @@ def problems(setting: str) -> list[str]:
     with pytest.raises(ScenarioError) as refusal:
         resolve(scenario(setting))
     return [str(problem) for problem in refusal.value.problems]
+
+
+@pytest.mark.parametrize("field", ["shaper", "policer"])
+@pytest.mark.parametrize("place", ["network.link[0]", "network.access", "network.links"])
+def test_a_small_burst_is_told_where_it_is_set(field: str, place: str) -> None:
+    bucket = {field: {"rate": "1 Mbps", "burst": "100 B"}}
+    network: dict[str, Any] = {
+        "node": [{"name": "a", "kind": "host"}, {"name": "b"}],
+        "links": {"capacity": "10 Mbps", "delay": "1 ms"},
+        "link": [{"between": ["a", "b"], "new": True}],
+    }
+    given = network["link"][0] if place == "network.link[0]" else network.setdefault(place.split(".")[1], {})
+    given.update(bucket)
+    data = {
+        "network": network,
+        "traffic": [{"from": "a", "to": "b", "transport": "linux-cubic"}],
+        "run": {"duration": "1 s"},
+    }
+    with pytest.raises(ScenarioError) as refusal:
+        resolve(Scenario.from_data(data))
+    assert [str(problem).split(":")[0] for problem in refusal.value.problems] == [f"{place}.{field}.burst"]
 
 
 def test_every_value_reaches_the_core_in_base_units() -> None:
@@ -110,7 +133,7 @@ def test_room_in_time_is_at_the_rate_of_the_shaper() -> None:
         ("corrupt = -0.1", "network.links.corrupt: -0.1 must be at least 0.0"),
         (
             "duplicate = { probability = 0.1, correlation = 2 }",
-            "network.links.duplicate.correlation: 2 must be at most 1.0",
+            "network.links.duplicate.correlation: 2 must be at most 1.0; 2 % is 0.02",
         ),
         (
             'reorder = { probability = 0.1, delay = "4 ms" }',

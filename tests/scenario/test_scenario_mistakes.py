@@ -41,7 +41,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         '"10 Mbps"',
         '"10 Mb"',
-        f'network.links.capacity: "10 Mb": "Mb" is not a unit of a rate ({RATE_UNITS})',
+        f'network.links.capacity: "10 Mb": "Mb" is not a unit of a rate; write "10 Mbps" ({RATE_UNITS})',
     ),
     (
         '"10 Mbps"',
@@ -96,7 +96,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[[traffic]]",
         'loss = { algorithm = "gilbert-elliott", to_bad = 2, to_good = 0.5 }\n[[traffic]]',
-        "network.links.loss.to_bad: 2 must be at most 1.0",
+        "network.links.loss.to_bad: 2 must be at most 1.0; 2 % is 0.02",
     ),
     (
         "[[traffic]]",
@@ -545,7 +545,7 @@ def test_a_hundred_megabytes_of_garbage_and_a_folder_are_not_even_read(tmp_path:
 @pytest.mark.parametrize(
     ("field", "message"),
     [
-        ("run", 'x.toml: run: "5" is not a table'),
+        ("run", '--set: "run": holds a table, not a value; write run.duration'),
         (
             "run.duration",
             f'x.toml: run.duration: "5" has no unit; a time is written like "2.5 ms" ({SPAN_UNITS})',

@@ -290,7 +290,7 @@ def test_a_spreadsheet_that_is_asked_for_needs_what_writes_it(
 
 def test_a_device_is_no_topology_file(write: Write) -> None:
     scenario = SCENARIO.replace('topology = "dumbbell"', 'topology = "file:/dev/zero"')
-    with pytest.raises(StudyError, match='"/dev/zero" is not a file'):
+    with pytest.raises(StudyError, match='"/dev/zero" cannot be read: it is not a file'):
         Study.load(write(scenario=scenario)).run(jobs=1)
 
 

@@ -1,6 +1,7 @@
 """File readers: small files with known content, one clear message for every kind of bad file, and fuzzing."""
 
 import gzip
+import json
 import time
 from pathlib import Path
 
@@ -521,3 +522,11 @@ def test_sndlib_directed() -> None:
 )
 def test_an_attribute_that_is_there_twice(data: bytes, message: str, tmp_path: Path) -> None:
     assert message in str(error_of(data, tmp_path))
+
+
+@pytest.mark.parametrize("delay", ["1 ms", None])
+def test_a_length_that_no_delay_needs_is_not_told_as_unknown(delay: str | None) -> None:
+    link = {"source": "a", "target": "b"} | ({} if delay is None else {"delay": delay})
+    text = json.dumps({"nodes": [{"id": "a"}, {"id": "b"}], "links": [link]})
+    notes = " ".join(parse_topology(text.encode(), sniff(text.encode(), "x.json"), "x.json").provenance)
+    assert ("1 link of 1 of unknown length" in notes) == (delay is None)

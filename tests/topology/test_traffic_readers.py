@@ -265,3 +265,9 @@ def test_a_million_flows_are_read_in_seconds(tmp_path: Path) -> None:
     before = time.process_time()
     assert len(read("f.csv", tmp_path).flows.bytes) == 1_000_000
     assert time.process_time() - before < 30
+
+
+def test_deep_json_is_no_traffic_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "deep").write_bytes(b'{"a":' * 5000)
+    with pytest.raises(TrafficError, match="this is JSON"):
+        load_traffic("deep", tmp_path)

@@ -1,7 +1,7 @@
 //! Bytes as the JSON document `{"setup": ..., "plan": ...}`: refused with a message, or run.
 #![no_main]
 
-#[path = "../../crates/engine/tests/document/mod.rs"]
+#[path = "../../../crates/engine/tests/document/mod.rs"]
 mod document;
 
 use libfuzzer_sys::fuzz_target;

@@ -19,4 +19,6 @@ export default [
       "no-eval": "error",
     },
   },
+  // The studio's are modules.
+  { files: ["python/anabranch/studio/**"], languageOptions: { sourceType: "module" } },
 ];

@@ -37,7 +37,7 @@ SCATTERING_SEEDS = tuple(range(1, 81))
 known within 4 %."""
 LATE_MS = 0.2
 LATE = {"distribution": "uniform", "low": "0 ms", "high": f"{LATE_MS} ms"}
-RTT_PAIRS = 16
+RTT_PAIRS = 96
 MASK = 2**64 - 1
 
 

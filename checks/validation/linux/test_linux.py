@@ -11,9 +11,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import points as measured
-from linux_page import bounds, host_noise
+from linux_page import bounds, host_noise, recorded_verdicts
 from measure import measure, outcome, tasks_of, with_hosts
 from points import lost_packets, points
+from recorded import METRICS, SEEDS, recorded, simulate_recorded
 
 POINTS = (
     "reno-10M-40ms-q1-p0.001",
@@ -106,7 +107,7 @@ def test_the_kernel_told_of_sprayed_bbr_is_the_mean_of_its_runs() -> None:
 
 
 def test_two_flows_share_as_in_the_kernel() -> None:
-    """Over 16 pairs of RTTs; of single pairs the shares go from 0.43 to 0.87 in the kernel."""
+    """Over 96 pairs of RTTs; of single pairs the shares go from 0.43 to 0.87 in the kernel."""
     assert abs(told("compete").simulated - 0.70) < 0.05
 
 
@@ -118,6 +119,23 @@ def test_messages_wait_as_long_as_in_the_kernel() -> None:
 @pytest.mark.parametrize("name", ["cubic-(10, 10, 0, 0)", "cubic-(10, 10, 1, 25)", "cubic-(10, 3, 1, 25)"])
 def test_multipath_transfers_take_as_long_as_the_kernels(name: str) -> None:
     assert abs(simulated(name).error) < 0.03
+
+
+def test_recorded_scenarios_are_simulated_as_the_kernel_runs_them() -> None:
+    """All of them in some seconds, with the bounds of docs/linux.md."""
+    outcomes = simulate_recorded(recorded())
+    assert len(outcomes) == 36
+    lines, kept = recorded_verdicts(outcomes)
+    assert kept, "\n".join(lines)
+
+
+def test_recorded_scenarios_name_what_is_there() -> None:
+    points_of_file = recorded()
+    assert len({point.name for point in points_of_file}) == len(points_of_file)
+    assert {point.scenario for point in points_of_file} == {
+        file.name for file in (measured.HERE / "recorded").iterdir()
+    }
+    assert all(point.metric in METRICS and len(point.kernel) == len(SEEDS) for point in points_of_file)
 
 
 def test_the_rule_of_losses_is_the_measurements() -> None:

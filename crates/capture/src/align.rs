@@ -37,8 +37,8 @@ pub(crate) fn compare(directions: &[Direction; 2], client: usize) -> Clocks {
     if after_syn >= -SAME_CLOCK_NS && later(there.established_ns, back.syn_ns) >= -SAME_CLOCK_NS {
         return Clocks::One;
     }
-    let way = later(there.established_ns, there.syn_ns).max(0);
-    Clocks::Apart((way / 2).saturating_sub(after_syn))
+    let round_trip_ns = later(there.established_ns, there.syn_ns).max(0);
+    Clocks::Apart((round_trip_ns / 2).saturating_sub(after_syn))
 }
 
 /// Moves the times of files to the clock of those before them, where flows tell how far they are apart; returns what was

@@ -11,7 +11,7 @@ use crate::packet::link_type_name;
 use crate::parallel::for_each;
 use crate::progress::Meter;
 use crate::protocols::{ProtocolCount, Protocols};
-use crate::report::{Analysis, Found, report};
+use crate::report::{Analysis, Findings, report};
 use crate::select::{Direction, Flow, Selection, select};
 use crate::steady;
 use crate::survey::{FileSurvey, NEVER, survey};
@@ -116,7 +116,7 @@ pub(crate) fn analyze_in_batches(
         return Err(CaptureError::Interrupted);
     }
     take_off_fins(&selection.flows, &data_direction, &mut measured, &times);
-    Ok(report(Found {
+    Ok(report(Findings {
         files: &files,
         selection: &selection,
         connections: &connections,

@@ -43,7 +43,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    #[inline]
+    #[inline(always)]
     fn new(
         record: &Record<'_>,
         segment: &Segment<'_>,
@@ -85,9 +85,15 @@ impl Held {
         // Side by side, since one after the other multiplications take as long as all of them.
         let mut mixed =
             mix(self.hash ^ numbers, sizes) ^ pair(value, echo).wrapping_mul(C) ^ place.wrapping_mul(D);
-        for word in options.chunks(8) {
-            let word = word.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-            mixed = mix(mixed, word);
+        let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let (pairs, rest) = options.as_chunks::<16>();
+        for pair in pairs {
+            let (first, second) = pair.split_at(8);
+            mixed = mix(mixed ^ word(first), word(second));
+        }
+        if !rest.is_empty() {
+            let (first, second) = rest.split_at(rest.len().min(8));
+            mixed = mix(mixed ^ word(first), word(second));
         }
         mixed
     }
@@ -158,31 +164,51 @@ impl Batch {
         self.encapsulations.clear();
         let most = most.min(self.most as u64);
         for read in 0..most {
-            let record = match reader.next()? {
-                Next::Record(record) => record,
-                Next::End(end) => return Ok((read, Some(end))),
+            let record = match reader.ready() {
+                Some(record) => record,
+                None => match reader.next()? {
+                    Next::Record(record) => record,
+                    Next::End(end) => return Ok((read, Some(end))),
+                },
             };
-            let mut packet =
-                packet::parse(record.link_type, record.data, record.original_len, &mut self.around);
-            let mut subframes = None;
-            loop {
-                if keep(&record, &packet, &self.around)
-                    && let Dissected::Tcp(segment) = &packet
-                {
-                    self.hold(&record, segment);
-                }
-                if let Dissected::Aggregate(aggregate) = packet {
-                    subframes = Some(Subframes::new(aggregate, record.data, record.original_len));
-                }
-                let Some(subframes) = &mut subframes else { break };
-                let Some(next) = subframes.next(&mut self.around) else { break };
-                packet = next;
+            let Some(segment) = packet::plain_segment(record.link_type, record.data, record.original_len)
+            else {
+                self.read_layers(&record, &mut keep);
+                continue;
+            };
+            if keep(&record, &Dissected::Tcp(segment), &self.around) {
+                self.hold(&record, &segment);
             }
         }
         Ok((most, None))
     }
 
-    #[inline]
+    /// Holds what is in a packet that is no plain segment.
+    #[cold]
+    #[inline(never)]
+    fn read_layers(
+        &mut self,
+        record: &Record<'_>,
+        keep: &mut impl FnMut(&Record<'_>, &Dissected<'_>, &Encapsulation) -> bool,
+    ) {
+        let mut packet = packet::read(record.link_type, record.data, record.original_len, &mut self.around);
+        let mut subframes = None;
+        loop {
+            if keep(record, &packet, &self.around)
+                && let Dissected::Tcp(segment) = &packet
+            {
+                self.hold(record, segment);
+            }
+            if let Dissected::Aggregate(aggregate) = packet {
+                subframes = Some(Subframes::new(aggregate, record.data, record.original_len));
+            }
+            let Some(subframes) = &mut subframes else { break };
+            let Some(next) = subframes.next(&mut self.around) else { break };
+            packet = next;
+        }
+    }
+
+    #[inline(always)]
     fn hold(&mut self, record: &Record<'_>, segment: &Segment<'_>) {
         let only_timestamps = options::only_timestamps(segment.options);
         let (timestamps, multipath) = match only_timestamps {
@@ -234,8 +260,8 @@ impl Batch {
         if self.encapsulations.is_empty() {
             return None;
         }
-        let found = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
-        Some(&self.encapsulations[found].1)
+        let number = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        Some(&self.encapsulations[number].1)
     }
 
     /// Lets go of segments that are copies.

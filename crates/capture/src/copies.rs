@@ -45,8 +45,8 @@ impl Recent {
     pub(crate) fn before(&mut self, fingerprint: u64, time_ns: u64) -> Option<u64> {
         let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
         if fingerprints.contains(&fingerprint) {
-            let way = fingerprints.iter().position(|known| *known == fingerprint)?;
-            return Some(times_ns[way]);
+            let slot = fingerprints.iter().position(|earlier| *earlier == fingerprint)?;
+            return Some(times_ns[slot]);
         }
         let [a, b, c, _] = *fingerprints;
         *fingerprints = [fingerprint, a, b, c];
@@ -59,8 +59,8 @@ impl Recent {
     #[cold]
     pub(crate) fn renew(&mut self, fingerprint: u64, time_ns: u64) {
         let Set { fingerprints, times_ns } = &mut self.0[fingerprint as usize & (SETS - 1)];
-        if let Some(way) = fingerprints.iter().position(|known| *known == fingerprint) {
-            times_ns[way] = time_ns;
+        if let Some(slot) = fingerprints.iter().position(|earlier| *earlier == fingerprint) {
+            times_ns[slot] = time_ns;
         }
     }
 }
@@ -70,15 +70,20 @@ impl Recent {
 /// `apart_ns`: time between the two. `ids_vary`: packets of this direction have had different identifications.
 /// `round_trip_ns`: what the handshake showed.
 #[cold]
-pub(crate) fn is_copy(segment: &Held, apart_ns: u64, ids_vary: bool, round_trip_ns: Option<u64>) -> bool {
+pub(crate) fn is_copy(
+    segment: &Held,
+    apart_ns: u64,
+    ids_vary: bool,
+    round_trip_ns: impl FnOnce() -> Option<u64>,
+) -> bool {
     let has_own_id = ids_vary && segment.identification != 0;
     if has_own_id || segment.flags & SYN != 0 {
         return apart_ns <= MOST_APART_NS;
     }
     // ACKs without data are repeated by right, one for each segment that came out of order (RFC 5681 section 4.2).
     let is_bare_ack = segment.payload == 0 && segment.flags & (FIN | RST | ACK) == ACK;
-    let most_ns = round_trip_ns.map_or(MOST_APART_BY_TIME_NS, |ns| ns / PART_OF_A_ROUND_TRIP);
-    !is_bare_ack && apart_ns <= most_ns.min(MOST_APART_NS)
+    let most_ns = || round_trip_ns().map_or(MOST_APART_BY_TIME_NS, |ns| ns / PART_OF_A_ROUND_TRIP);
+    !is_bare_ack && apart_ns <= most_ns().min(MOST_APART_NS)
 }
 
 /// Which segments of a file are copies, by their numbers.

@@ -148,8 +148,8 @@ impl<S> FlowTable<S> {
             segment.guess = self.guess(segment.hash);
         }
         if many {
-            let known = segments.iter().filter_map(|segment| self.guessed(segment));
-            touch(known.map(|known| u64::from(known.identity.client_isn)));
+            let flows = segments.iter().filter_map(|segment| self.guessed(segment));
+            touch(flows.map(|flows| u64::from(flows.identity.client_isn)));
         }
         self.guessed_among = self.flows.len();
     }
@@ -181,14 +181,14 @@ impl<S> FlowTable<S> {
         let is_syn = segment.flags & SYN != 0;
         if !is_syn
             && self.guessed_among == self.flows.len()
-            && self.guessed(segment).is_some_and(|known| known.identity.key == segment.key)
+            && self.guessed(segment).is_some_and(|guess| guess.identity.key == segment.key)
         {
             return Some(segment.guess as usize);
         }
         let slot = self.slot(&segment.key, segment.hash);
-        let found = self.slots[slot].0;
-        let mut flow = found;
-        if found == EMPTY || (is_syn && self.is_another(found, segment)) {
+        let last = self.slots[slot].0;
+        let mut flow = last;
+        if last == EMPTY || (is_syn && self.is_another(last, segment)) {
             flow = self.add(segment, slot, fresh)?;
         }
         if is_syn {
@@ -204,8 +204,8 @@ impl<S> FlowTable<S> {
         let tag = (hash >> 32) as u32;
         let mut slot = hash as usize & mask;
         loop {
-            let (flow, found) = self.slots[slot];
-            if flow == EMPTY || (found == tag && self.flows[flow as usize].identity.key == *key) {
+            let (flow, slot_tag) = self.slots[slot];
+            if flow == EMPTY || (slot_tag == tag && self.flows[flow as usize].identity.key == *key) {
                 return slot;
             }
             slot = (slot + 1) & mask;
@@ -242,23 +242,26 @@ impl<S> FlowTable<S> {
     /// Whether a SYN or SYN/ACK opens another connection than `flow`: one that has seen segments, but
     /// not this initial sequence number.
     fn is_another(&self, flow: u32, segment: &Held) -> bool {
-        let known = &self.flows[flow as usize].identity;
+        let identity = &self.flows[flow as usize].identity;
         let opening = Opening::of(segment);
-        known.client.is_none_or(|client| {
+        identity.client.is_none_or(|client| {
             client != opening.client
-                || !is_same_isn((known.client_isn, known.syn_payload), (opening.isn, opening.syn_payload))
+                || !is_same_isn(
+                    (identity.client_isn, identity.syn_payload),
+                    (opening.isn, opening.syn_payload),
+                )
         })
     }
 
     fn identify(&mut self, flow: u32, segment: &Held) {
         let opening = Opening::of(segment);
-        let known = &mut self.flows[flow as usize].identity;
+        let identity = &mut self.flows[flow as usize].identity;
         // What an answer acknowledges contains the data of a SYN; the SYN itself says where they begin.
-        if known.client.is_none() || opening.is_exact {
-            known.client_isn = opening.isn;
+        if identity.client.is_none() || opening.is_exact {
+            identity.client_isn = opening.isn;
         }
-        known.client = Some(opening.client);
-        known.syn_payload = known.syn_payload.max(opening.syn_payload);
+        identity.client = Some(opening.client);
+        identity.syn_payload = identity.syn_payload.max(opening.syn_payload);
     }
 }
 

@@ -91,11 +91,19 @@ impl<R: Read> Reader<R> {
         Ok(Self { source, format, ended: None })
     }
 
+    /// The next packet, if all of it is in memory, as of nearly all; else [`Self::next`] reads further.
+    #[inline(always)]
+    pub(crate) fn ready(&mut self) -> Option<Record<'_>> {
+        match &self.format {
+            Format::Pcap(pcap) => pcap.ready(&mut self.source),
+            Format::PcapNg(pcapng) => pcapng.ready(&mut self.source),
+        }
+    }
+
     /// The next packet, or why there is none.
     ///
     /// # Errors
     /// If the file cannot be read.
-    #[inline]
     pub(crate) fn next(&mut self) -> io::Result<Next<'_>> {
         if let Some(end) = &self.ended {
             return Ok(Next::End(end.clone()));

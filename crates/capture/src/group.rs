@@ -151,13 +151,13 @@ fn tie_by_data_sequence(flows: &[Flow], ties: &mut [Tie], owners: &mut [usize]) 
     by_hosts.sort_unstable();
     for same in by_hosts.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         // Those that may own others: each connection so far, by its flows between these hosts.
-        let mut known: Vec<usize> =
+        let mut members: Vec<usize> =
             same.iter().map(|entry| entry.2).filter(|&index| ties[index] != Tie::Unknown).collect();
         for index in same.iter().map(|entry| entry.2) {
             if ties[index] != Tie::Unknown {
                 continue;
             }
-            let near = known.iter().take(MOST_COMPARED).find(|&&other| close(&flows[index], &flows[other]));
+            let near = members.iter().take(MOST_COMPARED).find(|&&other| close(&flows[index], &flows[other]));
             if let Some(&other) = near {
                 owners[index] = owners[other];
                 ties[index] = Tie::DataSequence;
@@ -165,7 +165,7 @@ fn tie_by_data_sequence(flows: &[Flow], ties: &mut [Tie], owners: &mut [usize]) 
                     ties[other] = Tie::DataSequence;
                 }
             }
-            known.push(index);
+            members.push(index);
         }
     }
 }

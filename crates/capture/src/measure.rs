@@ -183,9 +183,9 @@ impl Interval {
 
     /// Adds one to others, which are in order. It is behind them or of the last one, unless times go back.
     pub(crate) fn insert(intervals: &mut Vec<Self>, closed: Self) {
-        let at = intervals.iter().rposition(|known| known.bin <= closed.bin);
+        let at = intervals.iter().rposition(|interval| interval.bin <= closed.bin);
         match at.map(|at| &mut intervals[at]) {
-            Some(known) if known.bin == closed.bin => known.add(&closed),
+            Some(interval) if interval.bin == closed.bin => interval.add(&closed),
             _ => intervals.insert(at.map_or(0, |at| at + 1), closed),
         }
     }
@@ -378,7 +378,7 @@ impl<'a> Trackers<'a> {
         let measured = self.trackers[number as usize].finish(rest);
         let directions = [0, 1].map(|role| direction_of(self.job, flow, role));
         let measured = directions.into_iter().zip(measured);
-        self.done.extend(measured.filter_map(|(direction, found)| Some((flow, direction, found?))));
+        self.done.extend(measured.filter_map(|(direction, outcome)| Some((flow, direction, outcome?))));
         self.free.push(number);
     }
 

@@ -65,12 +65,12 @@ pub(crate) fn only_timestamps(options: &[u8]) -> Option<Option<Timestamps>> {
 /// Reads options; those that are cut off or have a wrong length end it.
 #[inline]
 pub(crate) fn read(mut options: &[u8]) -> Options {
-    let mut found = Options::default();
+    let mut values = Options::default();
     // As in most segments, with others behind them.
     if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = options
         && rest.len() >= 8
     {
-        found.timestamps = Some(timestamps(rest));
+        values.timestamps = Some(timestamps(rest));
         options = &rest[8..];
     }
     while let [kind, rest @ ..] = options {
@@ -82,15 +82,15 @@ pub(crate) fn read(mut options: &[u8]) -> Options {
                 let length = usize::from(length);
                 let Some(body) = options.get(2..length) else { break };
                 match kind {
-                    TIMESTAMPS if body.len() == 8 => found.timestamps = Some(timestamps(body)),
-                    MPTCP => multipath(body, &mut found),
+                    TIMESTAMPS if body.len() == 8 => values.timestamps = Some(timestamps(body)),
+                    MPTCP => multipath(body, &mut values),
                     _ => {}
                 }
                 options = &options[length..];
             }
         }
     }
-    found
+    values
 }
 
 /// The two numbers of the option, which must be there.
@@ -99,35 +99,35 @@ fn timestamps(body: &[u8]) -> Timestamps {
     Timestamps { value: u32_at(body, 0), echo: u32_at(body, 4) }
 }
 
-fn multipath(body: &[u8], found: &mut Options) {
+fn multipath(body: &[u8], values: &mut Options) {
     let Some(&first) = body.first() else { return };
     // Lengths below count without kind and length.
     match first >> 4 {
         MP_CAPABLE => {
             let key = |at: usize| body.get(at..at + 8).map(|_| u64_at(body, at));
-            found.capable =
+            values.capable =
                 Some(Capable { version: first & 0x0F, sender_key: key(2), receiver_key: key(10) });
         }
         MP_JOIN => {
-            found.join = true;
+            values.join = true;
             // 12 bytes on a SYN, 16 on a SYN/ACK, 24 on the ACK: only the first has a token.
             if body.len() == 10 {
-                found.join_token = Some(u32_at(body, 2));
+                values.join_token = Some(u32_at(body, 2));
             }
         }
-        DSS if body.len() >= 2 => dss(body, found),
+        DSS if body.len() >= 2 => dss(body, values),
         _ => {}
     }
 }
 
 /// RFC 8684 section 3.3: flags, then the data ACK and the mapping, each if its flag is set.
-fn dss(body: &[u8], found: &mut Options) {
+fn dss(body: &[u8], values: &mut Options) {
     const DATA_ACK: u8 = 0x01;
     const DATA_ACK_8: u8 = 0x02;
     const MAPPING: u8 = 0x04;
     const MAPPING_8: u8 = 0x08;
     let flags = body[1];
-    found.dss = true;
+    values.dss = true;
     let mut at = 2;
     let mut number = |whole: bool| {
         let length = if whole { 8 } else { 4 };
@@ -137,13 +137,13 @@ fn dss(body: &[u8], found: &mut Options) {
         Some(DataNumber { value, whole })
     };
     if flags & DATA_ACK != 0 {
-        found.data_ack = number(flags & DATA_ACK_8 != 0);
-        if found.data_ack.is_none() {
+        values.data_ack = number(flags & DATA_ACK_8 != 0);
+        if values.data_ack.is_none() {
             return;
         }
     }
     if flags & MAPPING != 0 {
-        found.data_seq = number(flags & MAPPING_8 != 0);
+        values.data_seq = number(flags & MAPPING_8 != 0);
     }
 }
 

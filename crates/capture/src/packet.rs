@@ -11,6 +11,7 @@ mod wireless;
 
 use bytes::u16_at;
 pub(crate) use kinds::{Encapsulation, Protocol};
+pub(crate) use layers::read;
 pub(crate) use link_types::link_type_name;
 use network::{Transport, ipv4, ipv6};
 pub(crate) use wireless::{Aggregate, Subframes};
@@ -71,29 +72,20 @@ pub(crate) enum Dissected<'a> {
     Aggregate(Aggregate),
 }
 
-/// Reads a packet of a link type; `original_len` is its length on the wire. What is around a segment that is encapsulated,
-/// or around what is no TCP, is put into `around`.
-#[inline]
-pub(crate) fn parse<'a>(
-    link_type: u16,
-    data: &'a [u8],
-    original_len: u32,
-    around: &mut Encapsulation,
-) -> Dissected<'a> {
-    // Nearly all packets.
-    if let Some(link) = link::link(link_type, data)
-        && let Some(ip) = data.get(link.ip_at..)
-        && let Some(transport) = network_of(ip)
-        && transport.protocol == PROTOCOL_TCP
-        && !transport.is_later_fragment
-    {
-        return tcp(ip, &transport, original_len.saturating_sub(link.ip_at as u32), link.view);
+/// The segment of a packet as nearly all are: IP behind a usual link layer, and TCP behind it. None has [`read`] look.
+#[inline(always)]
+pub(crate) fn plain_segment(link_type: u16, data: &[u8], original_len: u32) -> Option<Segment<'_>> {
+    let link = link::link(link_type, data)?;
+    let ip = data.get(link.ip_at..)?;
+    let transport = network_of(ip)?;
+    if transport.protocol != PROTOCOL_TCP || transport.is_later_fragment {
+        return None;
     }
-    layers::read(link_type, data, original_len, around)
+    tcp(ip, &transport, original_len.saturating_sub(link.ip_at as u32), link.view)
 }
 
 /// The IP header at the beginning; None if there is none, or if it is cut.
-#[inline]
+#[inline(always)]
 fn network_of(ip: &[u8]) -> Option<Transport> {
     match ip.first()? >> 4 {
         4 => ipv4(ip),
@@ -103,21 +95,21 @@ fn network_of(ip: &[u8]) -> Option<Transport> {
 }
 
 /// Ports, numbers and flags must be there; options are taken as far as they were kept. `ip_len`: bytes on the wire from
-/// the IP header on.
-#[inline]
-fn tcp<'a>(ip: &'a [u8], transport: &Transport, ip_len: u32, view: u64) -> Dissected<'a> {
+/// the IP header on. None if it is cut, or contradicts itself.
+#[inline(always)]
+fn tcp<'a>(ip: &'a [u8], transport: &Transport, ip_len: u32, view: u64) -> Option<Segment<'a>> {
     // A host that leaves segmentation to its card may note a length of 0.
     let length = transport.length.unwrap_or(ip_len.saturating_sub(transport.at as u32));
-    let Some(bytes) = ip.get(transport.at..) else { return Dissected::Cut };
-    let Some(fixed) = bytes.first_chunk::<14>() else { return Dissected::Cut };
+    let bytes = ip.get(transport.at..)?;
+    let fixed = bytes.first_chunk::<14>()?;
     let header_len = usize::from(fixed[12] >> 4) * 4;
     if header_len < 20 || length < header_len as u32 {
-        return Dissected::Cut;
+        return None;
     }
     let u32_at = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let port_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let options = bytes.get(20..header_len.min(bytes.len()).max(20)).unwrap_or(&[]);
-    Dissected::Tcp(Segment {
+    Some(Segment {
         source: Endpoint { address: transport.source, port: port_at(0) },
         destination: Endpoint { address: transport.destination, port: port_at(2) },
         seq: u32_at(4),

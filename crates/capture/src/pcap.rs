@@ -39,18 +39,44 @@ impl Pcap {
         Some(Ok(Self { order, fraction_ns, link_type }))
     }
 
+    /// The next packet, if all of it is in memory.
+    #[inline(always)]
+    pub(crate) fn ready<'a, R: Read>(&self, source: &'a mut Source<R>) -> Option<Record<'a>> {
+        let length = self.record_len(source.bytes())?;
+        Some(self.record(source.take(length)))
+    }
+
+    /// Bytes of the record that these begin with; None if they do not hold all of it.
     #[inline]
-    pub(crate) fn next<'a, R: Read>(&mut self, source: &'a mut Source<R>) -> io::Result<Next<'a>> {
+    fn record_len(&self, bytes: &[u8]) -> Option<usize> {
+        let header = bytes.first_chunk::<RECORD_HEADER>()?;
+        let length = RECORD_HEADER + self.order.u32(header, 8) as usize;
+        (length <= bytes.len() && length <= LONGEST_BLOCK).then_some(length)
+    }
+
+    /// A record of which every byte is there.
+    #[inline]
+    fn record<'a>(&self, bytes: &'a [u8]) -> Record<'a> {
+        let (header, data) = bytes.split_at(RECORD_HEADER);
+        let [seconds, fraction] = [0, 4].map(|at| u64::from(self.order.u32(header, at)));
+        Record {
+            // Both are 32-bit numbers: no overflow.
+            time_ns: seconds * NS_PER_SECOND + fraction * self.fraction_ns,
+            interface: 0,
+            link_type: self.link_type,
+            data,
+            original_len: self.order.u32(header, 12),
+        }
+    }
+
+    /// The next packet, or why there is none.
+    pub(crate) fn next<'a, R: Read>(&self, source: &'a mut Source<R>) -> io::Result<Next<'a>> {
         let offset = source.offset();
         let there = source.fill(RECORD_HEADER)?;
         if there < RECORD_HEADER {
             return Ok(Next::End(if there == 0 { End::Complete } else { End::Cut(offset) }));
         }
-        let header = source.bytes();
-        let seconds = u64::from(self.order.u32(header, 0));
-        let fraction = u64::from(self.order.u32(header, 4));
-        let captured = self.order.u32(header, 8) as usize;
-        let original_len = self.order.u32(header, 12);
+        let captured = self.order.u32(source.bytes(), 8) as usize;
         if captured > LONGEST_BLOCK - RECORD_HEADER {
             let reason = format!("a packet of {captured} bytes");
             return Ok(Next::End(End::Damaged(offset, reason)));
@@ -59,15 +85,6 @@ impl Pcap {
         if source.fill(length)? < length {
             return Ok(Next::End(End::Cut(offset)));
         }
-        source.consume(RECORD_HEADER);
-        let data = source.take(captured);
-        Ok(Next::Record(Record {
-            // Both are 32-bit numbers: no overflow.
-            time_ns: seconds * NS_PER_SECOND + fraction * self.fraction_ns,
-            interface: 0,
-            link_type: self.link_type,
-            data,
-            original_len,
-        }))
+        Ok(Next::Record(self.record(source.take(length))))
     }
 }

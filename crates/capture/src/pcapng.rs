@@ -85,13 +85,15 @@ impl Default for PcapNg {
     }
 }
 
-/// Where a packet lies in its block's body, and when it was seen.
+/// Bytes before the packet in its block: the block's header, and five numbers.
+const BEFORE_PACKET: usize = BLOCK_HEADER + 20;
+
+/// What a packet's block says of it.
 struct Packet {
     interface: usize,
     ticks: u64,
     captured: usize,
     original_len: u32,
-    at: usize,
 }
 
 impl PcapNg {
@@ -104,7 +106,7 @@ impl PcapNg {
         self.interfaces.get(interface as usize)?.name.as_deref()
     }
 
-    #[inline]
+    /// The next packet, or why there is none.
     pub(crate) fn next<'a, R: Read>(&mut self, source: &'a mut Source<R>) -> io::Result<Next<'a>> {
         loop {
             let offset = source.offset();
@@ -133,28 +135,49 @@ impl PcapNg {
                 source.consume(length);
                 continue;
             }
-            let body = &source.bytes()[BLOCK_HEADER..length - BLOCK_TRAILER];
-            let Some(packet) = self.packet(kind, body) else {
+            let Some(packet) = self.packet(kind, source.bytes(), length) else {
                 let reason = "a packet block whose lengths contradict each other".to_owned();
                 return Ok(Next::End(End::Damaged(offset, reason)));
             };
-            let Some(interface) = self.interfaces.get(self.section + packet.interface) else {
+            let Some(record) = self.record(&packet) else {
                 self.oddities.without_interface += 1;
                 source.consume(length);
                 continue;
             };
-            let ns = interface.ticks.nanoseconds(packet.ticks);
-            let record = Record {
-                time_ns: ns.saturating_add_signed(interface.offset_s.saturating_mul(NS_PER_SECOND as i64)),
-                interface: (self.section + packet.interface) as u32,
-                link_type: interface.link_type,
-                data: &[],
-                original_len: packet.original_len,
-            };
-            let begin = BLOCK_HEADER + packet.at;
-            let block = source.take(length);
-            return Ok(Next::Record(Record { data: &block[begin..begin + packet.captured], ..record }));
+            let data = &source.take(length)[BEFORE_PACKET..BEFORE_PACKET + packet.captured];
+            return Ok(Next::Record(Record { data, ..record }));
         }
+    }
+
+    /// The next packet, if it is in an enhanced packet block all of which is in memory, of an interface that is known.
+    #[inline(always)]
+    pub(crate) fn ready<'a, R: Read>(&self, source: &'a mut Source<R>) -> Option<Record<'a>> {
+        let bytes = source.bytes();
+        let head = bytes.first_chunk::<BLOCK_HEADER>()?;
+        let length = self.order.u32(head, 4) as usize;
+        let is_whole = length <= bytes.len().min(LONGEST_BLOCK) && length.is_multiple_of(4);
+        if self.order.u32(head, 0) != ENHANCED_PACKET || !is_whole {
+            return None;
+        }
+        let packet = self.packet(ENHANCED_PACKET, bytes, length)?;
+        let record = self.record(&packet)?;
+        let data = &source.take(length)[BEFORE_PACKET..BEFORE_PACKET + packet.captured];
+        Some(Record { data, ..record })
+    }
+
+    /// A packet without its bytes; None if its interface is not known.
+    #[inline]
+    fn record(&self, packet: &Packet) -> Option<Record<'static>> {
+        let number = self.section + packet.interface;
+        let interface = self.interfaces.get(number)?;
+        let ns = interface.ticks.nanoseconds(packet.ticks);
+        Some(Record {
+            time_ns: ns.saturating_add_signed(interface.offset_s.saturating_mul(NS_PER_SECOND as i64)),
+            interface: number as u32,
+            link_type: interface.link_type,
+            data: &[],
+            original_len: packet.original_len,
+        })
     }
 
     /// Type and total length of the next block. A section's header also brings its byte order.
@@ -207,28 +230,22 @@ impl PcapNg {
         Ok(())
     }
 
-    /// Sections 4.3 (enhanced packet block) and A (packet block); None if a length is beyond the block.
+    /// Sections 4.3 (enhanced packet block) and A (packet block), of a block of this length; None if it is too short for
+    /// its packet.
     #[inline]
-    fn packet(&self, kind: u32, body: &[u8]) -> Option<Packet> {
-        if body.len() < 20 {
-            return None;
-        }
+    fn packet(&self, kind: u32, block: &[u8], length: usize) -> Option<Packet> {
+        let numbers = block.first_chunk::<BEFORE_PACKET>()?;
         let interface = if kind == PACKET {
-            usize::from(self.order.u16(body, 0))
+            usize::from(self.order.u16(numbers, 8))
         } else {
-            self.order.u32(body, 0) as usize
+            self.order.u32(numbers, 8) as usize
         };
-        let high = u64::from(self.order.u32(body, 4));
-        let low = u64::from(self.order.u32(body, 8));
-        let captured = self.order.u32(body, 12) as usize;
-        let original_len = self.order.u32(body, 16);
-        (captured <= body.len() - 20).then_some(Packet {
-            interface,
-            ticks: high << 32 | low,
-            captured,
-            original_len,
-            at: 20,
-        })
+        let high = u64::from(self.order.u32(numbers, 12));
+        let low = u64::from(self.order.u32(numbers, 16));
+        let captured = self.order.u32(numbers, 20) as usize;
+        let original_len = self.order.u32(numbers, 24);
+        let is_there = captured <= length.checked_sub(BEFORE_PACKET + BLOCK_TRAILER)?;
+        is_there.then_some(Packet { interface, ticks: high << 32 | low, captured, original_len })
     }
 }
 

@@ -114,8 +114,8 @@ fn others(
             && !read.iter().all(|direction| direction.points.contains(point))
     };
     let mut left = only(&seen[data], is_other);
-    let mut found = Vec::new();
-    while !left.is_empty() && found.len() < MOST_OTHERS {
+    let mut elsewhere = Vec::new();
+    while !left.is_empty() && elsewhere.len() < MOST_OTHERS {
         let points: Vec<PointId> = longest_chain(&left).iter().map(|seen| seen.0).collect();
         left.retain(|seen| !points.contains(&seen.0));
         let directions = [0, 1].map(|direction| {
@@ -127,11 +127,11 @@ fn others(
         } else {
             read[data].first_ns.wrapping_sub(directions[data].first_ns).cast_signed()
         };
-        found.push(Elsewhere { directions, later_ns });
+        elsewhere.push(Elsewhere { directions, later_ns });
     }
-    found.sort_by_key(|other| std::cmp::Reverse(way_to_receiver_ns(&other.directions, data, client)));
-    found.truncate(MOST_READ);
-    found
+    elsewhere.sort_by_key(|other| std::cmp::Reverse(way_to_receiver_ns(&other.directions, data, client)));
+    elsewhere.truncate(MOST_READ);
+    elsewhere
 }
 
 /// How long the handshake took from a place to the receiver of the data and back; [`NEVER`] if it was not seen.

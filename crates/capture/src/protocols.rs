@@ -25,8 +25,8 @@ pub(crate) struct Protocols {
 impl Protocols {
     #[cold]
     pub(crate) fn note(&mut self, protocol: Protocol, encapsulation: &Encapsulation) {
-        let is_same = |(known, around, _): &(Protocol, Encapsulation, u64)| {
-            *known == protocol && around.has_same_kinds(encapsulation)
+        let is_same = |(seen, around, _): &(Protocol, Encapsulation, u64)| {
+            *seen == protocol && around.has_same_kinds(encapsulation)
         };
         if !self.counts.get(self.last).is_some_and(is_same) {
             self.last = self.counts.iter().position(is_same).unwrap_or_else(|| {
@@ -44,11 +44,10 @@ impl Protocols {
         let mut all: Vec<ProtocolCount> = Vec::new();
         for (protocol, encapsulation, packets) in files.flat_map(|file| &file.counts) {
             let encapsulation = encapsulation.kinds();
-            let is_same = |known: &&mut ProtocolCount| {
-                known.protocol == *protocol && known.encapsulation == encapsulation
-            };
+            let is_same =
+                |sum: &&mut ProtocolCount| sum.protocol == *protocol && sum.encapsulation == encapsulation;
             match all.iter_mut().find(is_same) {
-                Some(known) => known.packets += packets,
+                Some(sum) => sum.packets += packets,
                 None => all.push(ProtocolCount { encapsulation, protocol: *protocol, packets: *packets }),
             }
         }
@@ -68,8 +67,8 @@ impl Protocols {
     pub(crate) fn hidden(&self) -> Vec<(Protocol, u64)> {
         let mut hidden: Vec<(Protocol, u64)> = Vec::new();
         for (protocol, _, packets) in self.counts.iter().filter(|count| count.0.hides_tcp().is_some()) {
-            match hidden.iter_mut().find(|known| known.0 == *protocol) {
-                Some(known) => known.1 += packets,
+            match hidden.iter_mut().find(|sum| sum.0 == *protocol) {
+                Some(sum) => sum.1 += packets,
                 None => hidden.push((*protocol, *packets)),
             }
         }

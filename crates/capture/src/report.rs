@@ -1,6 +1,6 @@
 //! The tables of an analysis.
 
-mod found;
+mod findings;
 mod over_time;
 mod rtt;
 
@@ -14,7 +14,7 @@ use crate::series::{DataLevel, Span};
 use crate::survey::{FileSurvey, NEVER};
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
-pub(crate) use found::Found;
+pub(crate) use findings::Findings;
 use rtt::RttStatistics;
 use std::fmt::Display;
 use std::net::Ipv6Addr;
@@ -88,66 +88,66 @@ impl Analysis {
 }
 
 /// Makes the tables.
-pub(crate) fn report(mut found: Found<'_>) -> Analysis {
-    warn_of_flows(&mut found);
+pub(crate) fn report(mut findings: Findings<'_>) -> Analysis {
+    warn_of_flows(&mut findings);
     let levels: Vec<Option<DataLevel>> =
-        found.connections.iter().map(|connection| found.data_level(connection)).collect();
-    let of = connection_of(&found);
-    let rtts = RttStatistics::of(&found);
-    let mut tables = vec![connections(&found, &levels, &rtts), subflows(&found, &of, &rtts)];
-    tables.extend(over_time::series(&found, &levels));
-    tables.push(rtt::distribution(&mut found, &of));
-    tables.push(protocols(&found));
-    let shares = || found.connections.iter().map(|connection| found.connection_window_mbps(connection));
-    let seconds = |ns: Option<u64>| ns.map(|ns| found.since(ns));
-    let counted = |of: fn(&FileSurvey) -> u64| found.files.iter().map(of).sum();
+        findings.connections.iter().map(|connection| findings.data_level(connection)).collect();
+    let of = connection_of(&findings);
+    let rtts = RttStatistics::of(&findings);
+    let mut tables = vec![connections(&findings, &levels, &rtts), subflows(&findings, &of, &rtts)];
+    tables.extend(over_time::series(&findings, &levels));
+    tables.push(rtt::distribution(&mut findings, &of));
+    tables.push(protocols(&findings));
+    let shares = || findings.connections.iter().map(|connection| findings.connection_window_mbps(connection));
+    let seconds = |ns: Option<u64>| ns.map(|ns| findings.since(ns));
+    let counted = |of: fn(&FileSurvey) -> u64| findings.files.iter().map(of).sum();
     let summary = Summary {
-        began_unix_s: found.times.origin_ns as f64 / 1e9,
-        ended_s: found.since(found.steady.last_ns),
-        t1_s: seconds(found.steady.t1_ns),
-        t2_s: seconds(found.steady.t2_ns),
-        window_start_s: found.since(found.times.start_ns),
-        window_end_s: found.since(found.times.end_ns),
-        lasting: found.steady.lasting,
+        began_unix_s: findings.times.origin_ns as f64 / 1e9,
+        ended_s: findings.since(findings.steady.last_ns),
+        t1_s: seconds(findings.steady.t1_ns),
+        t2_s: seconds(findings.steady.t2_ns),
+        window_start_s: findings.since(findings.times.start_ns),
+        window_end_s: findings.since(findings.times.end_ns),
+        lasting: findings.steady.lasting,
         jain_index: jain_index(shares()).unwrap_or(f64::NAN),
         throughput_mbps: shares().filter(|share| !share.is_nan()).reduce(|a, b| a + b).unwrap_or(f64::NAN),
-        established: found.steady.established,
-        finished: found.steady.finished,
-        unanswered: found.steady.unanswered,
+        established: findings.steady.established,
+        finished: findings.steady.finished,
+        unanswered: findings.steady.unanswered,
         packets: counted(|file| file.counts.packets),
         tcp_packets: counted(|file| file.counts.tcp),
         bytes: counted(|file| file.bytes),
         interrupted: false,
-        warnings: std::mem::take(&mut found.warnings),
+        warnings: std::mem::take(&mut findings.warnings),
     };
     Analysis { tables, summary }
 }
 
 /// What the packets themselves say against the numbers.
-fn warn_of_flows(found: &mut Found<'_>) {
-    let flows = 0..found.selection.flows.len();
+fn warn_of_flows(findings: &mut Findings<'_>) {
+    let flows = 0..findings.selection.flows.len();
     let count = |of: &dyn Fn(usize) -> bool| flows.clone().filter(|&flow| of(flow)).count();
-    let without_acks = count(&|flow| !found.has_acks(flow) && found.data(flow).data().packets > 0);
-    let only_acks = count(&|flow| found.is_known_by_acks(flow));
-    let guessed = count(&|flow| found.ties[flow] == Tie::DataSequence);
-    let alone = count(&|flow| found.ties[flow] == Tie::Unknown);
+    let without_acks = count(&|flow| !findings.has_acks(flow) && findings.data(flow).data().packets > 0);
+    let only_acks = count(&|flow| findings.is_known_by_acks(flow));
+    let guessed = count(&|flow| findings.ties[flow] == Tie::DataSequence);
+    let alone = count(&|flow| findings.ties[flow] == Tie::Unknown);
     // Elsewhere, and not here: what is missing may have passed another of the points.
     let spread = count(&|flow| {
-        let direction = &found.flow(flow).directions[found.data_direction[flow]];
-        direction.points.len() < direction.seen_at && found.data(flow).data().missing > 0
+        let direction = &findings.flow(flow).directions[findings.data_direction[flow]];
+        direction.points.len() < direction.seen_at && findings.data(flow).data().missing > 0
     });
-    let missing: u64 = flows.clone().map(|flow| found.data(flow).data().missing).sum();
-    let implausible: u64 = found.measured.iter().flatten().map(|measured| measured.implausible).sum();
-    let forgotten = count(&|flow| found.data(flow).data().forgotten > 0);
-    let nearer = count(&|flow| rtt::is_far_from_the_sender(found, flow));
-    let apart = count(&|flow| rtt::is_without_a_place(found, flow));
-    let other_clock = count(&|flow| found.flow(flow).has_other_clock);
+    let missing: u64 = flows.clone().map(|flow| findings.data(flow).data().missing).sum();
+    let implausible: u64 = findings.measured.iter().flatten().map(|measured| measured.implausible).sum();
+    let forgotten = count(&|flow| findings.data(flow).data().forgotten > 0);
+    let nearer = count(&|flow| rtt::is_far_from_the_sender(findings, flow));
+    let apart = count(&|flow| rtt::is_without_a_place(findings, flow));
+    let other_clock = count(&|flow| findings.flow(flow).has_other_clock);
     let all = flows.len();
     let mut warn = |number: u64, text: &str| {
         if number > 0 {
             let text =
                 text.replace("{n}", &number.to_string()).replace("{of}", &format!("{number} of {all}"));
-            found.warnings.push(text);
+            findings.warnings.push(text);
         }
     };
     warn(
@@ -221,8 +221,8 @@ fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
 }
 
 /// Who sends the data with this role.
-fn sender_name(found: &Found<'_>, flow: usize, role: usize) -> String {
-    let from_client = found.data_direction[flow] ^ role == found.flow(flow).client;
+fn sender_name(findings: &Findings<'_>, flow: usize, role: usize) -> String {
+    let from_client = findings.data_direction[flow] ^ role == findings.flow(flow).client;
     if from_client { "client" } else { "server" }.to_owned()
 }
 
@@ -258,28 +258,28 @@ fn in_blocks<T>(
     Table { name, columns }
 }
 
-fn connections(found: &Found<'_>, levels: &[Option<DataLevel>], rtts: &RttStatistics) -> Table {
-    let rows: Vec<(usize, &Connection)> = found.connections.iter().enumerate().collect();
-    in_blocks("connections", &rows, |rows| connection_columns(found, levels, rtts, rows))
+fn connections(findings: &Findings<'_>, levels: &[Option<DataLevel>], rtts: &RttStatistics) -> Table {
+    let rows: Vec<(usize, &Connection)> = findings.connections.iter().enumerate().collect();
+    in_blocks("connections", &rows, |rows| connection_columns(findings, levels, rtts, rows))
 }
 
 fn connection_columns(
-    found: &Found<'_>,
+    findings: &Findings<'_>,
     levels: &[Option<DataLevel>],
     rtts: &RttStatistics,
     rows: &[(usize, &Connection)],
 ) -> Vec<(&'static str, Column)> {
-    let first = |row: &(usize, &Connection)| found.flow(row.1.flows[0]);
+    let first = |row: &(usize, &Connection)| findings.flow(row.1.flows[0]);
     let earliest = |row: &(usize, &Connection), of: fn(&Flow) -> u64| {
-        found.since(row.1.flows.iter().map(|&flow| of(found.flow(flow))).min().unwrap_or(NEVER))
+        findings.since(row.1.flows.iter().map(|&flow| of(findings.flow(flow))).min().unwrap_or(NEVER))
     };
     let sum = |row: &(usize, &Connection), of: &dyn Fn(usize) -> u64| -> u64 {
         row.1.flows.iter().map(|&flow| of(flow)).sum()
     };
     let window = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.window);
-    let own = |row: &(usize, &Connection)| found.own(&row.1.flows);
+    let own_time = |row: &(usize, &Connection)| findings.own(&row.1.flows);
     let acked = |row: &(usize, &Connection), of: &dyn Fn(usize) -> u64| -> f64 {
-        let is_known = row.1.flows.iter().any(|&flow| found.has_acks(flow));
+        let is_known = row.1.flows.iter().any(|&flow| findings.has_acks(flow));
         if is_known { sum(row, of) as f64 } else { f64::NAN }
     };
     let own_data = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.own);
@@ -293,41 +293,44 @@ fn connection_columns(
         ("first_s", numbers(rows, |row| earliest(row, Flow::first_ns))),
         ("established_s", numbers(rows, |row| earliest(row, Flow::established_ns))),
         ("fin_s", numbers(rows, |row| earliest(row, Flow::fin_ns))),
-        ("data_from", texts(rows, |row| sender_name(found, row.1.flows[0], DATA))),
-        ("acked_bytes", numbers(rows, |row| acked(row, &|flow| found.acks(flow).acked))),
-        ("reverse_acked_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).acked))),
-        ("measured_bytes", numbers(rows, |row| own(row).map_or(f64::NAN, |span| span.bytes as f64))),
-        ("measured_from_s", numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.from_ns)))),
+        ("data_from", texts(rows, |row| sender_name(findings, row.1.flows[0], DATA))),
+        ("acked_bytes", numbers(rows, |row| acked(row, &|flow| findings.acks(flow).acked))),
+        ("reverse_acked_bytes", integers(rows, |row| sum(row, &|flow| findings.data(flow).acked))),
+        ("measured_bytes", numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| span.bytes as f64))),
+        (
+            "measured_from_s",
+            numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| findings.since(span.from_ns))),
+        ),
         (
             "measured_until_s",
-            numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.until_ns))),
+            numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| findings.since(span.until_ns))),
         ),
-        ("throughput_mbps", numbers(rows, |row| own(row).map_or(f64::NAN, Span::mbps))),
+        ("throughput_mbps", numbers(rows, |row| own_time(row).map_or(f64::NAN, Span::mbps))),
         ("data_throughput_mbps", numbers(rows, |row| own_data(row).map_or(f64::NAN, Span::mbps))),
-        ("sent_mbps", numbers(rows, |row| found.sent(&row.1.flows).map_or(f64::NAN, Span::mbps))),
-        ("window_acked_bytes", numbers(rows, |row| acked(row, &|flow| found.acks(flow).window_acked))),
-        ("window_throughput_mbps", numbers(rows, |row| found.connection_window_mbps(row.1))),
+        ("sent_mbps", numbers(rows, |row| findings.sent(&row.1.flows).map_or(f64::NAN, Span::mbps))),
+        ("window_acked_bytes", numbers(rows, |row| acked(row, &|flow| findings.acks(flow).window_acked))),
+        ("window_throughput_mbps", numbers(rows, |row| findings.connection_window_mbps(row.1))),
         ("window_data_acked_bytes", numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| bytes as f64))),
         (
             "window_data_throughput_mbps",
-            numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| found.window_mbps(bytes))),
+            numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| findings.window_mbps(bytes))),
         ),
-        ("data_packets", numbers(rows, |row| found.counted(&row.1.flows, |data| data.packets))),
-        ("retransmissions", numbers(rows, |row| found.counted(&row.1.flows, |data| data.retransmissions))),
-        ("keep_alives", integers(rows, |row| found.probes(&row.1.flows, |probes| probes.keep_alives))),
-        ("zero_window_probes", integers(rows, |row| found.probes(&row.1.flows, |probes| probes.window))),
-        ("reordered_packets", numbers(rows, |row| found.counted(&row.1.flows, |data| data.reordered))),
-        ("missing_bytes", numbers(rows, |row| found.counted(&row.1.flows, |data| data.missing))),
-        ("copies", integers(rows, |row| found.copies(&row.1.flows))),
+        ("data_packets", numbers(rows, |row| findings.counted(&row.1.flows, |data| data.packets))),
+        ("retransmissions", numbers(rows, |row| findings.counted(&row.1.flows, |data| data.retransmissions))),
+        ("keep_alives", integers(rows, |row| findings.probes(&row.1.flows, |probes| probes.keep_alives))),
+        ("zero_window_probes", integers(rows, |row| findings.probes(&row.1.flows, |probes| probes.window))),
+        ("reordered_packets", numbers(rows, |row| findings.counted(&row.1.flows, |data| data.reordered))),
+        ("missing_bytes", numbers(rows, |row| findings.counted(&row.1.flows, |data| data.missing))),
+        ("copies", integers(rows, |row| findings.copies(&row.1.flows))),
     ];
-    columns.extend(rtts.columns(found, rows, |row| &row.1.flows));
+    columns.extend(rtts.columns(findings, rows, |row| &row.1.flows));
     columns
 }
 
 /// What the packets of all files are, and what becomes of them.
-fn protocols(found: &Found<'_>) -> Table {
-    let tcp = found.files.iter().map(|file| file.counts.tcp).sum();
-    let counts = Protocols::together(found.files.iter().map(|file| &file.protocols), tcp);
+fn protocols(findings: &Findings<'_>) -> Table {
+    let tcp = findings.files.iter().map(|file| file.counts.tcp).sum();
+    let counts = Protocols::together(findings.files.iter().map(|file| &file.protocols), tcp);
     let reading = |count: &ProtocolCount| match (count.protocol, count.protocol.hides_tcp()) {
         (Protocol::Tcp, _) => "read",
         (_, None) => "not tcp",
@@ -364,9 +367,9 @@ fn outer_address(flow: &Flow, is_client: bool) -> String {
 }
 
 /// The connection of each flow.
-fn connection_of(found: &Found<'_>) -> Vec<usize> {
-    let mut numbers = vec![0; found.selection.flows.len()];
-    for (number, connection) in found.connections.iter().enumerate() {
+fn connection_of(findings: &Findings<'_>) -> Vec<usize> {
+    let mut numbers = vec![0; findings.selection.flows.len()];
+    for (number, connection) in findings.connections.iter().enumerate() {
         for &flow in &connection.flows {
             numbers[flow] = number;
         }
@@ -378,83 +381,86 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { f64::NAN } else { part as f64 / whole as f64 }
 }
 
-fn subflows(found: &Found<'_>, of: &[usize], rtts: &RttStatistics) -> Table {
-    let rows: Vec<usize> = (0..found.selection.flows.len()).collect();
-    in_blocks("subflows", &rows, |rows| subflow_columns(found, of, rtts, rows))
+fn subflows(findings: &Findings<'_>, of: &[usize], rtts: &RttStatistics) -> Table {
+    let rows: Vec<usize> = (0..findings.selection.flows.len()).collect();
+    in_blocks("subflows", &rows, |rows| subflow_columns(findings, of, rtts, rows))
 }
 
 fn subflow_columns(
-    found: &Found<'_>,
+    findings: &Findings<'_>,
     of: &[usize],
     rtts: &RttStatistics,
     rows: &[usize],
 ) -> Vec<(&'static str, Column)> {
-    let flow = |row: &usize| found.flow(*row);
-    let data = |row: &usize| found.data(*row).data();
-    let counted = |row: &usize, of: fn(DataCounts) -> u64| found.counted(&[*row], of);
-    let own = |row: &usize| found.own(&[*row]);
-    let bytes = |row: &usize, bytes: u64| if found.has_acks(*row) { bytes as f64 } else { f64::NAN };
+    let flow = |row: &usize| findings.flow(*row);
+    let data = |row: &usize| findings.data(*row).data();
+    let counted = |row: &usize, of: fn(DataCounts) -> u64| findings.counted(&[*row], of);
+    let own_time = |row: &usize| findings.own(&[*row]);
+    let bytes = |row: &usize, bytes: u64| if findings.has_acks(*row) { bytes as f64 } else { f64::NAN };
     let rtt = |row: &usize| handshake_rtt_ns(flow(row)).map_or(f64::NAN, |ns| ns as f64 / 1e6);
     let mut columns = vec![
         ("subflow", integers(rows, |row| *row as u64)),
         ("connection", integers(rows, |row| of[*row] as u64)),
-        ("tie", texts(rows, |row| found.ties[*row].name().to_owned())),
+        ("tie", texts(rows, |row| findings.ties[*row].name().to_owned())),
         ("client", texts(rows, |row| address(ends(flow(row)).0))),
         ("client_port", integers(rows, |row| u64::from(ends(flow(row)).0.port))),
         ("server", texts(rows, |row| address(ends(flow(row)).1))),
         ("server_port", integers(rows, |row| u64::from(ends(flow(row)).1.port))),
-        ("first_s", numbers(rows, |row| found.since(flow(row).first_ns()))),
-        ("established_s", numbers(rows, |row| found.since(flow(row).established_ns()))),
-        ("fin_s", numbers(rows, |row| found.since(flow(row).fin_ns()))),
-        ("reset_s", numbers(rows, |row| found.since(flow(row).rst_ns()))),
-        ("last_s", numbers(rows, |row| found.since(flow(row).last_ns()))),
+        ("first_s", numbers(rows, |row| findings.since(flow(row).first_ns()))),
+        ("established_s", numbers(rows, |row| findings.since(flow(row).established_ns()))),
+        ("fin_s", numbers(rows, |row| findings.since(flow(row).fin_ns()))),
+        ("reset_s", numbers(rows, |row| findings.since(flow(row).rst_ns()))),
+        ("last_s", numbers(rows, |row| findings.since(flow(row).last_ns()))),
         ("handshake_rtt_ms", numbers(rows, rtt)),
-        ("data_from", texts(rows, |row| sender_name(found, *row, DATA))),
-        ("data_at", texts(rows, |row| points(found, *row, found.data_direction[*row]))),
-        ("acks_at", texts(rows, |row| points(found, *row, 1 - found.data_direction[*row]))),
-        ("rtt_at", texts(rows, |row| rtt::points(found, *row))),
-        ("acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).acked))),
-        ("reverse_acked_bytes", integers(rows, |row| found.data(*row).acked)),
-        ("measured_bytes", numbers(rows, |row| own(row).map_or(f64::NAN, |span| span.bytes as f64))),
-        ("measured_from_s", numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.from_ns)))),
+        ("data_from", texts(rows, |row| sender_name(findings, *row, DATA))),
+        ("data_at", texts(rows, |row| points(findings, *row, findings.data_direction[*row]))),
+        ("acks_at", texts(rows, |row| points(findings, *row, 1 - findings.data_direction[*row]))),
+        ("rtt_at", texts(rows, |row| rtt::points(findings, *row))),
+        ("acked_bytes", numbers(rows, |row| bytes(row, findings.acks(*row).acked))),
+        ("reverse_acked_bytes", integers(rows, |row| findings.data(*row).acked)),
+        ("measured_bytes", numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| span.bytes as f64))),
+        (
+            "measured_from_s",
+            numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| findings.since(span.from_ns))),
+        ),
         (
             "measured_until_s",
-            numbers(rows, |row| own(row).map_or(f64::NAN, |span| found.since(span.until_ns))),
+            numbers(rows, |row| own_time(row).map_or(f64::NAN, |span| findings.since(span.until_ns))),
         ),
-        ("throughput_mbps", numbers(rows, |row| own(row).map_or(f64::NAN, Span::mbps))),
-        ("sent_mbps", numbers(rows, |row| found.sent(&[*row]).map_or(f64::NAN, Span::mbps))),
-        ("window_acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).window_acked))),
-        ("window_throughput_mbps", numbers(rows, |row| found.subflow_window_mbps(*row))),
+        ("throughput_mbps", numbers(rows, |row| own_time(row).map_or(f64::NAN, Span::mbps))),
+        ("sent_mbps", numbers(rows, |row| findings.sent(&[*row]).map_or(f64::NAN, Span::mbps))),
+        ("window_acked_bytes", numbers(rows, |row| bytes(row, findings.acks(*row).window_acked))),
+        ("window_throughput_mbps", numbers(rows, |row| findings.subflow_window_mbps(*row))),
         ("data_packets", numbers(rows, |row| counted(row, |data| data.packets))),
         ("payload_bytes", numbers(rows, |row| counted(row, |data| data.payload))),
         ("retransmissions", numbers(rows, |row| counted(row, |data| data.retransmissions))),
         ("retransmitted_bytes", numbers(rows, |row| counted(row, |data| data.retransmitted_bytes))),
-        ("keep_alives", integers(rows, |row| found.probes(&[*row], |probes| probes.keep_alives))),
-        ("zero_window_probes", integers(rows, |row| found.probes(&[*row], |probes| probes.window))),
+        ("keep_alives", integers(rows, |row| findings.probes(&[*row], |probes| probes.keep_alives))),
+        ("zero_window_probes", integers(rows, |row| findings.probes(&[*row], |probes| probes.window))),
         ("reordered_packets", numbers(rows, |row| counted(row, |data| data.reordered))),
         ("reordering_ratio", numbers(rows, |row| ratio(data(row).reordered, data(row).packets))),
         ("reordering_extent_mean", numbers(rows, |row| ratio(data(row).extent_sum, data(row).reordered))),
         ("reordering_extent_max", numbers(rows, |row| counted(row, |data| data.extent_max))),
         ("three_reordered_packets", numbers(rows, |row| counted(row, |data| data.three_reordered))),
         ("missing_bytes", numbers(rows, |row| counted(row, |data| data.missing))),
-        ("copies", integers(rows, |row| found.copies(&[*row]))),
+        ("copies", integers(rows, |row| findings.copies(&[*row]))),
         ("encapsulation", texts(rows, |row| encapsulation(flow(row)))),
         ("outer_client", texts(rows, |row| outer_address(flow(row), true))),
         ("outer_server", texts(rows, |row| outer_address(flow(row), false))),
     ];
-    columns.extend(rtts.columns(found, rows, std::slice::from_ref));
+    columns.extend(rtts.columns(findings, rows, std::slice::from_ref));
     columns
 }
 
 /// The capture points at which a direction is read.
-fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
-    point_names(found, &found.flow(flow).directions[direction].points)
+fn points(findings: &Findings<'_>, flow: usize, direction: usize) -> String {
+    point_names(findings, &findings.flow(flow).directions[direction].points)
 }
 
 /// Capture points: number of the file, and the interface in it.
-fn point_names(found: &Found<'_>, points: &[PointId]) -> String {
+fn point_names(findings: &Findings<'_>, points: &[PointId]) -> String {
     let name = |id: &PointId| {
-        let point = &found.files[id.file as usize].points[id.point as usize];
+        let point = &findings.files[id.file as usize].points[id.point as usize];
         let interface: &dyn Display = point.name.as_ref().map_or(&point.interface, |name| name);
         match point.view {
             0 => format!("{}:{interface}", id.file),
@@ -475,9 +481,9 @@ mod tests {
     #[test]
     fn addresses_are_written_as_usual() {
         for octets in [[0, 9, 10, 99], [100, 109, 255, 1], [127, 0, 0, 1]] {
-            let known = std::net::Ipv4Addr::from(octets);
-            let endpoint = Endpoint { address: known.to_ipv6_mapped().to_bits(), port: 1 };
-            assert_eq!(address(endpoint), known.to_string());
+            let usual = std::net::Ipv4Addr::from(octets);
+            let endpoint = Endpoint { address: usual.to_ipv6_mapped().to_bits(), port: 1 };
+            assert_eq!(address(endpoint), usual.to_string());
         }
     }
 

@@ -202,36 +202,36 @@ fn connections(
         .collect();
     openings.sort_unstable();
     // Each with its beginning, and in that order.
-    let mut found: Vec<(u64, Vec<(usize, usize)>)> = Vec::new();
+    let mut joined: Vec<(u64, Vec<(usize, usize)>)> = Vec::new();
     let mut last: Option<(u8, u32, u16)> = None;
     for ((client, isn, syn_payload), first_ns, member) in openings {
         let same = last.filter(|last| last.0 == client && is_same_isn((last.1, last.2), (isn, syn_payload)));
-        match found.last_mut().filter(|_| same.is_some()) {
+        match joined.last_mut().filter(|_| same.is_some()) {
             Some((begin_ns, members)) => {
                 *begin_ns = first_ns.min(*begin_ns);
                 members.push(member);
             }
             None => {
-                found.push((first_ns, vec![member]));
+                joined.push((first_ns, vec![member]));
                 last = Some((client, isn, syn_payload));
             }
         }
         last = last.map(|last| if last.1 == isn { (last.0, last.1, last.2.max(syn_payload)) } else { last });
     }
-    found.sort_unstable();
+    joined.sort_unstable();
     let mut first_without = None;
     for entry in entries.iter().filter(|entry| at(entry).identity.client.is_none()) {
         let end = files[entry.2].span(at(entry)).1;
-        let begun = found.partition_point(|connection| connection.0 <= end);
+        let begun = joined.partition_point(|connection| connection.0 <= end);
         if begun > 0 {
-            found[begun - 1].1.push((entry.2, entry.3));
+            joined[begun - 1].1.push((entry.2, entry.3));
         } else {
             // What was there before any opening is one connection.
             first_without.get_or_insert_with(Vec::new).push((entry.2, entry.3));
         }
     }
     parts.extend(first_without);
-    parts.extend(found.into_iter().map(|connection| connection.1));
+    parts.extend(joined.into_iter().map(|connection| connection.1));
 }
 
 /// The flow that parts of several files make.

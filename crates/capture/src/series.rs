@@ -34,9 +34,9 @@ impl Span {
 ///
 /// `members`: each flow with what the direction of its acknowledgments gave, and that direction.
 pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -> Option<DataLevel> {
-    let known =
+    let advanced =
         members.iter().filter_map(|member| Some((member.0, member.1, member.2.data_acks.as_deref()?)));
-    let with: Vec<_> = known.filter(|member| member.2.first.is_some()).collect();
+    let with: Vec<_> = advanced.filter(|member| member.2.first.is_some()).collect();
     let bin_of = |member: &(&Flow, usize, &DataAcks)| times.bin(member.0.directions[member.1].first_ns);
     let first_bin = with.iter().map(bin_of).min()?;
     let end_bin = with.iter().map(|member| bin_of(member) + member.2.series.len()).max()?;
@@ -73,11 +73,11 @@ pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -
         Some((time_ns, value.wrapping_add(shift.unwrap_or(0)), member.2.last_advance_ns))
     });
     let until_ns = advances.clone().map(|advance| advance.2).max();
-    let own = advances.min().zip(until_ns).and_then(|((from_ns, value, _), until_ns)| {
+    let own_time = advances.min().zip(until_ns).and_then(|((from_ns, value, _), until_ns)| {
         let bytes = u64::try_from(highest.wrapping_sub(value).cast_signed()).ok()?;
         (until_ns > from_ns).then_some(Span { from_ns, until_ns, bytes })
     });
-    Some(DataLevel { series, window, own })
+    Some(DataLevel { series, window, own: own_time })
 }
 
 /// The multiple of 2^32 that brings `value` nearest to `reference`; 0 if it is near as it is.

@@ -66,9 +66,9 @@ pub(crate) fn find(
     let lasting = || answered().filter(|(flow, data)| duration_ns(flow, **data) >= longest_ns / 2);
     let origin_ns = flows.iter().map(Flow::first_ns).min().unwrap_or(0);
     let last_ns = flows.iter().map(Flow::last_ns).max().unwrap_or(0);
-    let known = |ns: u64| (ns != NEVER).then_some(ns);
-    let t1_ns = lasting().filter_map(|(flow, _)| known(flow.established_ns())).max();
-    let t2_ns = lasting().filter_map(|(flow, &data)| known(end_ns(flow, data))).min();
+    let time_of = |ns: u64| (ns != NEVER).then_some(ns);
+    let t1_ns = lasting().filter_map(|(flow, _)| time_of(flow.established_ns())).max();
+    let t2_ns = lasting().filter_map(|(flow, &data)| time_of(end_ns(flow, data))).min();
     let end_ns = t2_ns.unwrap_or_else(|| lasting().map(|(flow, _)| flow.last_ns()).max().unwrap_or(last_ns));
     let mut steady = Steady {
         origin_ns,

@@ -276,7 +276,7 @@ impl Points {
     pub(crate) fn number(&mut self, interface: u32, view: u64) -> u32 {
         if self.points.get(self.last) != Some(&(interface, view)) {
             self.last = match self.points.iter().position(|point| *point == (interface, view)) {
-                Some(found) => found,
+                Some(number_of_point) => number_of_point,
                 None if self.points.len() < MOST_POINTS => {
                     self.points.push((interface, view));
                     self.points.len() - 1
@@ -439,7 +439,7 @@ impl<'a> Seen<'a> {
         let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
         if let Some(before_ns) = self.recent.before(batch.fingerprint(place), segment.time_ns) {
             let apart_ns = segment.time_ns.abs_diff(before_ns);
-            let round_trip_ns = self.sightings.handshake_ns(flow, point);
+            let round_trip_ns = || self.sightings.handshake_ns(flow, point);
             if is_copy(segment, apart_ns, self.sightings.seen[seen].ids_vary, round_trip_ns) {
                 self.copies.add(batch.number(place));
                 self.sightings.marks[seen].copies += 1;

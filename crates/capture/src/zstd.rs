@@ -81,8 +81,8 @@ impl<R: BufRead> Read for Frames<R> {
             if self.is_open && self.frame.is_finished() {
                 self.is_open = false;
                 // Of what has been read, which is all now.
-                let told = self.frame.get_checksum_from_data();
-                if told.is_some() && told != self.frame.get_calculated_checksum() {
+                let stated = self.frame.get_checksum_from_data();
+                if stated.is_some() && stated != self.frame.get_calculated_checksum() {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, "its checksum is another"));
                 }
             } else if !self.is_open {

@@ -159,14 +159,14 @@ fn both_ends_in_one_file() {
 fn a_clock_that_is_another_is_told() {
     let [sender, receiver] = both_ends();
     let sender = part(&sender, 99);
-    let told = |later_ms: i64| {
+    let warnings = |later_ms: i64| {
         let both = analyzed(&[file(sender), file(&by_clock(&receiver, later_ms))]);
         let is_told = both.summary.warnings.iter().any(|line| line.contains("another clock"));
         (is_told, numbers(&both, "subflows", "fin_s")[0].is_nan())
     };
-    assert_eq!(told(0), (false, false));
-    assert_eq!(told(60_000), (true, true));
-    assert_eq!(told(-60_000), (true, true));
+    assert_eq!(warnings(0), (false, false));
+    assert_eq!(warnings(60_000), (true, true));
+    assert_eq!(warnings(-60_000), (true, true));
 }
 
 /// Where no place saw both directions, there is no round-trip time, and this is said.
@@ -187,9 +187,9 @@ fn directions_of_two_clocks_have_no_round_trip_time() {
             let moved = analyzed(&files);
             assert!((mbps(&files) - right).abs() < 0.02 * right, "{later_ms}: {} {right}", mbps(&files));
             let by = later_ms.unsigned_abs() as f64 / 1e3;
-            let told = moved.summary.warnings.iter().find(|line| line.contains("its times are moved"));
-            let told = told.and_then(|line| line.split(' ').nth(4)?.parse::<f64>().ok()).expect("told");
-            assert!((told - by).abs() <= 0.02, "{later_ms}: {told}");
+            let moved_s = moved.summary.warnings.iter().find(|line| line.contains("its times are moved"));
+            let moved_s = moved_s.and_then(|line| line.split(' ').nth(4)?.parse::<f64>().ok()).expect("told");
+            assert!((moved_s - by).abs() <= 0.02, "{later_ms}: {moved_s}");
         }
     }
     // The ACKs alone: what the client has sent, and what the server has.

@@ -17,9 +17,9 @@ fn check(file: Vec<u8>, what: &str) {
     assert!((numbers(&analysis, "connections", "window_throughput_mbps")[0] - mbps).abs() < 1e-9, "{what}");
     // ACKs of 1000 bytes, one each 10 ms, from 25 ms to 2015 ms: 199 of them after the first.
     for table in ["connections", "subflows"] {
-        let own = ["measured_bytes", "measured_from_s", "measured_until_s", "throughput_mbps"];
-        let own = own.map(|column| numbers(&analysis, table, column)[0]);
-        assert_eq!(own, [199_000.0, 0.025, 2.015, 199_000.0 * 8.0 / 1e6 / 1.99], "{what}");
+        let own_time = ["measured_bytes", "measured_from_s", "measured_until_s", "throughput_mbps"];
+        let own_time = own_time.map(|column| numbers(&analysis, table, column)[0]);
+        assert_eq!(own_time, [199_000.0, 0.025, 2.015, 199_000.0 * 8.0 / 1e6 / 1.99], "{what}");
     }
     // ACKs at 25, 35, ..., 995 ms: 98 in the first second, 100 in the second, 2 in the last 30 ms.
     let series = numbers(&analysis, "subflow_series", "throughput_mbps");

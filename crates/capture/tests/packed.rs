@@ -41,10 +41,10 @@ fn compression_changes_nothing() {
         [skipped.clone(), zstd(first), skipped, zstd(second)].concat(),
     ];
     for packed in packed {
-        let found = analyzed(&[packed]);
-        assert_eq!(tables(&found), tables(&expected));
-        assert_eq!(found.summary.bytes, file.len() as u64);
-        assert!(found.summary.warnings.is_empty(), "{:?}", found.summary.warnings);
+        let unpacked = analyzed(&[packed]);
+        assert_eq!(tables(&unpacked), tables(&expected));
+        assert_eq!(unpacked.summary.bytes, file.len() as u64);
+        assert!(unpacked.summary.warnings.is_empty(), "{:?}", unpacked.summary.warnings);
     }
 }
 

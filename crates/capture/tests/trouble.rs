@@ -218,11 +218,11 @@ fn a_clock_that_is_set_back_is_warned_of() {
     let mut packets = begin.clone();
     packets[40..].iter_mut().for_each(|packet| packet.0 -= 3600 * 1000 * MS);
     packets[60..].iter_mut().for_each(|packet| packet.0 -= 10 * 1000 * MS);
-    let found = jumps(&[file(&begin), file(&packets)]);
-    assert_eq!(found.len(), 1, "{found:?}");
+    let warnings = jumps(&[file(&begin), file(&packets)]);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
     // Packet 40 comes 5 ms after the one before it.
-    assert!(found[0].contains("1.pcap: ") && found[0].contains("by 3600.0 s at most"), "{found:?}");
-    assert!(found[0].ends_with(": 2"), "{found:?}");
+    assert!(warnings[0].contains("1.pcap: ") && warnings[0].contains("by 3600.0 s at most"), "{warnings:?}");
+    assert!(warnings[0].ends_with(": 2"), "{warnings:?}");
     let mut late = begin.clone();
     late[40].0 = late[39].0 - 1000 * MS;
     assert_eq!(jumps(&[file(&late)]), Vec::<String>::new());

@@ -1,6 +1,7 @@
 //! Checks a setup, so that the engine can rely on it.
 
 use crate::check_controller::check_controller;
+use crate::check_fabric::check_fabric;
 use crate::control::MOST_FLOWS;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::Ends;
@@ -90,6 +91,7 @@ impl Setup {
             }
         }
         check_controller(self, LONGEST)?;
+        check_fabric(self, &network, LONGEST)?;
         for (index, capture) in self.captures.iter().enumerate() {
             let place = format!("captures[{index}].at");
             match capture.at {
@@ -300,7 +302,7 @@ impl Setup {
             Change::Address { link, .. } | Change::Backup { link, .. } => {
                 return self.check_address(&format!("{place}.link"), *link);
             }
-            Change::Links { links, .. } => (links, Ok(())),
+            Change::Links { links, .. } | Change::Silent { links } => (links, Ok(())),
             Change::Capacity { links, capacity } => (links, check_capacity(*capacity)),
             Change::Delay { links, delay } => (links, check_delay(*delay)),
             Change::Loss { links, loss } => (links, loss.check().map_err(|problem| problem.within("loss"))),
@@ -393,6 +395,9 @@ fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     }
     if transport.external_scheduler().is_some_and(|external| !external.maker.is_there()) {
         return Err(error(format!("{place}.scheduler"), "its code is missing"));
+    }
+    if transport.external_selector().is_some_and(|external| !external.maker.is_there()) {
+        return Err(error(format!("{place}.path_selector"), "its code is missing"));
     }
     Ok(())
 }

@@ -39,6 +39,8 @@ impl PathStart {
 /// A plan made ready for forwarding.
 pub struct Forwarding {
     load_balancing: LoadBalancing,
+    /// Whether entropy values choose among whole paths.
+    is_by_entropy: bool,
     /// What nodes mix into their hashes, where it is set.
     hash_seeds: BTreeMap<NodeId, HashSeed>,
     streams: Streams,
@@ -119,7 +121,7 @@ enum NextHops {
 }
 
 struct SeveralHops {
-    links: Vec<LinkId>,
+    links: Box<[LinkId]>,
     balancer: Balancer,
 }
 
@@ -161,6 +163,7 @@ impl Forwarding {
         }
         let plans = index.keys().map(|(ends, _): &Pair| ends.routing + 1).max().unwrap_or(1);
         Self {
+            is_by_entropy: matches!(load_balancing, LoadBalancing::Entropy(_)),
             load_balancing,
             hash_seeds: BTreeMap::new(),
             streams,
@@ -427,13 +430,13 @@ impl Forwarding {
         if let Some(NextHops::Several(mut hops)) = old
             && hops.balancer.follow(&weights, &identities)
         {
-            hops.links = links.to_vec();
+            hops.links = links.into();
             return NextHops::Several(hops);
         }
         let next = || links.iter().map(|&link| vec![link]).collect();
         let name = format!("{node_name}=>{to}");
         let balancer = self.balancer((node, node_name), &name, "next hop", (&weights, &identities), next);
-        NextHops::Several(Box::new(SeveralHops { links: links.to_vec(), balancer }))
+        NextHops::Several(Box::new(SeveralHops { links: links.into(), balancer }))
     }
 
     fn append(&mut self, links: &[LinkId]) -> u32 {
@@ -492,6 +495,33 @@ impl Forwarding {
         }
     }
 
+    /// The same for a packet of `spray` with this entropy value: of several paths it decides by itself where load is
+    /// balanced by `entropy`, and by its hash with the key otherwise.
+    pub fn start_by_entropy(
+        &mut self,
+        now: Instant,
+        route: RouteIndex,
+        (key, entropy): (&FlowKey, u16),
+    ) -> Option<PathStart> {
+        if let (PathChoice::Paths(paths), true) = (&self.routes[route.0 as usize], self.is_by_entropy) {
+            return Some(PathStart::Path(paths.starts[usize::from(entropy) % paths.starts.len()]));
+        }
+        self.start(now, route, &key.with_entropy(entropy))
+    }
+
+    /// The link of `planes` by which a packet of `spray` leaves its host: the remainder of its entropy value. None where the
+    /// host has no choice, or its path has been chosen.
+    pub fn first_hop(&mut self, packet: &Packet, node: NodeId, entropy: u16) -> Option<LinkId> {
+        if packet.steering != Steering::SprayHops {
+            return None;
+        }
+        match self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?.of(node)? {
+            NextHops::None => None,
+            NextHops::Only(link) => Some(*link),
+            NextHops::Several(hops) => Some(hops.links[usize::from(entropy) % hops.links.len()]),
+        }
+    }
+
     /// Apart from routes without a choice, which stay small.
     #[inline(never)]
     fn start_among_several(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
@@ -529,7 +559,7 @@ impl Forwarding {
         packet: &mut Packet,
         key: impl FnOnce(&Packet) -> FlowKey,
     ) -> Option<LinkId> {
-        if packet.steering != Steering::NextHops {
+        if !packet.steering.is_hop_by_hop() {
             return Some(self.follow(packet));
         }
         match self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?.of(node)? {

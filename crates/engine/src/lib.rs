@@ -16,6 +16,7 @@ pub mod balancer;
 pub mod capture;
 mod check;
 mod check_controller;
+mod check_fabric;
 pub mod control;
 mod datagram;
 pub mod error;
@@ -62,11 +63,14 @@ pub fn leaves() -> Vec<Leaf> {
         setup::ReadingSetup::described(),
         setup::DatagramSource::described(),
         setup::Change::described(),
+        setup::WaitSetup::described(),
+        setup::CollectiveSetup::described(),
         setup::CapturePoint::described(),
         setup::FlowTableSetup::described(),
         setup::ControllerSetup::described(),
         transport::congestion::External::described(),
         transport::mptcp::ExternalScheduling::described(),
+        transport::spray::paths::ExternalSelecting::described(),
         balancer::ExternalBalancing::described(),
         control::applications::ExternalApplicationSetup::described(),
     ]

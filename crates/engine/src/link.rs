@@ -40,6 +40,8 @@ pub struct LinkStats {
     pub drops: Drops,
     /// Packets marked with congestion experienced.
     pub marks: u64,
+    /// Packets whose payload was cut off in front of it.
+    pub trims: u64,
     /// Most packets that waited at once.
     pub queue_max_packets: u64,
     /// Copies that it made of packets.
@@ -64,6 +66,8 @@ pub struct Randomness {
 
 /// What the link reports while it works: drops and the beginnings of transmissions.
 pub trait LinkObserver {
+    /// A packet of `spray` is cut to its headers.
+    fn trimmed(&mut self, packet: PacketId, pool: &PacketPool);
     /// A packet is gone; its place in the pool is about to be freed.
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
     /// A transmission begins: that of the packet that is number `sent` on this link.
@@ -113,10 +117,13 @@ pub struct SimulatedLink {
 #[derive(Default)]
 struct Aside {
     is_down: bool,
+    /// It loses all that it sends, and nobody hears of it.
+    is_silent: bool,
     randomness: Option<Randomness>,
     shaper: Option<Box<Shaper>>,
     policer: Option<Box<TokenBucket>>,
     marks: u64,
+    trims: u64,
     drops: Drops,
     duplicated: u64,
     corrupted: u64,
@@ -190,6 +197,7 @@ impl SimulatedLink {
             delivered,
             drops: aside.map_or_else(Drops::default, |aside| aside.drops),
             marks: above(|aside| aside.marks),
+            trims: above(|aside| aside.trims),
             queue_max_packets: self.queue.longest(),
             duplicated,
             corrupted: above(|aside| aside.corrupted),
@@ -484,6 +492,19 @@ impl SimulatedLink {
         self.waits = false;
     }
 
+    /// Loses from now on all that it sends, without a sign, or no more.
+    pub fn set_silent(
+        &mut self,
+        now: Instant,
+        silent: bool,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        self.aside.get_or_insert_default().is_silent = silent;
+        self.note_kind();
+    }
+
     /// New capacity; a packet being sent leaves at the old one.
     pub fn set_capacity(
         &mut self,
@@ -525,7 +546,7 @@ impl SimulatedLink {
         // What a shaper holds back has left the queue, and counts in it.
         let held = self.held_back_bytes();
         held.iter().for_each(|&bytes| self.queue.release(bytes));
-        let mut packets = Handling { now, pool, observer, aside: &mut self.aside };
+        let mut packets = Handling { now, pool, observer, aside: &mut self.aside, to: self.to };
         self.queue.hand_over(now, queue, &mut packets);
         held.iter().for_each(|&bytes| self.queue.hold(bytes));
         self.waits = !self.queue.is_empty();

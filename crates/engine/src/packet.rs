@@ -1,5 +1,6 @@
 //! Packets and where they live.
 
+use anabranch_transport::spray::HEADERS;
 use anabranch_transport::{Flags, Segment};
 use anabranch_units::{FlowId, Instant, NodeId, prefetch, rarely};
 use std::collections::BTreeMap;
@@ -27,6 +28,36 @@ pub enum Steering {
     FlowTables,
     /// Along a path between the controller and a switch or a sender; it carries a message.
     Channel,
+    /// Along a path, by an entropy value: a packet of `spray`, which may be trimmed.
+    SprayPath,
+    /// Hop by hop, by an entropy value.
+    SprayHops,
+}
+
+impl Steering {
+    /// Whether each node looks up the next hop.
+    #[inline]
+    #[must_use]
+    pub const fn is_hop_by_hop(self) -> bool {
+        matches!(self, Self::NextHops | Self::SprayHops)
+    }
+
+    /// Whether it is a packet of `spray`, which has an entropy value.
+    #[inline]
+    #[must_use]
+    pub const fn is_spray(self) -> bool {
+        matches!(self, Self::SprayPath | Self::SprayHops)
+    }
+
+    /// That of a packet of `spray` which finds its way like this.
+    #[must_use]
+    pub const fn by_entropy(self) -> Self {
+        match self {
+            Self::Path => Self::SprayPath,
+            Self::NextHops => Self::SprayHops,
+            other => other,
+        }
+    }
 }
 
 /// Handle of a packet in the [`PacketPool`].
@@ -234,6 +265,8 @@ pub struct PacketPool {
     segments: Vec<Carried>,
     /// The place of each packet among those of its subflow and direction that carry data, in order of sending.
     orders: Vec<u32>,
+    /// The entropy values of packets of `spray`: as long as the highest number of such a packet.
+    entropies: Vec<u16>,
     free: Vec<PacketId>,
     /// What few packets have, so that the others do not pay for it.
     apart: BTreeMap<PacketId, Apart>,
@@ -291,7 +324,42 @@ impl PacketPool {
     pub fn put(&mut self, Unpooled { packet, order, segment, apart }: Unpooled) -> PacketId {
         let id = self.insert(packet, order, &segment);
         self.apart.extend(apart.map(|apart| (id, apart)));
+        if rarely(packet.steering.is_spray()) {
+            self.set_entropy(id, segment.entropy());
+        }
         id
+    }
+
+    /// Notes the entropy value of a packet of `spray` where hops find it.
+    pub fn set_entropy(&mut self, id: PacketId, entropy: u16) {
+        if self.entropies.len() <= id as usize {
+            self.entropies.resize(self.packets.len(), 0);
+        }
+        self.entropies[id as usize] = entropy;
+    }
+
+    /// A packet, to change it, and the entropy values of all that are of `spray`, by their numbers.
+    #[inline]
+    pub fn get_with_entropies(&mut self, id: PacketId) -> (&mut Packet, &[u16]) {
+        (&mut self.packets[id as usize].packet, &self.entropies)
+    }
+
+    /// The entropy value of a packet of `spray`.
+    #[inline]
+    #[must_use]
+    pub fn entropy(&self, id: PacketId) -> u16 {
+        self.entropies[id as usize]
+    }
+
+    /// Cuts a packet of `spray` to its headers, in front of the last link of its way or before; whether it had more.
+    pub fn trim(&mut self, id: PacketId, at_last_hop: bool) -> bool {
+        let packet = &mut self.packets[id as usize].packet;
+        if !packet.steering.is_spray() || packet.bytes <= HEADERS {
+            return false;
+        }
+        packet.bytes = HEADERS;
+        self.segments[id as usize].0.trim(at_last_hop);
+        true
     }
 
     /// Stores another packet like this one. Both are of its family; if it has none yet, of this one.

@@ -59,6 +59,44 @@ pub struct Setup {
     pub captures: Vec<CaptureSetup>,
     /// The SDN controller; `None` where switches follow the plan.
     pub controller: Option<ControllerSetup>,
+    /// Flows that begin when others are complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<WaitSetup>,
+    /// Flows that make a collective operation together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveSetup>,
+}
+
+anabranch_units::leaf! {
+    /// A flow that begins when others are complete, and not before its start.
+    #[derive(Eq)]
+    pub struct WaitSetup: "wait" {
+        /// The flow.
+        pub flow: FlowId,
+        /// Those that it waits for.
+        pub after: Vec<FlowId>,
+        /// How long after the last of them is complete.
+        pub delay: Span,
+    }
+}
+
+anabranch_units::leaf! {
+    /// A collective operation: flows whose ids follow each other, step by step.
+    #[derive(Eq)]
+    pub struct CollectiveSetup: "collective" {
+        /// Its name.
+        pub name: String,
+        /// What it is: `ring-all-reduce`.
+        pub operation: String,
+        /// Its first flow.
+        pub first: FlowId,
+        /// Hosts that take part.
+        pub hosts: u64,
+        /// Flows of each step.
+        pub flows: u64,
+        /// Steps.
+        pub steps: u64,
+    }
 }
 
 /// When a run ends.
@@ -146,6 +184,14 @@ pub struct FlowSetup {
     pub reads: Option<Box<ReadingSetup>>,
 }
 
+impl FlowSetup {
+    /// Whether its stream has an end: a size, or a time to stop at.
+    #[must_use]
+    pub const fn ends(&self) -> bool {
+        self.stop.is_some() || matches!(self.source, SourceSetup::Sized { .. })
+    }
+}
+
 anabranch_units::leaf! {
     /// How an application reads.
     #[derive(Copy, Eq)]
@@ -225,6 +271,11 @@ anabranch_units::leaf! {
             links: Vec<LinkId>,
             /// Up or down.
             up: bool,
+        },
+        /// Links lose all that they send, and routing does not hear of it, or no more.
+        "silent" => Silent {
+            /// Which.
+            links: Vec<LinkId>,
         },
         /// A node goes down, with every link at it, or comes up.
         "node" => Node {

@@ -264,6 +264,7 @@ fn control_links_that_lose_a_third() {
                 TransportConfig::SdnPaced(config) => config.handshake_timeout = patience,
                 TransportConfig::SlidingWindow(config) => config.handshake_timeout = patience,
                 TransportConfig::Mptcp(config) => config.tcp.handshake_timeout = patience,
+                TransportConfig::Spray(_) => {}
             }
             for link in net.control.clone() {
                 net.lose(link, 0.3);

@@ -76,6 +76,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<scenario::Document>()?;
     module.add_class::<scenario::Other>()?;
+    module.add_function(wrap_pyfunction!(scenario::edited_toml, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::scenario_tables, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::check_table, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::check_choice, module)?)?;

@@ -88,6 +88,26 @@ impl Plan {
         (weights.into_pyarray(py), hops.into_pyarray(py), links.into_pyarray(py))
     }
 
+    /// All next hops in the order of their tables: destination, node and number of links, and the links one after the other.
+    fn hops<'py>(&self, py: Python<'py>) -> [Bound<'py, PyArray1<u32>>; 4] {
+        let hops = || {
+            self.plan
+                .tables
+                .iter()
+                .flat_map(|table| table.next.iter().map(move |(node, links)| (table.to, node, links)))
+        };
+        let of_hops = |of: fn(NodeId, NodeId, &[LinkId]) -> u32| {
+            hops().map(|(to, node, links)| of(to, *node, links)).collect::<Vec<u32>>().into_pyarray(py)
+        };
+        let links: Vec<u32> = hops().flat_map(|(_, _, links)| links).map(|link| link.0).collect();
+        [
+            of_hops(|to, _, _| to.0),
+            of_hops(|_, node, _| node.0),
+            of_hops(|_, _, links| links.len() as u32),
+            links.into_pyarray(py),
+        ]
+    }
+
     /// The paths of a pair as (links, weight); none where it goes hop by hop, None where it has no route.
     fn paths(&self, origin: u32, to: u32) -> Option<Vec<(Vec<u32>, f64)>> {
         let route = self.plan.route(NodeId(origin), NodeId(to))?;

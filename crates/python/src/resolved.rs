@@ -8,8 +8,8 @@ use crate::setup::Setup;
 use anabranch_engine::network::Node;
 use anabranch_engine::setup::Setup as EngineSetup;
 use anabranch_engine::setup::{
-    CaptureSetup, ControllerSetup, DatagramSetup, EventSetup, HostSetup, LinkKinds, LinkSetup, ProbeSetup,
-    RouterSetup, RoutingSetup, RunEnd, TransportSetup,
+    CaptureSetup, CollectiveSetup, ControllerSetup, DatagramSetup, EventSetup, HostSetup, LinkKinds,
+    LinkSetup, ProbeSetup, RouterSetup, RoutingSetup, RunEnd, TransportSetup, WaitSetup,
 };
 use anabranch_scenario::event::Event;
 use anabranch_scenario::problem::{Place, Problems};
@@ -227,6 +227,8 @@ parts! {
     probes: ProbeSetup,
     captures: Vec<CaptureSetup>,
     controller: Option<ControllerSetup>,
+    waits: Vec<WaitSetup>,
+    collectives: Vec<CollectiveSetup>,
 }
 
 /// A part that is there, also where it says that there is nothing.

@@ -6,10 +6,12 @@ use crate::resolved::Resolved;
 use crate::world::{AskedCode, AskedFiles, Failure, Topology};
 use anabranch_scenario as scenario;
 use anabranch_scenario::described::{self, check, described};
+use anabranch_scenario::field_path::Step;
 use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
 use anabranch_scenario::setup::{World, resolve};
+use anabranch_scenario::toml_edits::{Change, edited};
 use anabranch_scenario::toml_text::{SyntaxMistake, extent_of, line_and_column, parse_with_positions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -127,6 +129,40 @@ impl Document {
         let extent = extent_of(&self.root, place);
         (extent != self.root.extent).then(|| line_and_column(&self.text, extent.start))
     }
+}
+
+/// A part of a path: a key, or a place in a list.
+#[derive(FromPyObject)]
+pub enum PathStep {
+    Entry(usize),
+    Key(String),
+}
+
+impl From<PathStep> for Step {
+    fn from(step: PathStep) -> Self {
+        match step {
+            PathStep::Entry(entry) => Self::Entry(entry),
+            PathStep::Key(key) => Self::Key(key),
+        }
+    }
+}
+
+/// A TOML text with changes in place, each a path, one of `set`, `append` and `remove`, and a value as TOML.
+///
+/// Raises ValueError with what is wrong.
+#[pyfunction]
+pub fn edited_toml(text: &str, changes: Vec<(Vec<PathStep>, String, String)>) -> PyResult<String> {
+    let change = |(steps, kind, value): (Vec<PathStep>, String, String)| {
+        let change = match kind.as_str() {
+            "set" => Change::Set(value),
+            "append" => Change::Append(value),
+            "remove" => Change::Remove,
+            _ => return Err(PyValueError::new_err(format!("{kind} is no change"))),
+        };
+        Ok((steps.into_iter().map(Step::from).collect(), change))
+    };
+    let changes = changes.into_iter().map(change).collect::<PyResult<Vec<_>>>()?;
+    edited(text, &changes).map_err(PyValueError::new_err)
 }
 
 /// What no field takes, such as a date, as a message shows it.

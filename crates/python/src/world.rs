@@ -253,6 +253,7 @@ const fn name_of(kind: OwnKind) -> &'static str {
         OwnKind::LoadBalancer => "load_balancing",
         OwnKind::ControllerApplication => "application",
         OwnKind::RoutingScheme => "scheme",
+        OwnKind::PathSelector => "path_selector",
     }
 }
 

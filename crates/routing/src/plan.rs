@@ -86,6 +86,21 @@ impl Plan {
         self.tables.iter().find(|table| table.to == to)
     }
 
+    /// The links from one node to another where each node takes the first of its next hops; none where no table leads there.
+    #[must_use]
+    pub fn first_way(&self, network: &Network, (from, to): (NodeId, NodeId)) -> Vec<LinkId> {
+        let Some(table) = self.table(to) else { return Vec::new() };
+        let mut links = Vec::new();
+        let mut at = from;
+        while at != to && links.len() < network.links().len() {
+            let next = table.next.binary_search_by_key(&at, |(node, _)| *node).ok();
+            let Some(&link) = next.and_then(|index| table.next[index].1.first()) else { return Vec::new() };
+            links.push(link);
+            at = network.link(link).to;
+        }
+        links
+    }
+
     /// Checks that a plan that came from outside fits the network. A plan that passes names only
     /// nodes and links that are there. Its tables may still lead in a circle.
     ///

@@ -42,12 +42,14 @@ pub type Configuration = Map<String, serde_json::Value>;
 const PYTHON: &str = "python";
 
 /// Where a scenario names an algorithm, by its kind.
-const FIELDS_OF_KINDS: [(&str, &str); 8] = [
+const FIELDS_OF_KINDS: [(&str, &str); 10] = [
     ("scheme", "routing.scheme"),
     ("load_balancing", "routing.load_balancing"),
     ("congestion_control", "congestion_control of [transport.NAME]"),
     ("scheduler", "scheduler of [transport.NAME]"),
     ("path_manager", "path_manager of [transport.NAME]"),
+    ("path_selector", "path_selector of [transport.NAME]"),
+    ("window", "window of [transport.NAME]"),
     ("queue", "queue of links"),
     ("loss", "loss of links"),
     ("application", "controller.application"),

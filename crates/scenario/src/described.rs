@@ -18,8 +18,8 @@ use crate::run::{Capture, Run};
 use crate::scenario::Scenario;
 use crate::study::{Factor, Level, Metric, Output, Range, Study};
 use crate::traffic::{
-    Matrix, MessageApplication, PairRates, PingApplication, RateApplication, ReceiverReading, Traffic,
-    UdpApplication,
+    Collective, Matrix, MessageApplication, PairRates, PingApplication, RateApplication, ReceiverReading,
+    Traffic, UdpApplication,
 };
 use crate::transport::Transport;
 use crate::variate::{Constant, Cumulative, Empirical, Exponential, Gaussian, LogNormal, Pareto, Uniform};
@@ -93,6 +93,7 @@ fn tables() -> Vec<(TableForm, Check)> {
         PingApplication,
         UdpApplication,
         ReceiverReading,
+        Collective,
         Traffic,
         Transport,
         Scenario,

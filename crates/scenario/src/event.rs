@@ -13,13 +13,16 @@ crate::choices! {
         "up" => Up,
         /// It fails.
         "down" => Down,
+        /// It loses all that it sends, and routing does not hear of it; a link only.
+        "silent" => Silent,
     }
 }
 
 crate::table! {
     /// A change of links, of a node or of an address at a given time; at `"0 s"` it is how the run begins.
     ///
-    /// A failing link loses what is queued and in flight on it; a failing node takes all its links with it. An
+    /// A failing link loses what is queued and in flight on it; a failing node takes all its links with it; a silent
+    /// link is up, and loses what it sends. An
     /// address comes and goes without its link: the ends of Multipath TCP tell each other of it (RFC 8684).
     pub struct Event: selector: LinkSelector {
         /// When.
@@ -83,6 +86,9 @@ fn changes_one_thing(read: &Event, table: &mut Reading<'_, '_>) -> Option<()> {
     if let Some(field) = given.find(|field| !has.contains(field)) {
         let owner = if field == "backup" { "an address" } else { "a link" };
         return table.refuse(field, format!("only {owner} has one; {have}"));
+    }
+    if read.state == Some(State::Silent) && subject != "link" {
+        return table.refuse("state", "only a link fails silently; write \"down\"");
     }
     if read.selector.direction != crate::network::Direction::Both && subject != "link" {
         return table.refuse("direction", "only a link has one");

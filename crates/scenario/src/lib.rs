@@ -24,6 +24,7 @@ pub mod run;
 pub mod scenario;
 pub mod setup;
 pub mod study;
+pub mod toml_edits;
 pub mod toml_text;
 pub mod traffic;
 pub mod transport;

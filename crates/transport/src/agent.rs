@@ -16,6 +16,7 @@ use crate::mptcp::{
 };
 use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
 use crate::segment::Segment;
+use crate::spray::{PathFacts, SprayReceiver, SpraySender, SpraySenderStats};
 use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub enum SenderAgent {
     SlidingWindow(SlidingWindowSender),
     /// Multipath TCP; boxed, because each packet looks it up among flows of every kind.
     Mptcp(Box<MptcpSender>),
+    /// Packets over many paths.
+    Spray(Box<SpraySender>),
 }
 
 /// The end that listens and receives.
@@ -78,6 +81,8 @@ pub enum ReceiverAgent {
     Stream(StreamReceiver),
     /// Multipath TCP.
     Mptcp(Box<MptcpReceiver>),
+    /// Packets over many paths.
+    Spray(Box<SprayReceiver>),
 }
 
 /// Calls the same method of whichever sender it is.
@@ -88,6 +93,7 @@ macro_rules! each {
             Self::SdnPaced($inner) => $call,
             Self::SlidingWindow($inner) => $call,
             Self::Mptcp($inner) => $call,
+            Self::Spray($inner) => $call,
         }
     };
 }
@@ -124,6 +130,7 @@ impl SenderAgent {
             SharedConfig::Mptcp(config) => {
                 Self::Mptcp(Box::new(MptcpSender::new(config, initial_sequence, seed, interfaces)))
             }
+            SharedConfig::Spray(config) => Self::Spray(Box::new(SpraySender::new(config, seed))),
         }
     }
 
@@ -133,8 +140,34 @@ impl SenderAgent {
         match self {
             Self::Tcp(sender) => sender.set_offload(segments),
             Self::Mptcp(sender) => sender.set_offload(segments),
-            Self::SdnPaced(_) | Self::SlidingWindow(_) => {}
+            Self::SdnPaced(_) | Self::SlidingWindow(_) | Self::Spray(_) => {}
         }
+    }
+
+    /// Tells a sender of `spray` about its path, before it opens; others find out.
+    pub fn know_path(&mut self, facts: PathFacts) {
+        if let Self::Spray(sender) = self {
+            sender.know_path(facts);
+        }
+    }
+
+    /// A line of its host into a plane of its own fails, or works again. Only `spray` heeds it.
+    pub fn on_plane(&mut self, plane: u16, is_up: bool) {
+        if let Self::Spray(sender) = self {
+            sender.on_plane(plane, is_up);
+        }
+    }
+
+    /// Whether it would give a packet if its host turned to it now; only `spray` waits for that.
+    #[must_use]
+    pub fn wants_to_send(&self) -> bool {
+        matches!(self, Self::Spray(sender) if sender.wants_to_send())
+    }
+
+    /// What a sender of `spray` does beyond others.
+    #[must_use]
+    pub fn spray_stats(&self) -> Option<&SpraySenderStats> {
+        if let Self::Spray(sender) = self { Some(sender.spray_stats()) } else { None }
     }
 
     /// What becomes of an address of its host, by the number of the interface. Only MPTCP heeds it.
@@ -189,7 +222,7 @@ impl SenderAgent {
     pub fn on_control(&mut self, now: Instant, parameters: &CycleParameters) {
         match self {
             Self::SdnPaced(sender) => sender.on_control(now, parameters),
-            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) => {}
+            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) | Self::Spray(_) => {}
         }
     }
 
@@ -197,7 +230,7 @@ impl SenderAgent {
     pub fn poll_confirmation(&mut self) -> Option<u32> {
         match self {
             Self::SdnPaced(sender) => sender.poll_confirmation(),
-            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) => None,
+            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) | Self::Spray(_) => None,
         }
     }
 
@@ -227,6 +260,7 @@ impl SenderAgent {
             Self::SdnPaced(sender) => *sender.stats(),
             Self::SlidingWindow(sender) => *sender.stats(),
             Self::Mptcp(sender) => sender.stats(),
+            Self::Spray(sender) => *sender.stats(),
         }
     }
 
@@ -236,7 +270,7 @@ impl SenderAgent {
         match self {
             Self::Tcp(sender) => sender.keep_log(limit),
             Self::Mptcp(sender) => sender.keep_log(limit),
-            Self::SdnPaced(_) | Self::SlidingWindow(_) => {}
+            Self::SdnPaced(_) | Self::SlidingWindow(_) | Self::Spray(_) => {}
         }
     }
 
@@ -245,7 +279,7 @@ impl SenderAgent {
         match self {
             Self::Tcp(sender) => sender.take_log(),
             Self::Mptcp(sender) => sender.take_log(),
-            Self::SdnPaced(_) | Self::SlidingWindow(_) => Vec::new(),
+            Self::SdnPaced(_) | Self::SlidingWindow(_) | Self::Spray(_) => Vec::new(),
         }
     }
 
@@ -331,7 +365,14 @@ impl SenderAgent {
     /// Why it has given up, if it has.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        each!(self, agent => agent.failure())
+        match self {
+            Self::Tcp(sender) => sender.failure(),
+            Self::SdnPaced(sender) => sender.failure(),
+            Self::SlidingWindow(sender) => sender.failure(),
+            Self::Mptcp(sender) => sender.failure(),
+            // It goes on for ever.
+            Self::Spray(_) => None,
+        }
     }
 
     /// Round-trip times; all zero before the first sample.
@@ -360,6 +401,7 @@ impl ReceiverAgent {
             SharedConfig::Mptcp(config) => {
                 Self::Mptcp(Box::new(MptcpReceiver::new(config, initial_sequence)))
             }
+            SharedConfig::Spray(config) => Self::Spray(Box::new(SprayReceiver::new(config.ack_after.0))),
         }
     }
 
@@ -379,7 +421,7 @@ impl ReceiverAgent {
     pub fn unread(&self) -> u64 {
         match self {
             Self::Tcp(receiver) => receiver.unread(),
-            Self::Stream(_) => 0,
+            Self::Stream(_) | Self::Spray(_) => 0,
             Self::Mptcp(receiver) => receiver.unread(),
         }
     }
@@ -388,7 +430,7 @@ impl ReceiverAgent {
     pub fn read(&mut self, now: Instant, most: u64) -> u64 {
         match self {
             Self::Tcp(receiver) => receiver.read(now, most),
-            Self::Stream(_) => 0,
+            Self::Stream(_) | Self::Spray(_) => 0,
             Self::Mptcp(receiver) => receiver.read(now, most),
         }
     }
@@ -399,6 +441,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.on_segment(now, segment),
             Self::Stream(receiver) => receiver.on_segment(segment),
+            Self::Spray(receiver) => receiver.on_segment(segment),
             Self::Mptcp(receiver) => receiver.on_segment(now, segment),
         }
     }
@@ -421,7 +464,7 @@ impl ReceiverAgent {
     pub fn on_timeout(&mut self, now: Instant) {
         match self {
             Self::Tcp(receiver) => receiver.on_timeout(now),
-            Self::Stream(_) => {}
+            Self::Stream(_) | Self::Spray(_) => {}
             Self::Mptcp(receiver) => receiver.on_timeout(now),
         }
     }
@@ -432,7 +475,7 @@ impl ReceiverAgent {
     pub fn next_timeout(&self) -> Option<Instant> {
         match self {
             Self::Tcp(receiver) => receiver.next_timeout(),
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Spray(_) => None,
             Self::Mptcp(receiver) => receiver.next_timeout(),
         }
     }
@@ -443,6 +486,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.poll_transmit(now),
             Self::Stream(receiver) => receiver.poll_transmit(),
+            Self::Spray(receiver) => receiver.poll_transmit(),
             Self::Mptcp(receiver) => receiver.poll_transmit(now),
         }
     }
@@ -453,6 +497,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => *receiver.stats(),
             Self::Stream(receiver) => *receiver.stats(),
+            Self::Spray(receiver) => *receiver.stats(),
             Self::Mptcp(receiver) => receiver.stats(),
         }
     }
@@ -475,6 +520,8 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.is_finished(),
             Self::Stream(receiver) => receiver.is_finished(),
+            // What its sender has sent is what says so.
+            Self::Spray(_) => false,
             Self::Mptcp(receiver) => receiver.is_finished(),
         }
     }

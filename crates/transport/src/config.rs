@@ -3,6 +3,7 @@
 use crate::congestion::{CongestionConfig, External};
 use crate::mptcp::{ExternalScheduling, NdiffportsParameters, PathManagerConfig, SchedulerConfig};
 use crate::segment::{IP_HEADER, TCP_HEADER};
+use crate::spray::{HEADERS, PathSelectorConfig, SprayConfig, paths::ExternalSelecting};
 use crate::tcp::{LossDetectionConfig, PacingConfig, largest_window};
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
 use anabranch_units::{Bytes, Span};
@@ -62,6 +63,9 @@ anabranch_units::parameters! {
         window_updates_double: bool = false;
         /// ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has 16.
         quick_acks: u32 = 0, at_most(255);
+        /// A segment with PSH, or one shorter than those before it, ends what the other end wrote: once the application has
+        /// read all that has come, it is acknowledged at once, as in Linux, and not held back for a second one.
+        acks_end_of_write: bool = false;
         /// Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
         delayed_ack_segments: u32 = 2, at_least(1).at_most(255);
         /// Longest time an ACK is held back. The default is Linux's TCP_DELACK_MIN.
@@ -70,6 +74,9 @@ anabranch_units::parameters! {
         initial_rto: Span = Span::from_secs(1), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms).
         min_rto: Span = Span::from_ms(200), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Least margin of the retransmission timeout above the smoothed RTT, but no more than `min_rto` (G in RFC 6298
+        /// (2.3); ns-3 has 1 ms). With RACK the margin is `min_rto`, as in Linux.
+        rto_granularity: Span = Span::from_ms(1), at_most(Span::LONGEST_INPUT);
         /// Largest retransmission timeout (RFC 6298 section 2.5).
         max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// Tick of the clock that counts retransmission timeouts, probes and held-back ACKs: none expires early, and
@@ -88,6 +95,12 @@ anabranch_units::parameters! {
         /// Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a timer begins
         /// counts a segment as delivered.
         prr_in_segments: bool = false;
+        /// Mark delivery rates as limited by the application where it writes again and had nothing left to send, as Linux
+        /// does. Otherwise as soon as there is nothing to send (draft-cheng-iccrg-delivery-rate-estimation section 3.4).
+        app_limited_by_writes: bool = false;
+        /// Nagle's algorithm as Linux has it (Minshall's: draft-minshall-nagle section 2): a short segment waits while an
+        /// earlier short one is not acknowledged. Otherwise applications set TCP_NODELAY (RFC 9293 section 3.7.4).
+        nagle: bool = false;
         /// Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK comes
         /// soon and the last segment left within a millisecond, as Linux does.
         tso_deferral: bool = false;
@@ -171,6 +184,7 @@ anabranch_units::registry! {
         "mptcp" => Mptcp(MptcpConfig),
         "sdn-paced" => SdnPaced(SdnPacedConfig),
         "sliding-window" => SlidingWindow(SlidingWindowConfig),
+        "spray" => Spray(SprayConfig),
     }
 }
 
@@ -185,6 +199,7 @@ impl TransportConfig {
             }
             Self::SdnPaced(sdn) => sdn.segment.into(),
             Self::SlidingWindow(sdn) => sdn.segment.into(),
+            Self::Spray(spray) => u64::from(spray.payload) + u64::from(HEADERS),
         }
     }
 }
@@ -200,6 +215,8 @@ pub enum SharedConfig<'c> {
     SdnPaced(&'c SdnPacedConfig),
     /// A fixed window.
     SlidingWindow(&'c SlidingWindowConfig),
+    /// Packets over many paths.
+    Spray(&'c SprayConfig),
 }
 
 impl<'c> From<&'c TransportConfig> for SharedConfig<'c> {
@@ -209,6 +226,7 @@ impl<'c> From<&'c TransportConfig> for SharedConfig<'c> {
             TransportConfig::Mptcp(mptcp) => Self::Mptcp(mptcp),
             TransportConfig::SdnPaced(paced) => Self::SdnPaced(paced),
             TransportConfig::SlidingWindow(window) => Self::SlidingWindow(window),
+            TransportConfig::Spray(spray) => Self::Spray(spray),
         }
     }
 }
@@ -240,7 +258,7 @@ impl TransportConfig {
         let tcp = match self {
             Self::Tcp(tcp) => tcp,
             Self::Mptcp(mptcp) => &mut mptcp.tcp,
-            Self::SdnPaced(_) | Self::SlidingWindow(_) => return None,
+            Self::SdnPaced(_) | Self::SlidingWindow(_) | Self::Spray(_) => return None,
         };
         match &mut tcp.congestion_control {
             CongestionConfig::External(external) => Some(external),
@@ -265,12 +283,33 @@ impl TransportConfig {
         }
     }
 
+    /// The path selector that the caller brings along, if it chooses one.
+    #[must_use]
+    pub const fn external_selector(&self) -> Option<&ExternalSelecting> {
+        match self {
+            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => {
+                Some(external)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, for the caller to put its maker there.
+    pub const fn external_selector_mut(&mut self) -> Option<&mut ExternalSelecting> {
+        match self {
+            Self::Spray(SprayConfig { path_selector: PathSelectorConfig::External(external), .. }) => {
+                Some(external)
+            }
+            _ => None,
+        }
+    }
+
     /// The TCP that it speaks, alone or on each subflow.
     const fn tcp(&self) -> Option<&TcpConfig> {
         match self {
             Self::Tcp(tcp) => Some(tcp),
             Self::Mptcp(mptcp) => Some(&mptcp.tcp),
-            Self::SdnPaced(_) | Self::SlidingWindow(_) => None,
+            Self::SdnPaced(_) | Self::SlidingWindow(_) | Self::Spray(_) => None,
         }
     }
 
@@ -293,6 +332,7 @@ impl TransportConfig {
                 }
                 not_above("initial_rto", window.initial_rto, window.max_rto)
             }
+            Self::Spray(spray) => spray.check_together(),
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod mptcp;
 mod preset;
 pub mod sdn;
 mod segment;
+pub mod spray;
 pub mod tcp;
 pub mod wire;
 
@@ -24,6 +25,7 @@ pub use congestion::CongestionConfig;
 pub use mptcp::{PathManagerConfig, SchedulerConfig};
 pub use preset::{PRESETS, preset, tcp_preset};
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, reset_for, unwrap_sequence};
+pub use spray::{PathSelectorConfig, SprayConfig, SprayWindowConfig};
 pub use tcp::{LimitedTransmit, LossDetectionConfig, PacingConfig};
 
 use anabranch_units::declaration::Registry;
@@ -38,5 +40,7 @@ pub fn described() -> Vec<Registry> {
         PacingConfig::described(),
         PathManagerConfig::described(),
         SchedulerConfig::described(),
+        SprayWindowConfig::described(),
+        PathSelectorConfig::described(),
     ]
 }

@@ -3,8 +3,9 @@
 use crate::config::{MptcpConfig, TcpConfig, TransportConfig};
 use crate::congestion::{BbrParameters, CongestionConfig};
 use crate::mptcp::{FullmeshParameters, PathManagerConfig, SchedulerConfig};
-use crate::tcp::LossDetectionConfig;
-use anabranch_units::Span;
+use crate::spray::{PathSelectorConfig, SprayConfig};
+use crate::tcp::{FastRtoParameters, LossDetectionConfig};
+use anabranch_units::{Bytes, Span};
 
 /// Every preset: its name and what it stands for.
 pub const PRESETS: &[(&str, &str)] = &[
@@ -24,6 +25,11 @@ pub const PRESETS: &[(&str, &str)] = &[
         "mprc",
         "MPRC (Chang 2024): losses by a timer for each segment, NewReno's growth, half of cwnd at a loss",
     ),
+    (
+        "dctcp-fabric",
+        "DCTCP for round trips of microseconds: RACK-TLP and undo, an ACK for each segment, a first window of 64, timeouts from 100 us on",
+    ),
+    ("mprc-fabric", "MPRC for round trips of microseconds: the same ACKs, window and timeouts, K of 8"),
     ("tcp-pr", "NewReno with a timer for each segment (TCP-PR, Bohacek et al. 2003)"),
     ("rr-tcp", "NewReno with DupThresh from the reordering seen (RR-TCP, Zhang et al. 2003) and undo"),
     ("tcp-ncr", "NewReno with DupThresh of about a window (TCP-NCR, RFC 4653)"),
@@ -40,6 +46,9 @@ pub const PRESETS: &[(&str, &str)] = &[
     ),
     ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
     ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
+    ("uet", "packets sprayed over many paths as in Ultra Ethernet: NSCC, the path selector mixed, trimming"),
+    ("uet-reps", "the same with recycled entropies (REPS) and an ACK for each packet"),
+    ("mrc", "the same with the rotation of the Multipath Reliable Connection (MRC) over 128 entropy values"),
 ];
 
 /// The choices behind a preset's name; `None` for an unknown name.
@@ -52,8 +61,16 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
         "mptcp-balia" => mptcp("balia"),
         "mptcp-cubic" => mptcp("cubic"),
         "linux-mptcp" => linux_mptcp(),
+        "uet" => TransportConfig::Spray(SprayConfig::default()),
+        "uet-reps" => spray("reps", Bytes(0)),
+        "mrc" => spray("mrc", SprayConfig::default().ack_after),
         _ => TransportConfig::Tcp(tcp_preset(name)?),
     })
+}
+
+fn spray(path_selector: &str, ack_after: Bytes) -> TransportConfig {
+    let path_selector = PathSelectorConfig::named(path_selector).expect("a registered name");
+    TransportConfig::Spray(SprayConfig { path_selector, ack_after, ..SprayConfig::default() })
 }
 
 /// The choices behind the name of a TCP preset; `None` for any other name.
@@ -84,6 +101,13 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         }
         // Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers of FastRTO.
         "mprc" => tcp("fastrto", "mprc"),
+        "dctcp-fabric" => fabric(TcpConfig { ecn: true, undo: true, ..tcp("rack", "dctcp") }),
+        "mprc-fabric" => {
+            // Samples of one RTT are so alike that 4 deviations are less than what another path's queue makes of it.
+            let loss_detection =
+                LossDetectionConfig::Fastrto(FastRtoParameters { k: 8.0, ..FastRtoParameters::default() });
+            fabric(TcpConfig { loss_detection, ..tcp("fastrto", "mprc") })
+        }
         // The peers that stand reordering; docs/transports.md has the sources.
         "tcp-pr" | "tcp-ncr" => tcp(name, "newreno"),
         "rr-tcp" => TcpConfig { undo: true, ..tcp(name, "newreno") },
@@ -100,6 +124,21 @@ fn tcp(loss_detection: &str, congestion_control: &str) -> TcpConfig {
     }
 }
 
+/// In a fabric, where a round trip is some ten microseconds and packets have 4 KiB: the bandwidth-delay product of 100 Gbps is
+/// some 43 of them.
+fn fabric(tcp: TcpConfig) -> TcpConfig {
+    let least = Span::from_us(100);
+    TcpConfig {
+        mss: 4096,
+        initial_window_segments: 64,
+        delayed_ack_segments: 1,
+        delayed_ack_timeout: least,
+        initial_rto: Span::from_ms(1),
+        min_rto: least,
+        ..tcp
+    }
+}
+
 fn linux(congestion_control: &str) -> TcpConfig {
     let (timestamp_tick, min_rtt_window) = (Span::from_ms(1), Span::from_secs(300));
     TcpConfig { undo: true, paws: true, timestamp_tick, min_rtt_window, ..tcp("rack", congestion_control) }
@@ -111,10 +150,12 @@ fn linux_tuned(congestion_control: &str) -> TcpConfig {
     TcpConfig {
         autotuning: true,
         quick_acks: 16,
+        acks_end_of_write: true,
         window_updates_double: true,
         loss_detection: LossDetectionConfig::named("linux-rack").expect("a registered name"),
         dsack_delivers: true,
         prr_in_segments: true,
+        app_limited_by_writes: true,
         tso_deferral: true,
         paws_window: 1,
         sack_blocks: 4,
@@ -170,7 +211,8 @@ mod tests {
         let others = PRESETS.iter().filter(|(name, _)| tcp_preset(name).is_none());
         let others: Vec<&str> = others.map(|(name, _)| *name).collect();
         let mptcp = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp"];
-        assert_eq!(others, [mptcp.as_slice(), &["sdn-paced", "sliding-window"]].concat());
+        let beside = ["sdn-paced", "sliding-window", "uet", "uet-reps", "mrc"];
+        assert_eq!(others, [mptcp.as_slice(), &beside].concat());
 
         let mut document = serde_json::to_value(TransportConfig::SdnPaced(paced)).unwrap();
         assert_eq!(document["algorithm"], "sdn-paced");

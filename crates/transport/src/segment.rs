@@ -42,6 +42,16 @@ impl Flags {
     pub const TIMESTAMPS: Self = Self(0x400);
     /// A SYN permits selective acknowledgment (RFC 2018 section 2).
     pub const SACK_PERMITTED: Self = Self(0x800);
+    /// Of `spray`: an answer is wanted at once.
+    pub const ACK_REQUEST: Self = Self(0x20);
+    /// Of `spray`: a switch that has no room may cut the payload off.
+    pub const TRIMMABLE: Self = Self(0x1000);
+    /// Of `spray`: the payload was cut off, or the answer to such a packet.
+    pub const TRIMMED: Self = Self(0x2000);
+    /// Of `spray`: it was cut off in front of the last link of its way.
+    pub const TRIMMED_LAST_HOP: Self = Self(0x4000);
+    /// Of `spray`: a packet that was sent before, or the answer to one.
+    pub const RETRANSMISSION: Self = Self(0x8000);
 
     /// Whether every flag of `other` is set.
     #[inline]
@@ -90,6 +100,11 @@ impl fmt::Debug for Flags {
             (Self::CE, "CE"),
             (Self::TIMESTAMPS, "TS"),
             (Self::SACK_PERMITTED, "SACK-OK"),
+            (Self::ACK_REQUEST, "REQUEST"),
+            (Self::TRIMMABLE, "TRIMMABLE"),
+            (Self::TRIMMED, "TRIMMED"),
+            (Self::TRIMMED_LAST_HOP, "LAST-HOP"),
+            (Self::RETRANSMISSION, "RETRANSMISSION"),
         ];
         let set: Vec<&str> =
             names.into_iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| name).collect();

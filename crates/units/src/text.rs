@@ -120,7 +120,44 @@ impl Quantity {
     }
 }
 
+/// Other spellings of units: words, their short forms, and those of other programs.
+const SPELLINGS: &[(Quantity, &[&str], &str)] = &[
+    (Quantity::Span, &["picosecond", "psec"], "ps"),
+    (Quantity::Span, &["nanosecond", "nsec"], "ns"),
+    (Quantity::Span, &["microsecond", "usec", "μs"], "us"),
+    (Quantity::Span, &["millisecond", "msec", "milli"], "ms"),
+    (Quantity::Span, &["second", "sec"], "s"),
+    (Quantity::Span, &["minute", "mins"], "min"),
+    (Quantity::Span, &["hour", "hr"], "h"),
+    (Quantity::Rate, &["bit", "b/s", "bits/s", "bit/sec"], "bps"),
+    (Quantity::Rate, &["k", "kb", "kbit", "kb/s", "kbits/s", "kbit/sec"], "kbps"),
+    (Quantity::Rate, &["m", "mb", "mbit", "mb/s", "mbits/s", "mbit/sec"], "Mbps"),
+    (Quantity::Rate, &["g", "gb", "gbit", "gb/s", "gbits/s", "gbit/sec"], "Gbps"),
+    (Quantity::Rate, &["t", "tb", "tbit", "tb/s", "tbit/s", "tbits/s"], "Tbps"),
+    (Quantity::Bytes, &["k", "kilobyte"], "kB"),
+    (Quantity::Bytes, &["m", "megabyte"], "MB"),
+    (Quantity::Bytes, &["g", "gigabyte"], "GB"),
+    (Quantity::Packets, &["p", "pkt", "pkts", "pckt"], "packets"),
+    (Quantity::Segments, &["seg", "segs", "mss"], "segments"),
+];
+
 impl Quantity {
+    /// The value with the unit that somebody means who writes another one; None where nobody can tell.
+    ///
+    /// A capital B is bytes, so that `MB/s` is no `Mbps`: nothing is said of it but the units.
+    fn meant(self, number: &str, unit: &str) -> Option<String> {
+        if self == Self::Rate && unit.contains('B') {
+            return None;
+        }
+        let plain = unit.to_lowercase();
+        let singular = plain.strip_suffix('s').unwrap_or(&plain);
+        let own = self.units().iter().map(|&(name, _)| name).find(|name| name.to_lowercase() == plain);
+        let other = SPELLINGS.iter().find(|(quantity, spelled, _)| {
+            *quantity == self && (spelled.contains(&plain.as_str()) || spelled.contains(&singular))
+        });
+        own.or(other.map(|&(_, _, name)| name)).map(|name| format!("{number} {name}"))
+    }
+
     /// The number of base units that a text says.
     ///
     /// # Errors
@@ -156,7 +193,7 @@ pub enum ParseError {
         units: String,
     },
     /// The unit is none of this quantity's.
-    #[error("{read:?}: {unit:?} is not a unit of {noun} (units: {units})")]
+    #[error("{read:?}: {unit:?} is not a unit of {noun}{hint} (units: {units})")]
     UnknownUnit {
         /// The text.
         read: String,
@@ -164,6 +201,8 @@ pub enum ParseError {
         unit: String,
         /// What was wanted.
         noun: &'static str,
+        /// `; write "5 ms"`, where one can tell which unit is meant.
+        hint: String,
         /// The known units.
         units: String,
     },
@@ -254,8 +293,10 @@ fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
         return Err(ParseError::NoUnit { read: read(), noun, example, units: list() });
     }
     let Some(&(_, scale)) = quantity.units().iter().find(|(name, _)| *name == unit) else {
+        let hint =
+            quantity.meant(number, unit).map_or_else(String::new, |meant| format!("; write {meant:?}"));
         let unit = unit.chars().take(30).collect();
-        return Err(ParseError::UnknownUnit { read: read(), unit, noun, units: list() });
+        return Err(ParseError::UnknownUnit { read: read(), unit, noun, hint, units: list() });
     };
     let smallest = quantity.units()[0].0;
     match decimal.times(scale, quantity.part_rounded()) {
@@ -369,7 +410,9 @@ mod tests {
     fn a_wrong_text_is_told_what_would_be_right() {
         let cases = [
             ("10", "\"10\" has no unit; a rate is written like \"10 Mbps\""),
-            ("10 Mb", "\"10 Mb\": \"Mb\" is not a unit of a rate"),
+            ("10 Mb", "\"10 Mb\": \"Mb\" is not a unit of a rate; write \"10 Mbps\" (units: bps, "),
+            ("10 mbps", "\"10 mbps\": \"mbps\" is not a unit of a rate; write \"10 Mbps\" (units: bps, "),
+            ("10 MB/s", "\"10 MB/s\": \"MB/s\" is not a unit of a rate (units: bps, "),
             ("fast", "\"fast\" is not a rate"),
             ("-5 Mbps", "\"-5 Mbps\" is not a rate"),
             ("NaN Mbps", "\"NaN Mbps\" is not a rate"),

@@ -11,6 +11,7 @@ from anabranch_publications.papers.mprc import CURVES
 from anabranch_publications.papers.mprc.curves import Curves, half_of_the_paths, peak_of_bbr
 from anabranch_publications.papers.mprc.figures import by_choice
 from anabranch_publications.papers.mprc.network import MENDED_BBR, TODAY_CHOICE, lost, scenario
+from anabranch_publications.papers.mprc.ns3 import ClaimsInNs3, not_in_ns3
 from anabranch_publications.papers.mprc.studies import compare, median, variants
 from anabranch_publications.papers.sql import query
 
@@ -143,3 +144,23 @@ def test_the_same_routing_with_and_without_errors() -> None:
     routing = {key: how for key, _, _, how, *_ in CURVES}
     assert routing["5.5"] == routing["5.8"] == "disjoint"
     assert routing["5.3"] == routing["5.7"] == "single path"
+
+
+def test_ns_3_refutes_what_no_seed_of_it_gives() -> None:
+    slow = not_in_ns3("5.8", "newreno")
+    assert slow.holds
+    assert slow.text.startswith(
+        "newreno in ns-3 3.39 itself has 8.25 (8.06 to 8.52) over two paths of 8 and 7 ms"
+    )
+    # ns-3 3.39 gives what is printed of CUBIC and BBR; of MPRC it has nothing.
+    assert not any(not_in_ns3(*claim).holds for claim in (("5.8", "cubic"), ("5.6", "bbr"), ("5.8", "mprc")))
+    assert not_in_ns3("5.3", "cubic").holds
+
+
+def test_claims_in_ns_3_of_another_form_are_told(tmp_path: Path) -> None:
+    stored = ClaimsInNs3.load()
+    stored.save(tmp_path / "ns3.json")
+    assert ClaimsInNs3.load(tmp_path / "ns3.json") == stored
+    (tmp_path / "ns3.json").write_text('{"version": "3.39"}')
+    with pytest.raises(ValueError, match=r"ns3\.json: not what ns3_claims\.py writes .*; run it again"):
+        ClaimsInNs3.load(tmp_path / "ns3.json")

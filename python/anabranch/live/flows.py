@@ -12,7 +12,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
-from anabranch.scenario.algorithms.protocol import MptcpProtocol, TcpProtocol
+from anabranch.scenario.algorithms.protocol import MptcpProtocol, SprayProtocol, TcpProtocol
 from anabranch.scenario.leaves import MessagesSource, SizedSource, Variate
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
@@ -30,7 +30,7 @@ _SCHEDULERS = ("linux", "lowest-rtt")
 """Those that mean the kernel's default: ``lowest-rtt`` is that of the presets."""
 _OF_RECEIVERS = {
     *("delayed_ack_segments", "delayed_ack_timeout", "quick_acks", "sack_blocks", "autotuning"),
-    *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick"),
+    *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick", "acks_end_of_write"),
 }
 """What of a transport's table a receiver follows."""
 # Messages that are drawn at once.
@@ -48,6 +48,8 @@ class Kernel:
     is_mptcp: bool
     asks_for_ecn: bool
     receive_buffer_bytes: int
+    delays_short_segments: bool = False
+    """By Nagle's algorithm; otherwise its sockets set TCP_NODELAY, as the simulated application does."""
     receives: bool = True
     """Whether it is the receiver as well; otherwise that is simulated."""
 
@@ -72,7 +74,7 @@ def kernel_of(
     buffer = _buffer_bytes(tcp)
     if control is None or tcp.loss_detection.algorithm not in _DETECTIONS:
         return Kernel(None, False, False, buffer) if receives and not is_mptcp else None
-    return Kernel(control, is_mptcp, tcp.ecn, buffer, receives=is_mptcp or not only_sends)
+    return Kernel(control, is_mptcp, tcp.ecn, buffer, tcp.nagle, receives=is_mptcp or not only_sends)
 
 
 def _buffer_bytes(tcp: TcpProtocol) -> int:
@@ -85,14 +87,23 @@ def _buffer_bytes(tcp: TcpProtocol) -> int:
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:
-    """Makes sure that a scenario has no Multipath TCP that would need another kernel.
+    """Makes sure that a scenario needs no other kernel, and has no flows that wait for others.
 
     Raises:
-        ScenarioError: if it couples subflows, or has another scheduler than the kernel's.
+        ScenarioError: if it sprays, waits, couples subflows, or has another scheduler than the kernel's.
     """
     problems = []
+    if setup.waits:
+        why = (
+            "the engine does not see when a real flow is done, so that none can wait for it; for a live run "
+        )
+        why += "leave out after and collective"
+        problems.append(Problem("traffic", why))
     for transport in setup.transports:
         config = transport.config
+        if isinstance(config, SprayProtocol):
+            why = "spray has no packets on the wire, and no kernel speaks it; for a live run take TCP"
+            problems.append(Problem(f"transport.{transport.name}", why))
         if not isinstance(config, MptcpProtocol):
             continue
         control = config.tcp.congestion_control.algorithm
@@ -111,7 +122,7 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
 
 def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
     """The choices in a transport's table that the kernel cannot be told."""
-    always = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
+    always = {"receive_buffer", "ecn", "congestion_control", "loss_detection", "nagle"}
     notes = []
     for transport, kernel in zip(setup.transports, kernels, strict=True):
         if kernel is None or kernel.is_mptcp or kernel.control is None:
@@ -148,6 +159,7 @@ def flow_plans(
                 to=planned.to,
                 control=kernel.control,
                 is_mptcp=kernel.is_mptcp,
+                delays_short_segments=kernel.delays_short_segments,
                 receives=kernel.receives,
                 ends=addresses,
                 start_s=planned.start / _PS_PER_S,

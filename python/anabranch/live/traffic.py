@@ -66,6 +66,8 @@ class FlowPlan:
     """How the receiving program reads; None: at once."""
     receives: bool = True
     """Whether the kernel receives it; otherwise its receiver is simulated."""
+    delays_short_segments: bool = False
+    """By Nagle's algorithm; otherwise its sockets set TCP_NODELAY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +264,8 @@ class KernelFlows:
         flow.record.opened = True
         if plan.control is not None:
             sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, plan.control.encode())
+        if not plan.delays_short_segments:
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Ports are the engine's, which may be those of another flow to another host.
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         source, destination = plan.ends[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from anabranch.media.columns import Column
@@ -70,3 +71,15 @@ def _text(about: Column, cell: Cell) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def escaped(text: str) -> str:
+    """A user's text in Markdown, of which nothing is a sign: no emphasis, no link, no cell, no element."""
+    plain_text = "".join(letter if letter.isprintable() else " " for letter in text)
+    shown = re.sub(r"([\\`*_{}\[\]<>|~$#&!])", r"\\\1", plain_text)
+    # A number with a full stop or a sign at the beginning of a line would be an entry of a list.
+    return re.sub(r"^(\s*)(\d+)\.(?=\s|$)|^(\s*)([-+=])(?=\s|$)", _as_it_stands, shown)
+
+
+def _as_it_stands(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}\\." if match[2] else f"{match[3]}\\{match[4]}"

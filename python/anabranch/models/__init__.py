@@ -28,6 +28,7 @@ from anabranch.scenario.algorithms.protocol import (
     AnyProtocol,
     MptcpProtocol,
     SlidingWindowProtocol,
+    SprayProtocol,
     TcpProtocol,
 )
 
@@ -105,6 +106,8 @@ def configured_model(config: AnyProtocol) -> Model:
         return WINDOW
     if isinstance(config, MptcpProtocol):
         raise ModelError("transport", "mptcp sends over several paths, and a model is of one")
+    if isinstance(config, SprayProtocol):
+        raise ModelError("transport", "spray sends over many paths at once, and a model is of one")
     if not isinstance(config, TcpProtocol):
         raise ModelError("transport", f"{config.algorithm} sends what its controller says")
     control, detection = config.congestion_control, config.loss_detection

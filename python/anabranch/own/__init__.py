@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anabranch.own.congestion import CongestionControl
     from anabranch.own.controller import ControllerApplication
     from anabranch.own.network import ControlledNetwork
+    from anabranch.own.path_selector import PathSelector
     from anabranch.own.routing import RoutingNetwork, RoutingScheme, WeightedLinks
     from anabranch.own.scheduler import SubflowScheduler
 
@@ -45,6 +46,7 @@ __all__ = [
     "LostSegment",
     "PacketIn",
     "PathChoice",
+    "PathSelector",
     "RemovedEntry",
     "Report",
     "RoutingNetwork",
@@ -61,6 +63,7 @@ _NAMES = {
     "anabranch.own.congestion": ("CongestionControl",),
     "anabranch.own.controller": ("ControllerApplication",),
     "anabranch.own.network": ("ControlledNetwork",),
+    "anabranch.own.path_selector": ("PathSelector",),
     "anabranch.own.routing": ("RoutingNetwork", "RoutingScheme", "WeightedLinks"),
     "anabranch.own.scheduler": ("SubflowScheduler",),
 }

@@ -15,6 +15,7 @@ from anabranch.own.congestion import CongestionControl
 from anabranch.own.controller import ControllerApplication
 from anabranch.own.failure import place_of_mistake, words_of
 from anabranch.own.load import LoadError
+from anabranch.own.path_selector import PathSelector
 from anabranch.own.routing import RoutingScheme
 from anabranch.own.scheduler import SubflowScheduler
 from anabranch.own.value_message import value_message
@@ -46,6 +47,18 @@ class SchedulerMaker(Chosen):
         scheduler: SubflowScheduler = self.make()
         scheduler.start()
         return scheduler
+
+
+class SelectorMaker(Chosen):
+    """Makes the path selector of each flow."""
+
+    def __call__(self, planes: int, seed: int) -> PathSelector:
+        """The selector of a flow whose host has so many planes."""
+        selector: PathSelector = self.make()
+        selector.planes = planes
+        selector.random = random.Random(seed)  # noqa: S311 - a simulation
+        selector.start()
+        return selector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,6 +213,13 @@ SCHEDULER = Kind(
     SchedulerMaker,
     _arguments(SubflowScheduler),
     ("pick", "says which subflow takes the next segment"),
+)
+PATH_SELECTOR = Kind(
+    PathSelector,
+    "path selector",
+    SelectorMaker,
+    _arguments(PathSelector),
+    ("next", "says which entropy value a packet takes"),
 )
 LOAD_BALANCER = Kind(
     LoadBalancer,

@@ -88,7 +88,7 @@ class NamedPlan:
             metric: of whose values the paths have one.
         """
         self._setup = setup
-        self._plan = plan
+        self._plan = self.plan = plan
         self._paths = PlanPaths.of(plan, setup.links)
         self._names = path_names([node.name for node in setup.nodes], setup.links)
         self._metric = PATH_METRICS[metric]

@@ -315,13 +315,18 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
 
 def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each node and destination."""
-    hops = [
-        (names[table["to"]], names[node], links)
-        for table in plan.tables()
-        for node, links in table["next"]
-        if node != table["to"]
-    ]
-    return _marked(pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"), routing)
+    to, node, counts, links = (pl.Series(part) for part in plan.hops())
+    if to.is_empty():
+        return _marked(pl.DataFrame(schema=_NEXT_HOPS), routing)
+    leads = counts > 0
+    to, node, counts = (part.filter(leads) for part in (to, node, counts))
+    named = pl.Series(names, dtype=pl.String)
+    # Columns from one end to the other: a fabric has a million hops, and objects for each take much.
+    numbers = pl.Series(range(len(to)), dtype=pl.UInt32).repeat_by(counts).explode()
+    rows = pl.DataFrame({"row": numbers, "links": links})
+    grouped = rows.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
+    table = pl.DataFrame({"to": named.gather(to), "node": named.gather(node), "links": grouped["links"]})
+    return _marked(table.filter(to != node).cast(dict(_NEXT_HOPS)), routing)
 
 
 def _marked(table: pl.DataFrame, routing: int) -> pl.DataFrame:

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ _ROUNDS, _PAIRS_MOVED = 200, 8_000_000
 """At most so many rounds, and fewer where there are many pairs of nodes."""
 _LEAF = 0.9
 """Length of the line to a leaf, where one hop is 1."""
+_LONE_DEGREES = 40.0
+"""How far a map of a single node reaches to each side."""
 _SPREAD = 0.012
 """Nodes in one place stand on a circle of this radius, as a share of the map's width."""
 
@@ -47,7 +50,7 @@ class Placement:
         """West, south, east and north of what a map shows, in degrees, with room to move about."""
         (left, top), (right, bottom) = self.points.min(axis=0), self.points.max(axis=0)
         # A drawing is up to 2.7 times as wide as high, and some of it is margin.
-        room = 0.6 * max(right - left, 2.7 * (bottom - top))
+        room = 0.6 * max(right - left, 2.7 * (bottom - top)) or _LONE_DEGREES
         west, east = ((x / self.stretch + self.longitude) for x in (left - room, right + room))
         return (
             max(west, self.longitude - 180),
@@ -78,8 +81,24 @@ def layout(
         ends: the two nodes of each link.
         names: of the nodes, by which those of a tier without any other order are sorted.
     """
+    return _laid_out(tuple(places), tuple(ends), tuple(names))
+
+
+@lru_cache(maxsize=8)
+def _laid_out(
+    places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]
+) -> Placement:
+    """The layout of a network, kept: a scenario that runs again and again has the same one."""
+    placement = _placed(places, ends, names)
+    placement.points.flags.writeable = False
+    return placement
+
+
+def _placed(
+    places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]
+) -> Placement:
     located = [place for place in places if place is not None]
-    if located and len(located) == len(places) and len(set(located)) > 1:
+    if located and len(located) == len(places) and (len(set(located)) > 1 or len(places) == 1):
         return _map(located)
     neighbours = [sorted(near) for near in _neighbours(len(places), ends)]
     tiers = _tiers(neighbours)
@@ -103,7 +122,7 @@ def _map(places: Sequence[tuple[float, float]]) -> Placement:
 
 def _apart(points: Points) -> Points:
     """Nodes in the same place, side by side."""
-    radius = _SPREAD * float(max(np.ptp(points[:, 0]), np.ptp(points[:, 1])))
+    radius = _SPREAD * float(max(np.ptp(points[:, 0]), np.ptp(points[:, 1]))) or 1.0
     together = defaultdict(list)
     for node, (x, y) in enumerate(points):
         together[round(x / radius), round(y / radius)].append(node)

@@ -75,11 +75,11 @@ def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings
     ]
     what = "worst-case loads" if loads.matrix_name is None else f"loads by {loads.matrix_name}"
     title = f"{loads.title or 'Loads of links'}: {what}"
-    lead = [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)]
-    return page(Article(title, lead, _cards(loads, changes), sections))
+    lead = [*load_words(loads, changes), *(f"Note: {warning}" for warning in warnings)]
+    return page(Article(title, lead, load_cards(loads, changes), sections))
 
 
-def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
+def load_words(loads: WorstLoads, changes: LoadChanges | None = None) -> list[str]:
     """The answer in sentences."""
     worst = loads.worst
     while_up = "while all links are up"
@@ -161,7 +161,8 @@ def _way(before: float, after: float) -> str:
     return "The worst case rises" if after > before else "The worst case falls"
 
 
-def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[Card]:
+def load_cards(loads: WorstLoads, changes: LoadChanges | None = None) -> list[Card]:
+    """The numbers at the top."""
     full = sum(link.load > FULL for link in loads.links)
     cards = [
         Card(f"highest load, {loads.links_up}", percent(loads.max_load), loads.worst.link)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from anabranch.errors import ResultError
@@ -16,8 +17,27 @@ from anabranch.media.palette import DASHES, PALETTE, Look
 
 FORMATS = ("png", "pdf", "svg")
 """Forms of a figure file, which are also the endings of its name."""
+TABLE_FORMATS = ("tex", "md")
+"""Forms of a table for a paper, which are also the endings of its file."""
 
+WIDTHS: Mapping[str, float] = {
+    "single": 3.4,
+    "double": 7.0,
+    "ieee": 3.5,
+    "ieee-wide": 7.16,
+    "acm": 3.33,
+    "acm-wide": 7.0,
+    "elsevier": 3.54,
+    "elsevier-wide": 7.48,
+    "lncs": 4.8,
+}
+"""Widths of figures in inches.
 
+The columns of publishers: IEEE 88.9 and 182 mm (its guide for authors), ACM 241 and 506 pt (the class acmart,
+``sigconf``), Elsevier 90 and 190 mm (its sizes of artwork), Springer's LNCS 122 mm (the class llncs).
+"""
+NARROWEST, WIDEST = 2.0, 20.0
+"""Inches that a figure may be wide."""
 _MARKERS = ("o", "s", "^", "D", "X", "P", "*", "v")
 _FULL = tuple(
     Look(color, marker, DASHES[number % len(DASHES)])
@@ -106,6 +126,11 @@ def is_transport(name: str) -> bool:
     return name in _BY_TRANSPORT
 
 
+def file_stem(name: str) -> str:
+    """The name of a metric's file: a user's column names the metric, a file what every system accepts."""
+    return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "metric"
+
+
 def check_forms(forms: Sequence[str]) -> None:
     """Makes sure that these forms of figures exist.
 
@@ -115,6 +140,37 @@ def check_forms(forms: Sequence[str]) -> None:
     for form in forms:
         if form not in FORMATS:
             raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
+
+
+def check_table_forms(forms: Sequence[str]) -> None:
+    """Makes sure that these forms of tables exist.
+
+    Raises:
+        ResultError: if one does not.
+    """
+    for form in forms:
+        if form not in TABLE_FORMATS:
+            raise ResultError(f"table: no form {form!r}; choose from {', '.join(TABLE_FORMATS)}")
+
+
+def figure_inches(size: str) -> float:
+    """The width of figures by the name of a size, or by a number of inches.
+
+    Raises:
+        ResultError: if it is neither.
+    """
+    if size in WIDTHS:
+        return WIDTHS[size]
+    try:
+        inches = float(size.removesuffix("in").strip())
+    except ValueError:
+        inches = math.nan
+    if NARROWEST <= inches <= WIDEST:
+        return inches
+    raise ResultError(
+        f"size: no size {size!r}; choose from {', '.join(WIDTHS)}, or give inches from {NARROWEST:g} to "
+        f"{WIDEST:g}"
+    )
 
 
 def wants_logarithm(levels: Sequence[float]) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.report.looks import check_forms
+from anabranch.report.looks import check_forms, file_stem
 from anabranch.report.study_figures import study_figure
 from anabranch.report.style import save_figure
 from anabranch.report.views.outcome import StudyOutcome
@@ -15,7 +14,12 @@ __all__ = ["study_figure", "write_outputs"]
 
 
 def write_outputs(
-    result: StudyOutcome, folder: Path | str, *, spreadsheet: bool = True, figures: Sequence[str] = ("png",)
+    result: StudyOutcome,
+    folder: Path | str,
+    *,
+    spreadsheet: bool = True,
+    figures: Sequence[str] = ("png",),
+    width: float | None = None,
 ) -> list[Path]:
     """Writes ``study.xlsx`` and ``figures/METRIC.ENDING`` into a folder.
 
@@ -26,6 +30,7 @@ def write_outputs(
         folder: where; made if it is not there.
         spreadsheet: whether to write the spreadsheet, which takes XlsxWriter (``anabranch[spreadsheet]``).
         figures: forms of the figures, of ``png``, ``pdf`` and ``svg``; none for no figures.
+        width: of the figures in inches; None for what their panels need.
 
     Returns:
         The files, in the order in which they were written.
@@ -41,10 +46,9 @@ def write_outputs(
 
         files.append(save_spreadsheet(result, folder / "study.xlsx"))
     for metric in result.metrics if figures else ():
-        figure = study_figure(result, metric.name)
-        # A metric is named by a user's column, a file by what every system accepts.
-        name = re.sub(r"[^\w.-]", "-", metric.name).lstrip(".") or "metric"
+        figure = study_figure(result, metric.name, width=width, title=None if width is None else "")
+        stem = file_stem(metric.name)
         files += [
-            save_figure(figure, folder / "figures" / f"{name}.{form}") for form in dict.fromkeys(figures)
+            save_figure(figure, folder / "figures" / f"{stem}.{form}") for form in dict.fromkeys(figures)
         ]
     return files

@@ -102,6 +102,9 @@ class Result:
     connections = ResultTable("A row for each flow of Multipath TCP.")
     subflows = ResultTable("A row for each subflow of Multipath TCP.")
     subflow_series = ResultTable("A row for each sample and established subflow of Multipath TCP.")
+    spray_flows = ResultTable("A row for each flow of the transport ``spray``.")
+    collectives = ResultTable("A row for each collective operation.")
+    collective_steps = ResultTable("A row for each step of each collective operation.")
     link_series = ResultTable("A row for each sample and link.")
     events = ResultTable("A row for each change of the network and of its routes.")
     sequence = ResultTable("A row for each segment that a flow of ``run.sequences`` sent or received.")
@@ -374,6 +377,8 @@ class MetricInfo:
     """Name for people, as on an axis."""
     censored: bool = False
     """Whether it is of times that flows may not have come to: those are known only as more than a bound."""
+    better: Literal["more", "less", ""] = ""
+    """Whether more of it is better, or less; empty where neither is, or nobody knows."""
 
     @property
     def columns(self) -> tuple[str, ...]:

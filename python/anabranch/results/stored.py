@@ -245,6 +245,7 @@ class StoredMetric:
     name: str
     label: str
     censored: bool = False
+    better: Literal["more", "less", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +281,12 @@ def _name(value: Any) -> str:
 def _kind(value: Any) -> str:
     if value not in ("continuous", "categorical"):
         raise ValueError(f"{_shown(value)} is no kind of a factor")
+    return _text(value)
+
+
+def _better(value: Any) -> str:
+    if value not in ("more", "less", ""):
+        raise ValueError(f"{_shown(value)} is neither more nor less")
     return _text(value)
 
 
@@ -319,7 +326,7 @@ def _table(made: Callable[..., Any], checks: Mapping[str, Check]) -> Check:
 
 
 _FACTOR = {"name": _name, "label": _text, "kind": _kind, "unit": _or_null(_text), "levels": _some(_level, 1)}
-_METRIC = {"name": _name, "label": _text, "censored?": _switch}
+_METRIC = {"name": _name, "label": _text, "censored?": _switch, "better?": _better}
 _STUDY: Mapping[str, Check] = {
     "title": _text,
     "confidence": _probability,

@@ -22,6 +22,7 @@ from anabranch.scenario.algorithms.protocol import (
     MptcpProtocol,
     SdnPacedProtocol,
     SlidingWindowProtocol,
+    SprayProtocol,
     TcpProtocol,
 )
 from anabranch.setup import Setup
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _PS_PER_S = 1e12
 _HEADER_BYTES = 40
 """IPv4 and TCP without options (RFC 791, RFC 9293 section 3.1)."""
+_SPRAY_HEADER_BYTES = 64
+"""All headers of a packet of ``spray``."""
 _TIMESTAMP_BYTES = 12
 """The timestamps option with its padding (RFC 7323 appendix A)."""
 
@@ -198,6 +201,9 @@ def packet_sizes(config: AnyProtocol) -> PacketSizes:
     if isinstance(config, SdnPacedProtocol | SlidingWindowProtocol):
         segment = int(config.segment)
         return PacketSizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
+    if isinstance(config, SprayProtocol):
+        payload = int(config.payload)
+        return PacketSizes(payload, payload + _SPRAY_HEADER_BYTES, _SPRAY_HEADER_BYTES)
     tcp = config.tcp if isinstance(config, MptcpProtocol) else config
     mss, options = int(tcp.mss), _TIMESTAMP_BYTES if tcp.timestamps else 0
     # The MSS counts options (RFC 9293 section 3.7.1).

@@ -15,9 +15,11 @@ from anabranch.plans.paths import PlanPaths
 from anabranch.results.censored import late_note
 from anabranch.routing.planned import Pair
 from anabranch.scenario.algorithms.congestion_control import Bbr
+from anabranch.scenario.algorithms.load_balancing import Entropy
 from anabranch.scenario.algorithms.path_manager import AnyPathManager, Fullmesh, Ndiffports
-from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol
-from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold
+from anabranch.scenario.algorithms.path_selector import MrcPathSelector
+from anabranch.scenario.algorithms.protocol import AnyProtocol, MptcpProtocol, SprayProtocol
+from anabranch.scenario.algorithms.queue import AnyQueue, Fifo, Threshold, Trim
 from anabranch.scenario.declarations import PYTHON
 from anabranch.scenario.files import FILE
 from anabranch.scenario.leaves import (
@@ -54,6 +56,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_unused_transports(scenario, setup),
         *_kept_errors(setup),
         *_idle_ecn(scenario, setup),
+        *_sprays(setup),
         *_above_line_rate(setup),
         *_traffic_as_capacity(scenario),
         *_idle_buckets(setup),
@@ -126,14 +129,44 @@ def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:
         )
 
 
+def _sprays(setup: Setup) -> Iterator[str]:
+    """What spraying counts on: queues that trim, planes of which one may fail, and paths to name."""
+    sprays = [of for of in setup.transports if isinstance(of.config, SprayProtocol)]
+    changes = [event.change for event in setup.events]
+    queues = [change.queue.discipline for change in changes if isinstance(change, QueueChange)]
+    queues += [link.queue.discipline for link in setup.links]
+    trims = any(isinstance(queue, Trim) and queue.cut for queue in queues)
+    lines = Counter(link.origin for link in setup.links)
+    senders = set(setup.flows.origin.tolist())
+    for transport in sprays:
+        place, config = f"transport.{transport.name}", transport.config
+        if config.trimming and not trims:
+            yield (
+                f"{place}: no queue trims, so that a lost packet waits for its timeout; give trimming = "
+                'false, or a queue "trim"'
+            )
+        if isinstance(config.path_selector, MrcPathSelector) and all(lines[node] < 2 for node in senders):
+            yield (
+                f"{place}: mrc spreads over the planes of a host, and each host has one link: when that "
+                "fails, no other takes its packets"
+            )
+    by_hop = getattr(setup.routing.scheme, "algorithm", None) == "ecmp"
+    if by_hop and isinstance(setup.routing.load_balancing, Entropy):
+        yield (
+            "routing.load_balancing: entropy names whole paths, and these routes are tables of next hops: "
+            "each switch hashes as with flow; take a scheme with paths, such as k-shortest"
+        )
+
+
 def _is_capable(config: AnyProtocol) -> bool:
+    # Each packet of spray can be marked.
     tcp = tcp_of(config)
-    return tcp is not None and tcp.ecn
+    return isinstance(config, SprayProtocol) or (tcp is not None and tcp.ecn)
 
 
 def _marks(discipline: AnyQueue) -> bool:
     # Any discipline may have a parameter of this name, and some have none.
-    return isinstance(discipline, Threshold) or getattr(discipline, "ecn", False) is True
+    return isinstance(discipline, Threshold | Trim) or getattr(discipline, "ecn", False) is True
 
 
 def _above_line_rate(setup: Setup) -> Iterator[str]:

@@ -27,6 +27,7 @@ QUANTITIES: Mapping[str, type[Quantity]] = {
 _BROUGHT: Mapping[str, Callable[..., Record]] = {
     "congestion_control": leaves.PythonCongestionControl,
     "scheduler": leaves.PythonScheduler,
+    "path_selector": leaves.PythonPathSelector,
 }
 """What stands for code of the user's own in a transport, by the kind of algorithm."""
 _ALGORITHM = "algorithm"

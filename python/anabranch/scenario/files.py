@@ -29,6 +29,7 @@ FILE_FIELDS = {
 _CODE = {
     ("transport", "*", "congestion_control", "python"),
     ("transport", "*", "scheduler", "python"),
+    ("transport", "*", "path_selector", "python"),
     ("routing", "scheme", "python"),
     ("traffic", None, "routing", "scheme", "python"),
     ("routing", "load_balancing", "python"),

@@ -285,6 +285,14 @@ class LinksChange(Record):
     """Up or down."""
 
 
+class SilentChange(Record):
+    """Links lose all that they send, and routing does not hear of it, or no more."""
+
+    kind: Literal["silent"] = "silent"
+    links: list[int]
+    """Which."""
+
+
 class NodeChange(Record):
     """A node goes down, with every link at it, or comes up."""
 
@@ -357,6 +365,7 @@ class BackupChange(Record):
 
 Change = (
     LinksChange
+    | SilentChange
     | NodeChange
     | CapacityChange
     | DelayChange
@@ -367,6 +376,34 @@ Change = (
 )
 """What changes. A change of a physical link lists both directions; an address is that of the host where
 its link begins."""
+
+
+class WaitSetup(Record):
+    """A flow that begins when others are complete, and not before its start."""
+
+    flow: int
+    """The flow."""
+    after: list[int]
+    """Those that it waits for."""
+    delay: int
+    """How long after the last of them is complete. In picoseconds."""
+
+
+class CollectiveSetup(Record):
+    """A collective operation: flows whose ids follow each other, step by step."""
+
+    name: str
+    """Its name."""
+    operation: str
+    """What it is: ``ring-all-reduce``."""
+    first: int
+    """Its first flow."""
+    hosts: int
+    """Hosts that take part."""
+    flows: int
+    """Flows of each step."""
+    steps: int
+    """Steps."""
 
 
 class LinkCapturePoint(Record):
@@ -475,6 +512,14 @@ class PythonCongestionControl(Record):
 
 class PythonScheduler(Record):
     """The choice of such a scheduler."""
+
+    algorithm: Literal["python"] = "python"
+    code: int
+    """Its number among what the caller brings along."""
+
+
+class PythonPathSelector(Record):
+    """The choice of such a selector."""
 
     algorithm: Literal["python"] = "python"
     code: int

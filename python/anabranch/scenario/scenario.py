@@ -15,6 +15,7 @@ import tomli_w
 from anabranch import _core
 from anabranch.errors import Origin, Problem, ScenarioError
 from anabranch.scenario.document import Document
+from anabranch.scenario.field_paths import other_field
 from anabranch.scenario.files import (
     CodeReference,
     code_references,
@@ -22,12 +23,10 @@ from anabranch.scenario.files import (
     series_of,
     with_files,
 )
-from anabranch.scenario.forms import table_forms
 from anabranch.scenario.plain import Noted, plain_data
 from anabranch.scenario.provenance import Provenance
-from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, origin_of, parse_toml, read_text, value_of, with_value
-from anabranch.scenario.unknown import unknown_choice, unknown_key
+from anabranch.scenario.unknown import unknown_choice
 
 if TYPE_CHECKING:
     from anabranch.scenario.tables import (
@@ -42,14 +41,6 @@ if TYPE_CHECKING:
         Transport,
     )
 
-_INNER_TABLES = {
-    "run": "Run",
-    "network": "Network",
-    "network.links": "LinkSettings",
-    "routing": "Routing",
-    "controller": "Controller",
-}
-"""Tables that have one place: whoever leaves it out means them."""
 _STUDY_KEYS = {"scenario", "factor", "metric", "replications"}
 
 
@@ -176,8 +167,9 @@ class Scenario(Document):
         *,
         origin: str | None = None,
         base: Path | None = None,
+        provenance: Provenance | None = None,
     ) -> Self:
-        """The scenario in a TOML text; ``origin`` names it in messages.
+        """The scenario in a TOML text; ``origin`` names it in messages, the rest is as in :meth:`from_data`.
 
         Raises:
             ScenarioError: with everything that is wrong with it.
@@ -189,7 +181,7 @@ class Scenario(Document):
         for field, value in (overrides or {}).items():
             data = cls._with(data, field, value_of(value), "--set")
         name = origin_of(origin, text, overrides or ()) if origin else None
-        scenario = cls._made(data, Noted(""), name, base, Provenance())
+        scenario = cls._made(data, Noted(""), name, base, provenance or Provenance())
         if overrides:
             scenario._check_transports()
         return scenario
@@ -226,12 +218,9 @@ class Scenario(Document):
         """
         try:
             steps = field_steps(field)
-            table, keys = str(steps[0]), cls.form().keys()
-            if table in keys:
+            message = other_field(steps, value)
+            if message is None:
                 return with_value(data, steps, value)
-            inside = [around for around, name in _INNER_TABLES.items() if table in table_forms()[name].by_key]
-            hint = f"; write {' or '.join(f'{around}.{field}' for around in inside)}" if inside else ""
-            message = f"{quoted(table)}: {'no such key' if hint else unknown_key(table, keys)}{hint}"
         except ValueError as error:
             message = str(error)
         raise ScenarioError([Problem("", message)], origin)

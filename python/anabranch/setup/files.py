@@ -14,6 +14,7 @@ from anabranch.errors import reason
 from anabranch.scenario.files import FILE, series_of
 from anabranch.scenario.quantity import Span, quoted
 from anabranch.scenario.scenario import Scenario
+from anabranch.text.files import open_given
 
 if TYPE_CHECKING:
     from anabranch.topology.traffic import TrafficError, TrafficFile
@@ -34,13 +35,8 @@ def text_of(name: str, base: Path | None) -> str:
     """
     file = Path(name) if base is None else base / name
     try:
-        if file.exists() and not file.is_file():
-            # A device or a pipe may never end.
-            why = "cannot be read: it is not a file"
-        elif file.stat().st_size > _MOST_BYTES:
-            why = "is larger than 256 MiB, the most that is read"
-        else:
-            return file.read_text(encoding="utf-8-sig")
+        with open_given(file, _MOST_BYTES) as stream:
+            return stream.read().decode("utf-8-sig")
     except OSError as error:
         why = f"cannot be read: {reason(error)}"
     except UnicodeDecodeError:

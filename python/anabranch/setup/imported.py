@@ -22,6 +22,7 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
 from anabranch.setup.files import traffic_of
 from anabranch.setup.model import Setup
+from anabranch.text.files import open_given
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
 from anabranch.topology.readers.registry import READERS
@@ -194,10 +195,11 @@ def _head(file: Path) -> bytes | None:
     if file.is_dir() or not file.exists():
         return None
     try:
-        with file.open("rb") as stream:
+        with open_given(file) as stream:
             return stream.read(_HEAD_BYTES)
     except OSError as error:
-        raise ImportFilesError(f"{file}: cannot be read: {reason(error)}") from None
+        hint = "; save what comes through a pipe as a file" if file.is_fifo() else ""
+        raise ImportFilesError(f"{file}: cannot be read: {reason(error)}{hint}") from None
 
 
 def _network_format(head: bytes, where: str) -> str | None:

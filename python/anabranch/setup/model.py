@@ -21,6 +21,7 @@ from anabranch.scenario.leaves import (
     CapturePoint,
     ChanceSetup,
     Change,
+    CollectiveSetup,
     ControllerSetup,
     DatagramSource,
     HashSeed,
@@ -30,6 +31,7 @@ from anabranch.scenario.leaves import (
     ReorderSetup,
     ShaperSetup,
     Variate,
+    WaitSetup,
 )
 from anabranch.scenario.record import Record
 from anabranch.setup.flow_columns import EntrySetup, FlowColumns
@@ -366,6 +368,10 @@ class Setup:
     """Packets written to files."""
     controller: _Part[ControllerSetup | None] = _Part(ControllerSetup | None)  # type: ignore[arg-type]
     """The SDN controller, if there is one."""
+    waits = _Part(list[WaitSetup])
+    """Flows that begin when others are complete."""
+    collectives = _Part(list[CollectiveSetup])
+    """Collective operations, each of flows that follow each other."""
 
     @cached_property
     def nodes(self) -> list[NodeSetup]:

@@ -44,6 +44,7 @@ _KINDS: Mapping[str, tuple[str, Needed, tuple[str, ...]]] = {
         ("measures_rate", "judges_losses", "counts_marks"),
     ),
     "scheduler": ("SCHEDULER", Needed.ALL, ()),
+    "path_selector": ("PATH_SELECTOR", Needed.ALL, ()),
     "load_balancing": ("LOAD_BALANCER", Needed.ALL, ()),
     "application": ("CONTROLLER_APPLICATION", Needed.ALL, ("probes_links",)),
     "scheme": ("ROUTING_SCHEME", Needed.ROUTES, ()),

@@ -12,7 +12,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.media.columns import COLUMNS
+from anabranch.media.columns import COLUMNS, Better
 from anabranch.results.result import FactorInfo, MetricInfo
 from anabranch.routing import Solved
 from anabranch.scenario.place import place
@@ -28,6 +28,14 @@ Setting = tuple[Steps, Any]
 """A field and the value that it gets."""
 
 
+_BETTER_OF_SUMMARY: Mapping[str, Better] = {
+    "delivered_mbps": "more",
+    "jain_index": "more",
+    "packets_lost": "less",
+}
+"""Which way is better of what a summary has, which is no table with declared columns."""
+
+
 def _label(metric: Metric) -> str:
     """The declared heading of the column that gives a metric its name; any other name stands for itself."""
     about = COLUMNS.get(metric.name) if metric.name == metric.column else None
@@ -35,6 +43,18 @@ def _label(metric: Metric) -> str:
         return metric.name
     # A share is no percentage in a study.
     return f"{about.label} ({about.unit})" if about.unit and about.factor == 1 else about.label
+
+
+def _better(metric: Metric) -> Better:
+    """Whether more of a metric is better, or less, by the declaration of its column."""
+    if metric.statistic in ("count", "std") or metric.scale <= 0:
+        return ""
+    if metric.statistic == "jain":
+        return "more"
+    if metric.table == "summary":
+        return _BETTER_OF_SUMMARY.get(metric.column, "")
+    about = COLUMNS.get(f"{metric.table}.{metric.column}") or COLUMNS.get(metric.column)
+    return "" if about is None else about.better
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +134,7 @@ class Design:
     def metric_infos(self) -> tuple[MetricInfo, ...]:
         """The metrics, as tables show them."""
         return tuple(
-            MetricInfo(metric.name, metric.label or _label(metric), metric.is_censored)
+            MetricInfo(metric.name, metric.label or _label(metric), metric.is_censored, _better(metric))
             for metric in self.metrics
         )
 

@@ -12,6 +12,7 @@ from typing import Any
 from anabranch.errors import reason
 from anabranch.scenario.files import companions_of, series_of, with_files
 from anabranch.scenario.quantity import quoted
+from anabranch.text.files import open_given
 from anabranch.topology.traffic.load import MOST_FILE_BYTES
 
 
@@ -67,16 +68,11 @@ class InputFiles:
 
 
 def _content(path: Path, name: str) -> bytes:
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{quoted(name)} is not a file")
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_FILE_BYTES + 1)
+        with open_given(path, MOST_FILE_BYTES) as file:
+            return file.read()
     except OSError as error:
         raise ValueError(f"{quoted(name)} cannot be read: {reason(error)}") from None
-    if len(content) > MOST_FILE_BYTES:
-        raise ValueError(f"{quoted(name)} is larger than {MOST_FILE_BYTES >> 20} MiB, the most that is read")
-    return content
 
 
 def unpack(files: Mapping[str, bytes], folder: Path) -> None:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import subprocess
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from multiprocessing.connection import Pipe
+from multiprocessing.connection import wait
 from pathlib import Path
-from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from anabranch.errors import Problem, StudyError, reason
-from anabranch.process.python_process import python_command
 from anabranch.study.design import Design
 from anabranch.study.files import unpacked
+from anabranch.study.processes import started
 from anabranch.study.work import Outcome, failed
 from anabranch.study.worker import HELLO, READY
 
@@ -59,24 +57,9 @@ class _Worker:
     """A process and the runs that it has been given."""
 
     def __init__(self, payload: bytes) -> None:
-        self.connection, theirs = Pipe()
         self.given: deque[int] = deque()
         self.ready = False
-        descriptor = theirs.fileno()
-        command = python_command(f"from anabranch.study.worker import main; main({descriptor})")
-        # Ctrl-C is for us to hear: the mask is inherited, and stays blocked there.
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self.process = subprocess.Popen(  # noqa: S603 - our own program
-                command,
-                pass_fds=[descriptor],
-                stdin=subprocess.DEVNULL,
-                # Runs are what is parallel here.
-                env={**os.environ, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            )
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-            theirs.close()
+        self.process, self.connection = started()
         self._payload = payload
 
     def give(self, run: int) -> None:
@@ -110,7 +93,6 @@ class _Pool:
         self._waiting = deque(runs)
         self._attempts: Counter[int] = Counter()
         self._workers: list[_Worker] = []
-        self._selector = DefaultSelector()
         self._failed_starts = 0
         self._depth = 1
 
@@ -119,8 +101,8 @@ class _Pool:
         for _ in range(min(jobs, len(self._waiting))):
             self._start()
         while self._waiting or any(worker.given for worker in self._workers):
-            for key, _ in self._selector.select():
-                worker: _Worker = key.data
+            ready = wait([worker.connection for worker in self._workers])
+            for worker in [each for each in self._workers if each.connection in ready]:
                 try:
                     said = worker.connection.recv()
                 except (EOFError, OSError):
@@ -143,7 +125,6 @@ class _Pool:
         for worker in self._workers:
             worker.end()
         self._workers.clear()
-        self._selector.close()
 
     def _start(self) -> None:
         try:
@@ -151,7 +132,6 @@ class _Pool:
         except OSError as error:
             raise StudyError([Problem("", f"no process can be started: {reason(error)}")]) from None
         self._workers.append(worker)
-        self._selector.register(worker.connection, EVENT_READ, worker)
 
     def _feed(self, worker: _Worker) -> None:
         while self._waiting and len(worker.given) < self._depth:
@@ -160,7 +140,6 @@ class _Pool:
     def _lost(self, worker: _Worker) -> Iterator[Outcome]:
         """A worker is gone: another takes its place, and what it had begun is begun again."""
         self._workers.remove(worker)
-        self._selector.unregister(worker.connection)
         how = worker.end()
         if not worker.ready:
             self._failed_starts += 1

@@ -58,10 +58,15 @@ DEFAULTS = (
 
 _ENDS = ("from", "to")
 _IDENTITIES: Mapping[str, Mapping[str, str]] = {
-    **{table: {"flow": "flows"} for table in ("connections", "subflows", "flow_series", "subflow_series")},
+    **{
+        table: {"flow": "flows"}
+        for table in ("connections", "subflows", "flow_series", "subflow_series", "spray_flows")
+    },
     **{table: {"flow": "datagram_flows"} for table in ("datagram_series", "latencies")},
     "flows": dict.fromkeys(("flow", "name", *_ENDS, "transport"), "flows"),
     "datagram_flows": dict.fromkeys(("flow", "name", *_ENDS, "kind"), "datagram_flows"),
+    "collectives": {"name": "collectives"},
+    "collective_steps": {"name": "collectives"},
     "links": dict.fromkeys(("link", "name", *_ENDS), "links"),
     "link_series": {"link": "links"},
     "flow_tables": {"switch": "flow_tables"},

@@ -205,7 +205,9 @@ def load(folder: Path, made_of: Callable[..., Loaded]) -> Loaded:
             FactorInfo(each.name, each.label, each.kind, each.unit, tuple(each.levels))
             for each in stored.factors
         ),
-        metrics=tuple(MetricInfo(each.name, each.label, each.censored) for each in stored.metrics),
+        metrics=tuple(
+            MetricInfo(each.name, each.label, each.censored, each.better) for each in stored.metrics
+        ),
         runs=runs,
         cells=cells,
         tables=tables,

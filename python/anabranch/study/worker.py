@@ -19,7 +19,23 @@ def main(descriptor: int) -> None:
     Args:
         descriptor: file descriptor of this end of the connection.
     """
-    with Connection(descriptor) as connection:
+    work_for(Connection(descriptor))
+
+
+def main_with_port(port: int) -> None:
+    """Does the work of :func:`main` over a port of this machine, where processes inherit no descriptors.
+
+    Args:
+        port: on which the other side waits; the key is on standard input.
+    """
+    from anabranch.study.processes import connected  # noqa: PLC0415 - others need it not
+
+    work_for(connected(port))
+
+
+def work_for(connection: Connection) -> None:
+    """Works until the other side of a connection has no more, or is gone."""
+    with connection:
         try:
             connection.send(HELLO)
             # The modules come with the design: a worker that cannot have them says nothing, and ends.

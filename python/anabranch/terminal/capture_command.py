@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,8 @@ import typer
 
 from anabranch.process.console import JsonOption, ReplaceOption, console, print_json, say
 from anabranch.process.signals import deferred, exit_status
+from anabranch.terminal import values
+from anabranch.terminal.given_files import CAPTURE, FOLDER, MEASUREMENT, other_kinds_told
 
 FilesArgument = Annotated[
     list[Path],
@@ -42,6 +45,7 @@ FormatOption = Annotated[
         "--format",
         metavar="FORMAT",
         help="Format of the measurements: iperf3, ss, flent, qlog or starlink; recognised if left out.",
+        autocompletion=values.measurement_formats,
     ),
 ]
 BesideOption = Annotated[
@@ -90,7 +94,10 @@ def capture(
         # Before the work, not after it.
         check_folder(out, files, replace=replace)
     title = capture_name(files[0]) if len(files) == 1 else f"{len(files)} captures"
-    with capture_progress(title) as progress:
+    with ExitStack() as around:
+        for file in files:
+            around.enter_context(other_kinds_told(file, CAPTURE, MEASUREMENT, FOLDER))
+        progress = around.enter_context(capture_progress(title))
         result = analyze(
             files,
             window=window,

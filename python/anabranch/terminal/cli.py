@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|live|routes|load|export|import|study|report|capture|topology|schema``."""
+"""The command line: its commands, and what each of them does first."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from typer.main import get_command_name
 from typer.models import CommandInfo
 
 from anabranch import _core
-from anabranch.errors import LiveError, ResultError
-from anabranch.own.kinds import KINDS
+from anabranch.errors import LiveError
 from anabranch.process.console import (
     EXIT_INCOMPLETE,
     JobsOption,
@@ -28,7 +27,6 @@ from anabranch.process.console import (
     write,
 )
 from anabranch.process.signals import ending, exit_status
-from anabranch.report.looks import FORMATS as FIGURE_FORMS
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -38,6 +36,7 @@ from anabranch.terminal.command_options import (
     DaskOption,
     DuringOption,
     FailuresOption,
+    FiguresOption,
     KernelReceiversOption,
     MapOption,
     OptionalValues,
@@ -53,8 +52,11 @@ from anabranch.terminal.command_options import (
 from anabranch.terminal.command_options import load_scenario as _load
 from anabranch.terminal.export_command import export
 from anabranch.terminal.import_command import import_
+from anabranch.terminal.manual_commands import examples, help_
+from anabranch.terminal.new_command import new
+from anabranch.terminal.report_command import report
+from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
-from anabranch.text.suggest import listed
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -66,7 +68,6 @@ app = typer.Typer(
     cls=CommandGroup,
     name="anabranch",
     help="Simulate TCP over one or many paths, packet by packet.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -74,16 +75,15 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
 app.command("import")(import_)
+app.command()(studio)
+app.command()(watch)
+app.command()(examples)
+app.command("help")(help_)
+app.command()(new)
+app.command()(report)
 
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
-FiguresOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FORM",
-        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
-    ),
-]
 
 
 def _version(wanted: bool) -> None:
@@ -171,7 +171,9 @@ def live(
     switches: Annotated[
         str | None,
         typer.Option(
-            metavar="ovs", help="Let real switches forward: each router is a bridge of Open vSwitch."
+            metavar="ovs",
+            help="Let real switches forward: each router is a bridge of Open vSwitch.",
+            autocompletion=lambda: ["ovs"],
         ),
     ] = None,
     trust: TrustOption = False,
@@ -417,86 +419,6 @@ def study(
         print_json(json_ready(document))
     else:
         show(console(), study_pieces(title, result, folder))
-
-
-@app.command()
-def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, a study or captures.")],
-    figures: FiguresOption = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
-    ] = None,
-    replace: ReplaceOption = False,
-    xlsx: XlsxOption = None,
-) -> None:
-    """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
-    from anabranch.folders import adding, read_inside, read_manifest, regular_files
-    from anabranch.media.page import REPORT
-    from anabranch.report.damage import damage_told
-    from anabranch.report.html import save_capture_report, save_run_report, save_study_report
-    from anabranch.report.looks import check_forms
-    from anabranch.report.plots.every import save_run_figures
-    from anabranch.report.run_workbook import save_run_workbook
-    from anabranch.report.study import write_outputs
-    from anabranch.results.result import Result
-    from anabranch.runs.capture import CaptureResult
-    from anabranch.study import StudyResult
-
-    forms = figures or []
-    # Before the work, not after it.
-    check_forms(forms)
-    with damage_told(folder):
-        study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
-        result = Result.load(folder) if study_result is None else None
-        in_place = out is None or out.resolve() == folder.resolve()
-        target = folder if out is None else out
-        manifest = read_manifest(folder)
-        kind = manifest.kind if manifest is not None else ("run" if study_result is None else "study")
-        if forms and kind == CaptureResult.kind:
-            raise ResultError(
-                f"{folder}: captures have no figures for print, only the page; leave out --figures"
-            )
-        if xlsx is not None:
-            save_run_workbook(result, xlsx)
-        with adding(
-            target, kind if in_place else "report", [REPORT], replace=replace, known=in_place
-        ) as place:
-            if study_result is not None:
-                save_study_report(study_result, place.partial)
-                write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
-            if result is not None and kind == CaptureResult.kind:
-                save_capture_report(result, place.partial)
-            elif result is not None:
-                kept = regular_files(folder)
-                text = read_inside(folder, "scenario.toml").decode() if "scenario.toml" in kept else None
-                save_run_report(result, place.partial, text)
-                if forms:
-                    save_run_figures(result, place.partial, forms)
-            files = [*place.put(), *([] if xlsx is None else [xlsx])]
-    # The page first, then what lies in folders.
-    for file in sorted(files, key=lambda file: (len(file.parts), file)):
-        console().print(str(file), markup=False, highlight=False)
-
-
-@app.command()
-def new(
-    kind: Annotated[
-        str,
-        typer.Argument(metavar="KIND", help=f"{listed(KINDS)}."),
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A new folder; one of that name if left out.")
-    ] = None,
-) -> None:
-    """Start an algorithm of your own in Python: a class, a scenario and a study."""
-    from anabranch.own.new import new as write_new
-
-    written = write_new(kind, name, out)
-    for file in written:
-        write(str(file))
-    _, scenario, study_file = written
-    say(f"next: anabranch run {scenario}, then anabranch study {study_file}")
 
 
 @app.command()

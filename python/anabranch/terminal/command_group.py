@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,17 +21,73 @@ from typer.core import TyperGroup
 
 from anabranch import _core
 from anabranch.errors import AnabranchError, CommandError, reason
-from anabranch.process.console import EXIT_MISTAKE, EXIT_NO_OUTPUT, say
+from anabranch.process.console import EXIT_MISTAKE, EXIT_NO_OUTPUT, say, write
 from anabranch.process.signals import exit_status
+from anabranch.terminal.given_files import FOLDER, RESULTS, given_file
 from anabranch.terminal.start_up import check_resources
+from anabranch.text.suggest import suggest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+_ORDER = (
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "study", "report"),
+    *("topology", "import", "capture", "export", "live", "schema", "help"),
+)
+"""The commands in the order in which one comes to need them; all others follow."""
+_OTHER_WORDS = {
+    "simulate": "run",
+    "sim": "run",
+    "start": "run",
+    "execute": "run",
+    "sweep": "study",
+    "experiment": "study",
+    "plot": "report",
+    "figure": "report",
+    "page": "report",
+    "view": "report",
+    "open": "report",
+    "init": "new",
+    "create": "new",
+    "convert": "import",
+    "read": "import",
+    "analyze": "capture",
+    "analyse": "capture",
+    "pcap": "capture",
+    "plan": "routes",
+    "route": "routes",
+    "path": "routes",
+    "loads": "load",
+    "list": "topology list",
+    "show": "topology show",
+    "topologies": "topology list",
+    "networks": "topology list",
+    "docs": "help",
+    "man": "help",
+    "manual": "help",
+    "doc": "help",
+    "example": "examples",
+    "validate": "routes",
+    "check": "routes",
+    "version": "--version",
+    "completion": "--install-completion",
+}
+"""Words of other programs for what a command does."""
+WELCOME = """\
+Anabranch simulates TCP over one path or many, packet by packet.
+
+  anabranch examples               list the scenarios that come with it
+  anabranch examples first.toml    write one of them into this folder
+  anabranch run first.toml         simulate it; open results/first/report.html
+  anabranch run first.toml --set run.duration="5 s"    the same with a change
+  anabranch topology list          list the networks that have a name
+  anabranch new scenario mine      begin a scenario of your own
+  anabranch help guide             read on: routes, failures, studies, Python
+  anabranch --help                 list all commands
+"""
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
 
-_OF_A_STUDY = re.compile(r"^\s*(\[\[factor\]\]|\[\[metric\]\]|replications\s*=)", re.MULTILINE)
 DISTRIBUTIONS: Mapping[str, str] = {
     "reproduce": "anabranch-publications",
     "compare": "anabranch-publications",
@@ -46,7 +101,16 @@ class CommandGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands: the library's own, then those offered."""
         self._add_offered()
-        return super().list_commands(ctx)
+        names = super().list_commands(ctx)
+        places = {name: place for place, name in enumerate(_ORDER)}
+        return sorted(names, key=lambda name: places.get(name, len(_ORDER)))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Lists the commands with whole sentences, on several lines where one is too short."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.help or "") for name, command in commands if not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, or None.
@@ -58,17 +122,23 @@ class CommandGroup(TyperGroup):
         if cmd_name not in self.commands:
             self._add_offered()
         if cmd_name not in self.commands and (place := Path(cmd_name)).exists():
-            raise CommandError(f"{place}: is no command; write: anabranch {_command_for(place)} {place}")
+            raise CommandError(f"{place}: is no command; write: {_command_for(place)}")
         if cmd_name not in self.commands and cmd_name in DISTRIBUTIONS:
             distribution = DISTRIBUTIONS[cmd_name]
             raise CommandError(
                 f'"{cmd_name}" is a command of the distribution {distribution}, which is not installed; in a '
                 "clone of the repository: make setup, or pip install ./publications"
             )
-        command = super().get_command(ctx, cmd_name)
-        if command is None and Path(cmd_name).is_file():
-            raise CommandError(f"{cmd_name} is a file, not a command; try: anabranch run {cmd_name}")
-        return command
+        if cmd_name not in self.commands and (message := _meant(cmd_name)) is not None:
+            raise CommandError(message)
+        return super().get_command(ctx, cmd_name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments; without any, says what there is to do."""
+        if not args and not ctx.resilient_parsing:
+            write(WELCOME.rstrip())
+            ctx.exit()
+        return list(super().parse_args(ctx, args))
 
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         """Reads the arguments; options such as ``--version`` write there."""
@@ -90,17 +160,28 @@ class CommandGroup(TyperGroup):
                 self.add_command(_offered(entry), entry.name)
 
 
+def _meant(name: str) -> str | None:
+    """What to say to a word that is no command but may mean one; None for all others."""
+    if name in _OTHER_WORDS:
+        return f'"{name}": no such command; write: anabranch {_OTHER_WORDS[name]}'
+    if name.endswith((".toml", ".pcap", ".pcapng")):
+        near = suggest(name, (each.name for each in Path().iterdir() if each.suffix == Path(name).suffix))
+        return f"{name}: is no command, and no file is there" + (f'; "{near}" is there' if near else "")
+    if "/" not in name:
+        return None
+    from anabranch import topology  # noqa: PLC0415 - few commands come here
+
+    if any(each.spec == name for each in topology.names()):
+        return f"{name}: is a network, not a command; see it by: anabranch topology show {name}"
+    return f"{name}: is no command, and no file is there"
+
+
 def _command_for(place: Path) -> str:
-    """The command that takes a file or a folder."""
-    if place.is_dir():
-        return "report"
-    if place.suffix != ".toml":
-        return "capture" if place.suffix in (".pcap", ".pcapng", ".gz", ".zst") else "run"
-    try:
-        text = place.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "run"
-    return "study" if _OF_A_STUDY.search(text) else "run"
+    """The command line for a file or a folder."""
+    given = given_file(place)
+    if given is None or given.kind in (FOLDER, RESULTS):
+        return f"anabranch {'report' if place.is_dir() else 'run'} {place}"
+    return given.command
 
 
 @contextmanager

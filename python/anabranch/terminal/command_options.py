@@ -11,6 +11,10 @@ import typer
 from typer.core import TyperCommand
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.report.looks import FORMATS as FIGURE_FORMS
+from anabranch.terminal import values
+from anabranch.terminal.given_files import SCENARIO, STUDY, other_kinds_told
+from anabranch.text.suggest import listed
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -23,6 +27,15 @@ SetOption = Annotated[
         "--set",
         metavar="FIELD=VALUE",
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
+        autocompletion=values.fields,
+    ),
+]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM",
+        help=f"Write every figure as well: {listed(FIGURE_FORMS)}, into figures/; may be repeated.",
+        autocompletion=values.figure_forms,
     ),
 ]
 CsvOption = Annotated[
@@ -42,7 +55,12 @@ AgainstOption = Annotated[
 ]
 AgainstSimulationOption = Annotated[
     str | None,
-    typer.Option("--against", metavar="simulation", help="Simulate each live run as well, and compare."),
+    typer.Option(
+        "--against",
+        metavar="simulation",
+        help="Simulate each live run as well, and compare.",
+        autocompletion=lambda: ["simulation"],
+    ),
 ]
 KernelReceiversOption = Annotated[
     bool,
@@ -81,6 +99,7 @@ FailuresOption = Annotated[
         metavar="[KINDS]",
         help="Look at failures as well: links,nodes,pairs,groups,sites,maintenance, or maintenance+links "
         "for both at once; links if left out.",
+        autocompletion=values.failure_kinds,
     ),
 ]
 DaskOption = Annotated[
@@ -156,7 +175,8 @@ def load_scenario(
         overrides[field.strip()] = value.strip()
     if seed is not None:
         overrides["run.seed"] = str(seed)
-    scenario = Scenario.load(file, overrides)
+    with other_kinds_told(file, SCENARIO):
+        scenario = Scenario.load(file, overrides)
     if without or during:
         from anabranch.setup.out_of_service import without as taken_out  # noqa: PLC0415 - few ask
 
@@ -183,7 +203,8 @@ def load_study(file: Path, *, trust: bool) -> Study:
     from anabranch.study import Study  # noqa: PLC0415
     from anabranch.study.sources import study_agreement  # noqa: PLC0415
 
-    study = Study.load(file)
+    with other_kinds_told(file, STUDY):
+        study = Study.load(file)
     if trust:
         study = study.trusted()
     asked_about(study, partial(study_agreement, study))

@@ -9,6 +9,7 @@ import typer
 
 from anabranch.export.formats import FORMATS
 from anabranch.process.console import JsonOption, ReplaceOption, console, print_json
+from anabranch.terminal import values
 from anabranch.terminal.command_options import ScenarioArgument, SetOption, TrustOption, load_scenario
 from anabranch.text.suggest import listed
 
@@ -20,6 +21,7 @@ def export(
         typer.Option(
             metavar="FORMAT",
             help=f"{listed(FORMATS)}.",
+            autocompletion=values.export_formats,
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")],

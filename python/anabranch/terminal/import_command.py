@@ -9,6 +9,8 @@ import typer
 
 from anabranch.errors import ImportFilesError, ResultError
 from anabranch.process.console import JsonOption, ReplaceOption, print_json, say, write
+from anabranch.terminal import values
+from anabranch.terminal.given_files import FOLDER, NETWORK, TRAFFIC, given_file
 
 
 def import_(
@@ -21,7 +23,12 @@ def import_(
     ],
     network: Annotated[
         str | None,
-        typer.Option("--topology", metavar="NAME", help="A network by its name in place of a file of one."),
+        typer.Option(
+            "--topology",
+            metavar="NAME",
+            help="A network by its name in place of a file of one.",
+            autocompletion=values.topologies,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -35,10 +42,10 @@ def import_(
     from anabranch.setup.imported import import_files  # noqa: PLC0415
 
     target = out if out is not None else Path(f"{_plain_stem(files[0])}.toml")
-    if target.exists() and not replace:
-        raise ResultError(f"{target}: exists; choose another name with --out, or give --replace")
     for given in files:
         _check_kind(given)
+    if target.exists() and not replace:
+        raise ResultError(f"{target}: exists; choose another name with --out, or give --replace")
     imported = import_files(files, target.parent, named=network)
     write_whole(target, imported.text.encode())
     if as_json:
@@ -57,21 +64,10 @@ def import_(
 
 
 def _check_kind(file: Path) -> None:
-    """Raise ImportFilesError for what another command reads: a measurement of a tool."""
-    from anabranch.runs.measurements.reading import MeasurementFile, UnreadableError  # noqa: PLC0415 - as above
-    from anabranch.runs.measurements.registry import reader_of  # noqa: PLC0415
-
-    if not file.is_file():
-        return
-    try:
-        reader = reader_of(MeasurementFile(file))
-    except UnreadableError:
-        return
-    if reader is not None:
-        raise ImportFilesError(
-            f"{file}: is a measurement ({reader.title}), no network and no traffic; read it by: "
-            f"anabranch capture {file}"
-        )
+    """Raise ImportFilesError for what another command reads."""
+    given = given_file(file)
+    if given is not None and given.kind not in (NETWORK, TRAFFIC, FOLDER):
+        raise ImportFilesError(f"{file}: {given.words}, no network and no traffic; {given.remedy}")
 
 
 def _plain_stem(file: Path) -> str:

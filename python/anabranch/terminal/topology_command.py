@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from anabranch.process.console import JsonOption, console, print_json, write
+from anabranch.terminal import values
+from anabranch.terminal.given_files import NETWORK, other_kinds_told
 
 topology_app = typer.Typer(
     no_args_is_help=True, help="List and show networks that have a name.", rich_markup_mode=None
@@ -17,7 +20,11 @@ topology_app = typer.Typer(
 def topology_list(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="SOURCE", help="Where they come from, such as zoo; all if left out."),
+        typer.Argument(
+            metavar="SOURCE",
+            help="Where they come from, such as zoo; all if left out.",
+            autocompletion=values.sources,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -38,7 +45,11 @@ def topology_list(
 def topology_show(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ..."),
+        typer.Argument(
+            metavar="NAME",
+            help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ...",
+            autocompletion=values.topologies,
+        ),
     ],
     attribute: Annotated[
         list[str] | None,
@@ -54,7 +65,9 @@ def topology_show(
     from anabranch.topology import load  # noqa: PLC0415 - as every command, when it is used
     from anabranch.topology.describe import describe  # noqa: PLC0415
 
-    network = load(name, attributes=_attributes(attribute or []))
+    choices = _attributes(attribute or [])
+    with other_kinds_told(Path(name.removeprefix("file:")), NETWORK):
+        network = load(name, attributes=choices)
     if as_json:
         print_json(network.to_dict())
     else:

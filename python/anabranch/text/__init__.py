@@ -1,1 +1,1 @@
-"""Words for people: the nearest name, and numbers with their units."""
+"""Words for people: the nearest name, and numbers with their units; and the files that people name."""

@@ -149,8 +149,9 @@ def estimate(mean: float, half: float | None) -> str:
 def aligned(texts: Sequence[str]) -> list[str]:
     """Numbers with blanks around them, so that their decimal points are below each other."""
     behind = [len(text) - _point(text) for text in texts]
-    padded = [text + " " * (max(behind) - digits) for text, digits in zip(texts, behind, strict=True)]
-    width = max(map(len, padded))
+    most = max(behind, default=0)
+    padded = [text + " " * (most - digits) for text, digits in zip(texts, behind, strict=True)]
+    width = max(map(len, padded), default=0)
     return [text.rjust(width) for text in padded]
 
 

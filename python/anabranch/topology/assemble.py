@@ -193,7 +193,8 @@ def _note_lengths(
             "Link lengths are great-circle distances between the places (haversine, mean Earth radius "
             "6371.0088 km)."
         )
-    unknown = sum(1 for link in links if link.length_source == "default")
+    # A link that has a delay has no use for its length.
+    unknown = sum(1 for link in links if link.length_source == "default" and link.delay_ps is None)
     if unknown:
         rule = "the median of the known lengths" if is_median else "the default where no length is known"
         notes.append(

@@ -151,9 +151,9 @@ impl<'a> FileReader<'a> {
     fn event(&mut self, index: usize) -> Option<Event> {
         let segment = &self.batch.segments[index];
         let (job, file) = (self.job, self.file);
-        let found = self.table.locate(segment, |number| place(job, file, number))?;
+        let flow_number = self.table.locate(segment, |number| place(job, file, number))?;
         let point = self.points.number(segment.interface, segment.view);
-        let Place { flow, points, at: known, data_direction } = &self.table.flow(found).state;
+        let Place { flow, points, at: data_points, data_direction } = &self.table.flow(flow_number).state;
         // A file that changed since may have flows that were not there.
         if *flow == UNKNOWN {
             return None;
@@ -164,7 +164,7 @@ impl<'a> FileReader<'a> {
         {
             return None;
         }
-        let known = known[usize::from(segment.direction)];
+        let data_points = data_points[usize::from(segment.direction)];
         let time_ns = segment.time_ns.saturating_add_signed(self.later_ns);
         Some(Event {
             time_ns,
@@ -177,7 +177,7 @@ impl<'a> FileReader<'a> {
             payload: segment.payload,
             timestamps: segment.timestamps,
             data_ack: self.batch.multipath(segment).and_then(|options| options.data_ack),
-            at: if at == SEVERAL { data_point(job, *flow, PointId { file, point }) } else { known },
+            at: if at == SEVERAL { data_point(job, *flow, PointId { file, point }) } else { data_points },
         })
     }
 
@@ -215,7 +215,7 @@ fn place(job: &Job<'_>, file: u32, number: usize) -> Place {
 fn data_point(job: &Job<'_>, flow: u32, point: PointId) -> u16 {
     let flow = flow as usize;
     let points = &job.selection.flows[flow].directions[job.data_direction[flow]].points;
-    let number = points.iter().position(|known| *known == point);
+    let number = points.iter().position(|candidate| *candidate == point);
     number.and_then(|number| u16::try_from(number).ok()).unwrap_or(OTHER_POINT)
 }
 

@@ -241,21 +241,21 @@ impl Tracker {
     /// By role, what was measured of the directions that are read here, when no more comes.
     pub(super) fn finish(&mut self, rest: Rest) -> [Option<Measured>; 2] {
         let Rest { transfer, reverse, implausible, probes, data_acks, is_here } = rest;
-        let mut found = data_acks.map(|data_acks| Measured { data_acks, ..Measured::default() });
+        let mut measured = data_acks.map(|data_acks| Measured { data_acks, ..Measured::default() });
         let transfers = [Some((take(&mut self.transfer), transfer)), reverse.map(|reverse| *reverse)];
         for (role, (transfer, rest)) in
             transfers.into_iter().enumerate().filter_map(|(role, it)| Some((role, it?)))
         {
-            transfer.finish(rest, &mut found, role);
+            transfer.finish(rest, &mut measured, role);
         }
-        for (role, found) in found.iter_mut().enumerate() {
-            found.acked = self.acked[role].bytes();
-            found.window_acked = self.window_acked[role];
-            found.implausible = implausible[role] + found.data().implausible;
-            found.probes = probes[role];
+        for (role, measured) in measured.iter_mut().enumerate() {
+            measured.acked = self.acked[role].bytes();
+            measured.window_acked = self.window_acked[role];
+            measured.implausible = implausible[role] + measured.data().implausible;
+            measured.probes = probes[role];
         }
         let mut here = is_here.into_iter();
-        found.map(|found| here.next().unwrap_or_default().then_some(found))
+        measured.map(|measured| here.next().unwrap_or_default().then_some(measured))
     }
 }
 
@@ -343,7 +343,7 @@ impl Transfer {
     }
 
     /// Puts what was measured to the directions, by role, that of the data and that of its ACKs.
-    fn finish(mut self, mut rest: TransferRest, found: &mut [Measured; 2], role: usize) {
+    fn finish(mut self, mut rest: TransferRest, measured: &mut [Measured; 2], role: usize) {
         self.close_bin(&mut rest);
         let disorder = rest.disorder.map(|both| {
             let (disorder, mut series) = *both;
@@ -352,7 +352,7 @@ impl Transfer {
         });
         let has_acks = rest.ack_bins.count > 0;
         let last_data_ns = if has_acks { 0 } else { self.last_ns };
-        let data = &mut found[role];
+        let data = &mut measured[role];
         data.data_times = rest.first_data.map(|(first_ns, first_bytes)| DataTimes {
             first_ns,
             first_bytes,
@@ -360,7 +360,7 @@ impl Transfer {
         });
         (data.packets, data.payload, data.disorder) =
             (self.sequence.packets(), self.sequence.payload(), disorder);
-        let acks = &mut found[1 - role];
+        let acks = &mut measured[1 - role];
         acks.ack_times = AckTimes { last_ns: if has_acks { self.last_ns } else { 0 }, ..rest.acks };
         acks.intervals = rest.intervals;
         acks.rtts = (rest.rtts.count() > 0).then(|| Box::new(rest.rtts));

@@ -11,7 +11,7 @@ use super::link_types as types;
 use super::network::{Transport, ipv4, ipv6};
 use super::tunnels::{self, NextHeader};
 use super::wireless::{self, Aggregate};
-use super::{Dissected, PROTOCOL_TCP, tcp};
+use super::{Dissected, PROTOCOL_TCP, Segment, tcp};
 
 /// Most headers of a packet: some 15 tunnels in each other.
 const MOST_HEADERS: usize = 64;
@@ -82,10 +82,11 @@ pub(super) enum Stop {
 /// The next layer, or why there is none.
 pub(super) type Step = Result<Layer, Stop>;
 
-/// Reads a packet of any link type.
+/// Reads a packet of any link type; `original_len` is its length on the wire. What is around a segment that is
+/// encapsulated, or around what is no TCP, is put into `around`.
 #[cold]
 #[inline(never)]
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     link_type: u16,
     data: &'a [u8],
     original_len: u32,
@@ -136,11 +137,9 @@ impl<'a> Walk<'a> {
             (Stop::Aggregate(at), _) => Dissected::Aggregate(Aggregate { at, view: self.view }),
             (Stop::Cut, _) | (Stop::Tcp(_), None) => Dissected::Cut,
             (Stop::Tcp(ip_len), Some(transport)) => {
-                let mut found = tcp(self.rest(), transport, ip_len, self.view);
-                if let Dissected::Tcp(segment) = &mut found {
-                    segment.is_encapsulated = !self.encapsulation.is_empty();
-                }
-                found
+                let is_encapsulated = !self.encapsulation.is_empty();
+                tcp(self.rest(), transport, ip_len, self.view)
+                    .map_or(Dissected::Cut, |segment| Dissected::Tcp(Segment { is_encapsulated, ..segment }))
             }
         }
     }

@@ -33,8 +33,16 @@ pub(super) struct LinkHeader {
 }
 
 /// The link layer of a packet; None if it carries no IP, is of another link type or ends before its network layer.
-#[inline]
+#[inline(always)]
 pub(super) fn link(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
+    match (link_type, data.get(12..14)) {
+        (ETHERNET, Some([0x08, 0x00] | [0x86, 0xDD])) => Some(LinkHeader { ip_at: 14, view: 0 }),
+        _ => tagged_or_other(link_type, data),
+    }
+}
+
+#[inline(never)]
+fn tagged_or_other(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
     let plain = |ip_at| Some(LinkHeader { ip_at, view: 0 });
     match link_type {
         ETHERNET => ethernet(data, 12, 0),

@@ -25,7 +25,7 @@ pub(super) struct Transport {
 }
 
 /// None if the header is cut or contradicts itself.
-#[inline]
+#[inline(always)]
 pub(super) fn ipv4(ip: &[u8]) -> Option<Transport> {
     let header = ip.first_chunk::<20>()?;
     let header_len = usize::from(header[0] & 0x0F) * 4;
@@ -51,7 +51,7 @@ pub(super) fn ipv4(ip: &[u8]) -> Option<Transport> {
 }
 
 /// None if the headers are cut or contradict themselves.
-#[inline]
+#[inline(never)]
 pub(super) fn ipv6(ip: &[u8]) -> Option<Transport> {
     let header = ip.first_chunk::<40>()?;
     let payload = u32::from(u16::from_be_bytes([header[4], header[5]]));

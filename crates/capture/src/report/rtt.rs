@@ -1,6 +1,6 @@
 //! Round-trip times of data segments in the tables.
 
-use super::{Found, integers, numbers, point_names, sender_name};
+use super::{Findings, integers, numbers, point_names, sender_name};
 use crate::measure::{ACKS, DATA, handshake_rtt_ns};
 use crate::round_trips::RttHistogram;
 use crate::select::PointId;
@@ -45,8 +45,8 @@ impl Statistics {
     const NONE: Self = Self { samples: 0, ms: [f64::NAN; 7] };
 
     fn of(rtts: &RttHistogram) -> Self {
-        let known = rtts.smallest().zip(rtts.mean()).zip(rtts.quantiles([500, 900, 950, 990, 1000]));
-        let Some(((smallest, mean), quantiles)) = known else { return Self::NONE };
+        let statistics = rtts.smallest().zip(rtts.mean()).zip(rtts.quantiles([500, 900, 950, 990, 1000]));
+        let Some(((smallest, mean), quantiles)) = statistics else { return Self::NONE };
         let [p50, p90, p95, p99, largest] = quantiles.map(|ns| ns as f64 / 1e6);
         let ms = [smallest as f64 / 1e6, mean / 1e6, p50, p90, p95, p99, largest];
         Self { samples: rtts.count(), ms }
@@ -57,34 +57,36 @@ impl Statistics {
 pub(super) struct RttStatistics(Vec<[Statistics; 2]>);
 
 impl RttStatistics {
-    pub(super) fn of(found: &Found<'_>) -> Self {
-        let of = |flow: usize, role: usize| found.rtts(flow, role).map_or(Statistics::NONE, Statistics::of);
-        Self((0..found.measured.len()).map(|flow| [of(flow, DATA), of(flow, ACKS)]).collect())
+    pub(super) fn of(findings: &Findings<'_>) -> Self {
+        let of =
+            |flow: usize, role: usize| findings.rtts(flow, role).map_or(Statistics::NONE, Statistics::of);
+        Self((0..findings.measured.len()).map(|flow| [of(flow, DATA), of(flow, ACKS)]).collect())
     }
 
     /// Of the data with this role, of these flows together; of the connection's data without flows that were captured
     /// away from their sender, if there are others: what they have is of a part of the way.
-    fn together(&self, found: &Found<'_>, flows: &[usize], role: usize) -> Statistics {
+    fn together(&self, findings: &Findings<'_>, flows: &[usize], role: usize) -> Statistics {
         if let [flow] = flows {
             return self.0[*flow][role];
         }
-        let is_whole = |flow: usize| found.rtts(flow, role).is_some() && !is_far_from_the_sender(found, flow);
+        let is_whole =
+            |flow: usize| findings.rtts(flow, role).is_some() && !is_far_from_the_sender(findings, flow);
         let leaves_out = role == DATA && flows.iter().any(|&flow| is_whole(flow));
         let members = flows.iter().filter(|&&flow| !leaves_out || is_whole(flow));
         let mut all = RttHistogram::default();
-        members.filter_map(|&flow| found.rtts(flow, role)).for_each(|rtts| all.merge(rtts));
+        members.filter_map(|&flow| findings.rtts(flow, role)).for_each(|rtts| all.merge(rtts));
         Statistics::of(&all)
     }
 
     /// Columns of connections or subflows, in both directions; `flows`: those of a row.
     pub(super) fn columns<T>(
         &self,
-        found: &Found<'_>,
+        findings: &Findings<'_>,
         rows: &[T],
         flows: impl Fn(&T) -> &[usize],
     ) -> impl Iterator<Item = (&'static str, Column)> {
         [DATA, ACKS].into_iter().flat_map(move |role| {
-            let of: Vec<_> = rows.iter().map(|row| self.together(found, flows(row), role)).collect();
+            let of: Vec<_> = rows.iter().map(|row| self.together(findings, flows(row), role)).collect();
             let [samples, names @ ..] = COLUMNS[role];
             let times = names.into_iter().enumerate().map(|(at, name)| (name, numbers(&of, |of| of.ms[at])));
             let columns: Vec<_> =
@@ -96,9 +98,9 @@ impl RttStatistics {
 
 /// How many samples of each subflow and direction are at most so long, in steps; of the subflows with most samples,
 /// where there are very many.
-pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Table {
+pub(super) fn distribution(findings: &mut Findings<'_>, connection_of: &[usize]) -> Table {
     let samples = |flow: usize| -> u64 {
-        [DATA, ACKS].iter().filter_map(|&role| Some(found.rtts(flow, role)?.count())).sum()
+        [DATA, ACKS].iter().filter_map(|&role| Some(findings.rtts(flow, role)?.count())).sum()
     };
     let counted = (0..connection_of.len()).map(|flow| (Reverse(samples(flow)), flow));
     let mut flows: Vec<_> = counted.filter(|(samples, _)| samples.0 > 0).collect();
@@ -111,16 +113,16 @@ pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Ta
     let (mut subflows, mut connections, mut senders) = (Vec::new(), Vec::new(), Vec::new());
     let (mut rtts, mut counts) = (Vec::new(), Vec::new());
     for (flow, role) in flows.iter().flat_map(|&(_, flow)| [(flow, DATA), (flow, ACKS)]) {
-        for (largest_ns, count) in found.rtts(flow, role).iter().flat_map(|rtts| rtts.steps()) {
+        for (largest_ns, count) in findings.rtts(flow, role).iter().flat_map(|rtts| rtts.steps()) {
             subflows.push(flow as u64);
             connections.push(connection_of[flow] as u64);
-            senders.push(sender_name(found, flow, role));
+            senders.push(sender_name(findings, flow, role));
             rtts.push(largest_ns as f64 / 1e6);
             counts.push(count);
         }
     }
     if left_out > 0 {
-        found.warnings.push(format!(
+        findings.warnings.push(format!(
             "distributions of round-trip times are of the {MOST_DISTRIBUTIONS} subflows with most samples; left out: \
              {left_out}"
         ));
@@ -137,24 +139,24 @@ pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Ta
 
 /// Whether the median round-trip time of the data is no half of the handshake's, which is of the whole way: then
 /// most of the way is before the capture point.
-pub(super) fn is_far_from_the_sender(found: &Found<'_>, flow: usize) -> bool {
-    let whole = handshake_rtt_ns(found.flow(flow));
-    let rtts = found.rtts(flow, DATA);
+pub(super) fn is_far_from_the_sender(findings: &Findings<'_>, flow: usize) -> bool {
+    let whole = handshake_rtt_ns(findings.flow(flow));
+    let rtts = findings.rtts(flow, DATA);
     let median = rtts.and_then(|rtts| rtts.quantiles([500]));
     whole.zip(median).is_some_and(|(whole, [median])| median < whole / 2)
 }
 
 /// Whether a flow has data, and their ACKs, and no place saw both.
-pub(super) fn is_without_a_place(found: &Found<'_>, flow: usize) -> bool {
-    let [data, acks] = [found.data_direction[flow], 1 - found.data_direction[flow]]
-        .map(|direction| &found.flow(flow).directions[direction]);
-    data.payload > 0 && acks.packets > 0 && places(found, flow).is_empty()
+pub(super) fn is_without_a_place(findings: &Findings<'_>, flow: usize) -> bool {
+    let [data, acks] = [findings.data_direction[flow], 1 - findings.data_direction[flow]]
+        .map(|direction| &findings.flow(flow).directions[direction]);
+    data.payload > 0 && acks.packets > 0 && places(findings, flow).is_empty()
 }
 
 /// Points that saw both directions where round-trip times were measured.
-fn places(found: &Found<'_>, flow: usize) -> Vec<PointId> {
-    let read = found.flow(flow);
-    let directions = match found.acks(flow).rtts_elsewhere {
+fn places(findings: &Findings<'_>, flow: usize) -> Vec<PointId> {
+    let read = findings.flow(flow);
+    let directions = match findings.acks(flow).rtts_elsewhere {
         Some(number) => &read.elsewhere[usize::from(number)].directions,
         None => &read.directions,
     };
@@ -163,6 +165,10 @@ fn places(found: &Found<'_>, flow: usize) -> Vec<PointId> {
 }
 
 /// The names of the points where round-trip times of the data were measured.
-pub(super) fn points(found: &Found<'_>, flow: usize) -> String {
-    if found.rtts(flow, DATA).is_none() { String::new() } else { point_names(found, &places(found, flow)) }
+pub(super) fn points(findings: &Findings<'_>, flow: usize) -> String {
+    if findings.rtts(flow, DATA).is_none() {
+        String::new()
+    } else {
+        point_names(findings, &places(findings, flow))
+    }
 }

@@ -226,8 +226,8 @@ pub fn texts(analysis: &Analysis, table: &str, column: &str) -> Vec<String> {
 }
 
 fn find<'a>(analysis: &'a Analysis, table: &str, column: &str) -> &'a Column {
-    let table = analysis.tables.iter().find(|found| found.name == table).expect("a table");
-    &table.columns.iter().find(|found| found.0 == column).expect("a column").1
+    let table = analysis.tables.iter().find(|candidate| candidate.name == table).expect("a table");
+    &table.columns.iter().find(|candidate| candidate.0 == column).expect("a column").1
 }
 
 pub const MS: u64 = 1_000_000;

@@ -24,6 +24,13 @@ impl FlowKey {
         Self { hash: pair_hash(side(source), side(destination)), source, destination, index }
     }
 
+    /// The key of a packet with an entropy value, which stands for a part of the 4-tuple.
+    #[inline]
+    #[must_use]
+    pub const fn with_entropy(&self, entropy: u16) -> Self {
+        Self { hash: self.hash ^ entropy as u64, ..*self }
+    }
+
     /// Hash of the 4-tuple that is the same for both directions.
     #[inline]
     #[must_use]

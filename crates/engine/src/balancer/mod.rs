@@ -9,6 +9,7 @@
 //! `resilient-hash` ([`resilient_hash`]) and `subflow-round-robin` ([`subflow_round_robin`]).
 
 mod entries;
+mod entropy;
 mod external;
 mod flow;
 mod flowlet;
@@ -23,6 +24,7 @@ mod subflow_round_robin;
 mod test_support;
 mod weighted_hash;
 
+pub use entropy::EntropyParameters;
 pub use external::{BalancerMaker, ExternalBalancer, ExternalBalancing, ExternalChoice};
 pub use flow::FlowParameters;
 pub use flowlet::FlowletParameters;
@@ -34,6 +36,7 @@ pub use resilient_hash::ResilientHashParameters;
 pub use subflow_round_robin::SubflowRoundRobinParameters;
 pub use weighted_hash::WeightedHashParameters;
 
+use self::entropy::ByEntropy;
 use self::flow::FlowHash;
 use self::flowlet::Flowlets;
 use self::hash::ModuloHash;
@@ -174,6 +177,7 @@ macro_rules! balancers {
 
 balancers! {
     "flow" => Flow(FlowHash),
+    "entropy" => Entropy(ByEntropy),
     // Boxed are those with a random stream, which is large.
     "flowlet" => Flowlet(Box<Flowlets>),
     "packet" => Packet(Box<PacketRandom>),
@@ -213,30 +217,68 @@ pub struct State {
 /// Weighted choices and the state that spreading over them needs.
 #[derive(Debug)]
 pub struct Balancer {
-    weights: Vec<f64>,
+    weights: Weights,
     spreader: Spreader,
+}
+
+/// Weights, of which equal ones, as nearly all are, have no memory of their own.
+#[derive(Debug)]
+enum Weights {
+    Equal(f64, u32),
+    Unlike(Box<[f64]>),
+}
+
+impl Weights {
+    fn of(weights: &[f64]) -> Self {
+        match weights {
+            [first, others @ ..] if others.iter().all(|other| other == first) => {
+                Self::Equal(*first, weights.len() as u32)
+            }
+            _ => Self::Unlike(weights.into()),
+        }
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        match self {
+            Self::Equal(_, count) => *count as usize,
+            Self::Unlike(unlike) => unlike.len(),
+        }
+    }
+
+    fn are(&self, weights: &[f64]) -> bool {
+        match self {
+            Self::Equal(weight, count) => {
+                weights.len() == *count as usize && weights.iter().all(|other| other == weight)
+            }
+            Self::Unlike(unlike) => **unlike == *weights,
+        }
+    }
 }
 
 impl Balancer {
     /// A balancer over these choices.
     #[must_use]
     pub fn new(load_balancing: LoadBalancing, choices: Choices<'_>) -> Self {
-        let weights = choices.weights.to_vec();
-        let fixed = weights.len() == 1 && !load_balancing.keeps_entries();
+        let weights = Weights::of(choices.weights);
+        let fixed = choices.weights.len() == 1 && !load_balancing.keeps_entries();
         let spreader = if fixed { Spreader::Only } else { Spreader::new(load_balancing, choices) };
         Self { weights, spreader }
     }
 
     /// A balancer that the caller has brought along; the first choice where what is chosen is none.
     pub(crate) fn brought(made: &ExternalBalancing, choices: &[ExternalChoice], seed: u64) -> Self {
-        let weights = choices.iter().map(|choice| choice.weight).collect();
-        Self { weights, spreader: Spreader::External(made.maker.get().balancer(choices, seed)) }
+        let weights: Vec<f64> = choices.iter().map(|choice| choice.weight).collect();
+        Self {
+            weights: Weights::of(&weights),
+            spreader: Spreader::External(made.maker.get().balancer(choices, seed)),
+        }
     }
 
     /// Whether it spreads over choices of these weights.
     #[must_use]
     pub fn has_weights(&self, weights: &[f64]) -> bool {
-        self.weights == weights
+        self.weights.are(weights)
     }
 
     /// Takes other choices without forgetting where flows are. `false` if it has nothing to carry over, and
@@ -244,7 +286,7 @@ impl Balancer {
     pub fn follow(&mut self, weights: &[f64], identities: &[u64]) -> bool {
         let follows = self.spreader.follow(identities);
         if follows {
-            self.weights = weights.to_vec();
+            self.weights = Weights::of(weights);
         }
         follows
     }

@@ -9,7 +9,8 @@ impl Forwarding {
     #[inline]
     #[must_use]
     pub fn look_ahead(&self, packet: &Packet) -> Option<LinkId> {
-        (packet.steering == Steering::Path).then(|| self.path_links.get(packet.cursor as usize).copied())?
+        (matches!(packet.steering, Steering::Path | Steering::SprayPath))
+            .then(|| self.path_links.get(packet.cursor as usize).copied())?
     }
 
     /// The first link of the only path of a route.

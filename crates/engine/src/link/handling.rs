@@ -4,7 +4,8 @@ use super::{Aside, LinkObserver};
 use crate::packet::{Direction, PacketId, PacketPool};
 use crate::queues::{DropCause, Packets};
 use anabranch_transport::Flags;
-use anabranch_units::Instant;
+use anabranch_transport::spray::HEADERS;
+use anabranch_units::{Instant, NodeId};
 
 /// The packets of a link as its queue sees them.
 pub(super) struct Handling<'l, O> {
@@ -12,6 +13,8 @@ pub(super) struct Handling<'l, O> {
     pub(super) pool: &'l mut PacketPool,
     pub(super) observer: &'l mut O,
     pub(super) aside: &'l mut Option<Box<Aside>>,
+    /// Where the link leads.
+    pub(super) to: NodeId,
 }
 
 impl<O: LinkObserver> Packets for Handling<'_, O> {
@@ -36,6 +39,25 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
 
     fn is_ecn_capable(&self, id: PacketId) -> bool {
         self.pool.segment(id).flags.has(Flags::ECT)
+    }
+
+    fn is_control(&self, id: PacketId) -> bool {
+        let packet = self.pool.get(id);
+        packet.steering.is_spray() && packet.bytes <= HEADERS
+    }
+
+    fn trim(&mut self, id: PacketId) -> bool {
+        let at_last_hop = self.is_last_hop(id);
+        let trims = self.pool.trim(id, at_last_hop);
+        if trims {
+            self.aside.get_or_insert_default().trims += 1;
+            self.observer.trimmed(id, self.pool);
+        }
+        trims
+    }
+
+    fn is_last_hop(&self, id: PacketId) -> bool {
+        self.pool.get(id).destination == self.to
     }
 
     fn flow(&self, id: PacketId) -> u64 {

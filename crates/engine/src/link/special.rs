@@ -49,7 +49,11 @@ impl Aside {
 
     /// Whether each packet has to ask for it.
     pub(super) fn is_asked(&self) -> bool {
-        self.is_down || self.randomness.is_some() || self.shaper.is_some() || self.policer.is_some()
+        self.is_down
+            || self.is_silent
+            || self.randomness.is_some()
+            || self.shaper.is_some()
+            || self.policer.is_some()
     }
 
     /// Packets whose transmission began and that are on the way no more, nor delivered.
@@ -157,14 +161,16 @@ impl SimulatedLink {
             return true;
         }
         pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
+        let mut packets =
+            Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
         self.queue.pass(arrival, self.free_at, &mut packets)
     }
 
     /// Hands a packet to the discipline.
     fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         pool.set_arrival(arrival.packet, arrival.since);
-        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
+        let mut packets =
+            Handling { now: arrival.since, pool, observer, aside: &mut self.aside, to: self.to };
         self.queue.enqueue(arrival, &mut packets);
     }
 
@@ -197,7 +203,7 @@ impl SimulatedLink {
             self.queue.release(held.waiting.bytes);
             Some(held.waiting)
         } else {
-            let mut packets = Handling { now: at, pool, observer, aside: &mut self.aside };
+            let mut packets = Handling { now: at, pool, observer, aside: &mut self.aside, to: self.to };
             let chosen = self.queue.dequeue(at, &mut packets);
             let leaves = chosen.map_or(at, |chosen| self.leaves_at(at, chosen.bytes));
             if let Some(chosen) = chosen.filter(|_| leaves > at) {
@@ -230,6 +236,11 @@ impl SimulatedLink {
         let Some(aside) = self.aside.as_deref_mut() else {
             return Some(self.launch(id, pool));
         };
+        if aside.is_silent {
+            aside.cut += 1;
+            self.drop_packet(id, pool, observer, DropCause::Down);
+            return None;
+        }
         let data = || pool.segment(id).payload > 0;
         let lost = aside.randomness.as_mut().is_some_and(|it| it.loss.lost(data, &mut it.loss_stream));
         // What has been sent is metered as it comes out of the line, which is where it goes into the next node but for the delay.

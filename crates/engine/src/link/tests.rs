@@ -16,6 +16,8 @@ struct Seen {
 }
 
 impl LinkObserver for Seen {
+    fn trimmed(&mut self, _: PacketId, _: &PacketPool) {}
+
     fn dropped(&mut self, _packet: PacketId, _pool: &PacketPool, _cause: DropCause) {
         self.dropped += 1;
     }

@@ -19,6 +19,8 @@ struct Seen {
 }
 
 impl LinkObserver for Seen {
+    fn trimmed(&mut self, _: PacketId, _: &PacketPool) {}
+
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause) {
         self.dropped.push((pool.order(packet), cause));
     }

@@ -28,6 +28,9 @@ pub enum Undivided {
     /// There is a controller.
     #[error("it has an SDN controller, which sees the whole network at once")]
     Controller,
+    /// Flows wait for others.
+    #[error("it has flows that begin when others are complete, wherever these are")]
+    Waits,
     /// Nodes take time to look at packets.
     #[error("its hosts or routers have a processing delay")]
     Processing,
@@ -148,6 +151,7 @@ fn check(setup: &Setup) -> Result<(), Undivided> {
         (setup.until == RunEnd::Done, Undivided::EndsWhenDone),
         (setup.controller.is_some(), Undivided::Controller),
         (processes, Undivided::Processing),
+        (!setup.waits.is_empty(), Undivided::Waits),
         (!setup.datagrams.is_empty(), Undivided::Datagrams),
         (setup.routing.load_balancing.keeps_entries(), Undivided::LoadBalancing),
         (!setup.captures.is_empty(), Undivided::Captures),

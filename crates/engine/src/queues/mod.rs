@@ -15,6 +15,7 @@
 //! | [`fq_codel`] | RFC 8290 |
 //! | [`pie`] | RFC 8033 |
 //! | [`red`] | Floyd and Jacobson 1993 |
+//! | [`trim`] | UEC Specification 1.0.3 section 4.1 |
 
 mod buffer;
 pub mod codel;
@@ -27,6 +28,7 @@ pub mod red;
 #[cfg(test)]
 mod testing;
 pub mod threshold;
+pub mod trim;
 
 pub use buffer::{Buffer, Waiting};
 use fifo::Fifo;
@@ -86,6 +88,15 @@ pub trait Packets {
 
     /// Whether the packet could be marked.
     fn is_ecn_capable(&self, packet: PacketId) -> bool;
+
+    /// Whether the packet is of `spray` and has headers alone: an answer, a probe, or what was trimmed.
+    fn is_control(&self, packet: PacketId) -> bool;
+
+    /// Cuts the payload of a packet of `spray` off; whether it had one.
+    fn trim(&mut self, packet: PacketId) -> bool;
+
+    /// Whether the link leads to the packet's destination.
+    fn is_last_hop(&self, packet: PacketId) -> bool;
 
     /// What distinguishes the packet's subflow and direction, the same for all its packets: it stands for the 5-tuple.
     fn flow(&self, packet: PacketId) -> u64;
@@ -446,6 +457,7 @@ disciplines! {
     "fq-codel" => FqCodel(fq_codel::FqCodel),
     "pie" => Pie(pie::Pie),
     "red" => Red(red::Red),
+    "trim" => Trim(trim::Trim),
 }
 
 #[cfg(test)]

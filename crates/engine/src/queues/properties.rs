@@ -17,7 +17,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec<u32>, Queue) {
     let discipline = Discipline::named(name).expect("a name of the registry");
     let mut queue = Queue::new(&discipline, &place(limit));
-    let mut ledger = Ledger { capable, flows: 5, ..Ledger::default() };
+    let mut ledger = Ledger { capable, flows: 5, is_rigid: true, ..Ledger::default() };
     let (mut now, mut arrived, mut bytes_in, mut sent, mut bytes_out) = (0, 0u32, 0u64, Vec::new(), 0u64);
     let mut sizes = Vec::new();
     for &(pause, what, bytes) in steps {
@@ -73,7 +73,7 @@ fn what_waits_moves_to_another_queue_in_the_order_of_arrival() {
             Queue::new(&Discipline::named(name).expect("a name of the registry"), &place(limit))
         };
         let mut queue = named(name, None);
-        let mut ledger = Ledger { flows: 3, ..Ledger::default() };
+        let mut ledger = Ledger { flows: 3, is_rigid: true, ..Ledger::default() };
         for packet in 0..20 {
             queue.enqueue(ledger.waiting(u64::from(packet), packet, 1_000), &mut ledger);
         }

@@ -4,6 +4,7 @@ use super::{DropCause, Limit, Packets, QueueContext, Waiting};
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Streams;
 use anabranch_transport::Segment;
+use anabranch_transport::spray::HEADERS;
 use anabranch_units::{Instant, Rate, Span};
 
 /// Notes what a discipline does.
@@ -17,6 +18,12 @@ pub struct Ledger {
     pub marked: Vec<PacketId>,
     /// Whether packets can be marked.
     pub capable: bool,
+    /// Packets trimmed.
+    pub trimmed: Vec<PacketId>,
+    /// Whether packets cannot be trimmed.
+    pub is_rigid: bool,
+    /// Packets for the node at the end of the link.
+    pub last_hops: Vec<PacketId>,
     /// Packets of the flow n are n modulo this; 0 for one flow.
     pub flows: u32,
 }
@@ -55,6 +62,22 @@ impl Packets for Ledger {
 
     fn is_ecn_capable(&self, _packet: PacketId) -> bool {
         self.capable
+    }
+
+    fn is_control(&self, packet: PacketId) -> bool {
+        !self.is_rigid && self.pool.get(packet).bytes <= HEADERS
+    }
+
+    fn trim(&mut self, packet: PacketId) -> bool {
+        if !self.is_rigid {
+            self.pool.get_mut(packet).bytes = HEADERS;
+            self.trimmed.push(packet);
+        }
+        !self.is_rigid
+    }
+
+    fn is_last_hop(&self, packet: PacketId) -> bool {
+        self.last_hops.contains(&packet)
     }
 
     fn flow(&self, packet: PacketId) -> u64 {

@@ -10,6 +10,8 @@ use anabranch_units::{FlowId, Instant, MaybeInstant, Span};
 /// An application that opens a connection, writes and perhaps closes.
 pub(super) struct Application {
     pub(super) start: Instant,
+    /// Not before this time, where it waits for others.
+    earliest: Instant,
     stop: MaybeInstant,
     opened: bool,
     /// Whether its stream has an end, so that the flow can complete.
@@ -62,7 +64,26 @@ impl Application {
             }
         };
         let ends = flow.stop.is_some() || matches!(source, Source::Sized(_));
-        Ok(Self { start: flow.start, stop: flow.stop.into(), opened: false, ends, source })
+        Ok(Self {
+            start: flow.start,
+            earliest: flow.start,
+            stop: flow.stop.into(),
+            opened: false,
+            ends,
+            source,
+        })
+    }
+
+    /// Nobody knows yet when it begins: it waits for others.
+    pub(super) fn hold(&mut self) {
+        self.earliest = self.start;
+        self.start = Instant::MAX;
+    }
+
+    /// It begins at this time, but not before its own start; when that is.
+    pub(super) fn released_at(&mut self, at: Instant) -> Instant {
+        self.start = at.max(self.earliest);
+        self.start
     }
 
     pub(super) fn opened(&self) -> bool {

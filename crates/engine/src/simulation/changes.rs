@@ -1,7 +1,10 @@
 //! Changes of the network, and routing's reaction to them.
 
+use super::taps::TapAt;
 use super::{Numbering, Progress, Simulation};
+use crate::link::SimulatedLink;
 use crate::loss::mean_loss;
+use crate::packet::PacketPool;
 use crate::records::Table;
 use crate::setup::Change;
 use anabranch_network::Network;
@@ -70,10 +73,21 @@ impl Simulation {
         match change {
             Change::Links { links, up } => {
                 for &link in links {
+                    if *up {
+                        self.set_silent(link, false);
+                    }
                     self.changes.mask.set_link(link, *up);
                     self.note(if *up { "link up" } else { "link down" }, link);
                 }
                 self.follow_mask();
+            }
+            Change::Silent { links } => {
+                for &link in links {
+                    self.set_silent(link, true);
+                    self.note("link silent", link);
+                }
+                // Nobody hears of it.
+                return;
             }
             Change::Node { node, up } => self.set_node(*node, *up),
             Change::Capacity { links, capacity } => {
@@ -122,6 +136,13 @@ impl Simulation {
         self.expect_reaction();
     }
 
+    fn set_silent(&mut self, link: LinkId, silent: bool) {
+        let change = |link: &mut SimulatedLink, now, pool: &mut PacketPool, taps: &mut TapAt<'_>| {
+            link.set_silent(now, silent, pool, taps);
+        };
+        self.data.change_link(link, change);
+    }
+
     fn set_node(&mut self, node: NodeId, up: bool) {
         self.changes.mask.set_node(node, up);
         let name = &self.data.network.node(node).name;
@@ -141,6 +162,7 @@ impl Simulation {
                 self.data.change_link(link, |link, now, pool, taps| link.set_up(now, up, pool, taps));
             }
         }
+        self.tell_planes();
     }
 
     fn expect_reaction(&mut self) {

@@ -6,7 +6,7 @@ use super::numbering::Numbering;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
 use crate::link::{NextEvent, SimulatedLink};
-use crate::packet::{Packet, PacketId, PacketPool};
+use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
 use anabranch_network::Network;
@@ -65,11 +65,14 @@ impl DataPlane {
     #[inline]
     pub(super) fn forward(&mut self, flows: &[Flow], node: NodeId, id: PacketId) {
         let datagrams = &self.datagrams;
+        let (packet, entropies) = self.pool.get_with_entropies(id);
         let key = |packet: &Packet| match flows.get(packet.flow.index()) {
+            Some(flow) if rarely(packet.steering == Steering::SprayHops) => {
+                flow.lane(packet.direction, 0).key.with_entropy(entropies[id as usize])
+            }
             Some(flow) => flow.lane(packet.direction, packet.subflow).key,
             None => datagrams[packet.flow.index() - flows.len()].lane(packet.direction).key,
         };
-        let packet = self.pool.get_mut(id);
         let link = if rarely(packet.hops_left == 0) {
             None
         } else {

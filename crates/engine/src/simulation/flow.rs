@@ -1,5 +1,6 @@
 use super::application::Application;
 use super::multipath::Multipath;
+use super::nic::{BY_TURNS, path_facts};
 use super::reader::Reader;
 use crate::balancer::FlowKey;
 use crate::capture::interface_address;
@@ -14,6 +15,7 @@ use crate::setup::{FlowSetup, HostSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
+use anabranch_transport::spray::PathFacts;
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
 use anabranch_units::{Instant, MaybeInstant, NodeId, prefetch};
@@ -167,10 +169,18 @@ impl Maker<'_> {
         let mut subflows = 0;
         let offload = |host: &HostSetup| (host.node, host.offload.get());
         let offload: BTreeMap<_, _> = self.setup.hosts.iter().map(offload).collect();
+        let mut facts = BTreeMap::new();
         for (index, flow) in self.setup.flows.iter().enumerate() {
             let config = &configs[flow.transport];
             let mut flow = self.flow((index, flow), config, subflows, forwarding)?;
-            if let Some(&segments) = offload.get(&flow.forward.from) {
+            if let SharedConfig::Spray(_) = config {
+                let setup = &self.setup.flows[index];
+                let ends = (setup.routing, setup.from, setup.to);
+                let full_packet = self.setup.transports[setup.transport].config.full_packet();
+                let make = || self.path_facts(setup, full_packet);
+                flow.sender.know_path(*facts.entry((ends, full_packet)).or_insert_with(make));
+                flow.offload = BY_TURNS;
+            } else if let Some(&segments) = offload.get(&flow.forward.from) {
                 flow.offload = usize::from(segments);
                 flow.sender.set_offload(segments);
             }
@@ -178,6 +188,19 @@ impl Maker<'_> {
             flows.push(flow);
         }
         Ok(flows)
+    }
+
+    /// What a flow may know of its first path: the way by the first of the next hops, where routes are tables of these.
+    fn path_facts(&self, flow: &FlowSetup, full_packet: u64) -> PathFacts {
+        let plan = self.plan.at(flow.routing);
+        let ends = (flow.from, flow.to);
+        let path = plan.and_then(|plan| plan.route(flow.from, flow.to)).and_then(|route| route.paths.first());
+        let links = match (path, plan) {
+            (Some(path), _) => path.links.links().to_vec(),
+            (None, Some(plan)) => plan.first_way(self.network, ends),
+            (None, None) => Vec::new(),
+        };
+        path_facts(self.network, ends, &links, full_packet)
     }
 
     /// A flow of which the first subflow is number `number` of all.

@@ -1,6 +1,7 @@
 //! Ends of flows: packets in, packets out, timers.
 
 use super::external::Entry;
+use super::nic::BY_TURNS;
 use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::PathStart;
@@ -67,6 +68,7 @@ impl Simulation {
         self.data.pool.remove(id);
         match packet.direction {
             _ if !is_ours => {}
+            direction if rarely(packet.steering.is_spray()) => self.answer_spray(packet.flow, direction),
             Direction::Forward => self.flush_receiver(packet.flow),
             Direction::Backward => self.flush_sender(packet.flow),
         }
@@ -171,6 +173,14 @@ impl Simulation {
     /// A flow is done. After the last one that the end waits for, the run ends with this instant.
     #[cold]
     fn on_completion(&mut self, id: FlowId) {
+        self.begin_waiting(id);
+        if self.flows[id.index()].offload != BY_TURNS {
+            self.count_done(id);
+        }
+    }
+
+    /// The end of the run need not wait for a flow any more. One of `spray` is done when its sender has heard of it.
+    pub(super) fn count_done(&mut self, id: FlowId) {
         let ends = self.flows[id.index()].application.ends();
         let Some(awaited) = self.awaited.as_mut().filter(|_| ends) else { return };
         *awaited -= 1;
@@ -184,8 +194,8 @@ impl Simulation {
         if rarely(flow.multipath.is_some()) {
             self.place_subflows_added(id);
         }
-        if rarely(self.flows[id.index()].offload > 1) {
-            self.flush_trains(id);
+        if rarely(self.flows[id.index()].offload != 1) {
+            self.flush_apart(id);
         } else {
             // By reference, which saves a copy of each.
             while let Some(segment) = &self.flows[id.index()].sender.poll_transmit(self.data.now) {
@@ -207,8 +217,13 @@ impl Simulation {
         }
     }
 
-    /// Sends what the sender has at once, in trains as long as may be.
+    /// Flows of `spray` wait until their host turns to them; others send trains.
     #[inline(never)]
+    fn flush_apart(&mut self, id: FlowId) {
+        if self.flows[id.index()].offload == BY_TURNS { self.ask_nic(id) } else { self.flush_trains(id) }
+    }
+
+    /// Sends what the sender has at once, in trains as long as may be.
     fn flush_trains(&mut self, id: FlowId) {
         let (now, flow) = (self.data.now, id.index());
         let mut next = self.flows[flow].sender.poll_transmit(now);

@@ -26,6 +26,8 @@ impl Simulation {
     pub(super) fn take_tables(&mut self) -> Vec<Table> {
         let mut tables = self.multipath_tables();
         tables.extend(self.datagram_tables());
+        tables.extend(self.spray_tables());
+        tables.extend(self.collective_tables());
         tables.extend(self.probe.tables());
         tables.push(self.changes.table());
         if let Some(sequences) = &self.sequences {
@@ -83,7 +85,12 @@ impl Simulation {
     fn flow_measures(&self, first: usize, held: &[(Carried, u64)]) -> Table {
         let (flows, mut table) = (&self.flows[first..], Table::new("flows"));
         table.integers("flow", first as u64..self.flows.len() as u64);
-        table.numbers("start_s", flows.iter().map(|flow| flow.application.start.as_secs_f64()));
+        // That of a flow that waits for others is not known yet.
+        let start = |flow: &Flow| match flow.application.start {
+            Instant::MAX => f64::NAN,
+            start => start.as_secs_f64(),
+        };
+        table.numbers("start_s", flows.iter().map(start));
         self.add_progress(&mut table, first);
         add_sender(&mut table, flows);
         add_rtt(&mut table, flows);
@@ -218,6 +225,7 @@ impl Simulation {
         count("corrupted_packets", |stats| stats.corrupted);
         count("reordered_packets", |stats| stats.reordered);
         count("ecn_marks", |stats| stats.marks);
+        count("trims", |stats| stats.trims);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
         let integrals = self.queue_integrals();
@@ -305,7 +313,7 @@ impl Simulation {
                 (
                     "sent with data",
                     data_sent + copies.data,
-                    data_received + drops.forward.data + forward.data,
+                    data_received + drops.forward.data + forward.data + drops.trims,
                 ),
                 (
                     "answered",

@@ -8,11 +8,13 @@
 mod addresses;
 mod application;
 mod changes;
+mod collective_tables;
 mod columns;
 mod control;
 mod data_plane;
 mod datagram_tables;
 mod datagrams;
+mod dependencies;
 mod external;
 mod flow;
 mod halves;
@@ -21,11 +23,13 @@ mod log;
 mod measure;
 mod multipath;
 mod multipath_tables;
+mod nic;
 mod numbering;
 mod probe;
 mod processing;
 mod reader;
 mod sequences;
+mod spray_tables;
 mod state;
 mod taps;
 mod two_cores;
@@ -45,9 +49,11 @@ use changes::Changes;
 use control::ControlPlane;
 use data_plane::DataPlane;
 use datagrams::DatagramFlow;
+use dependencies::Dependencies;
 pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
 use halves::Joined;
+use nic::Nics;
 use numbering::{Event, Numbering};
 use probe::Probe;
 use processing::Processing;
@@ -124,6 +130,8 @@ pub struct Simulation {
     /// Nodes with a processing delay, if there are any.
     processing: Option<Box<Processing>>,
     changes: Changes,
+    nics: Nics,
+    dependencies: Dependencies,
     /// Subflows and flows of datagrams that have had a number so far.
     numbered: u32,
     probe: Probe,
@@ -166,6 +174,8 @@ impl Simulation {
             control: ControlPlane::new(&setup, &network).map(Box::new),
             processing: Processing::new(&setup, streams)?,
             changes: Changes::new(&network),
+            nics: Nics::new(&setup, &network),
+            dependencies: Dependencies::new(&setup),
             numbered: subflows + datagrams.len() as u32,
             probe: Probe::new(&setup),
             sequences: Sequences::new(&setup),
@@ -188,6 +198,7 @@ impl Simulation {
             plan,
             setup,
         };
+        simulation.hold_waiting();
         simulation.schedule_first();
         Ok(simulation)
     }
@@ -360,6 +371,7 @@ impl Simulation {
             Event::Sender(flow) => self.on_sender_timer(flow),
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
+            Event::Nic(number) => self.on_nic(number),
             Event::Datagrams(number) => self.on_datagrams(number),
             Event::Routes => unreachable!("new routes are for `advance`, whom schemes report to"),
             Event::End => unreachable!("the end is for `advance`, which goes no further"),

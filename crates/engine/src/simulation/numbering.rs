@@ -1,10 +1,11 @@
 //! Numbers of the event sources.
 //!
 //! Sources are numbered by class, and at one instant the lower number goes first: changes of the network, new
-//! routes, arrivals by link, nodes that look at a packet, timers of senders, timers of receivers, applications, flows of
-//! datagrams, the control plane, the probe, which so sees the instant complete, and last the end of a run that ends when
+//! routes, arrivals by link, nodes that look at a packet, timers of senders, timers of receivers, applications, hosts that turn to the
+//! next of their flows, flows of datagrams, the control plane, the probe, which so sees the instant complete, and last the end of a run that ends when
 //! all flows are done.
 
+use super::nic::Nics;
 use super::processing::Processing;
 use crate::schedule::Source;
 use crate::setup::Setup;
@@ -17,6 +18,8 @@ pub(super) struct Numbering {
     /// Hosts, then routers, then the controller, as far as they have a processing delay.
     processors: u32,
     flows: u32,
+    /// Hosts that turn to their flows one after another.
+    nics: u32,
     datagrams: u32,
     /// Sources of the control plane: the switches, by node, and the controller. A network without a controller has
     /// no number for it.
@@ -34,6 +37,8 @@ pub(super) enum Event {
     Sender(FlowId),
     Receiver(FlowId),
     Application(FlowId),
+    /// The line of a host is free for the next of its flows; by the number among those hosts.
+    Nic(u32),
     /// By the number among the flows of datagrams.
     Datagrams(u32),
     Switch(NodeId),
@@ -54,6 +59,7 @@ impl Numbering {
             links: setup.links.len() as u32,
             processors: Processing::count(setup) as u32,
             flows: setup.flows.len() as u32,
+            nics: Nics::count(setup) as u32,
             datagrams: setup.datagrams.len() as u32,
             control,
         }
@@ -84,8 +90,12 @@ impl Numbering {
         Source(self.processor(self.processors).0 + 2 * self.flows + flow.0)
     }
 
-    pub(super) const fn datagrams(self, number: u32) -> Source {
+    pub(super) const fn nic(self, number: u32) -> Source {
         Source(self.processor(self.processors).0 + 3 * self.flows + number)
+    }
+
+    pub(super) const fn datagrams(self, number: u32) -> Source {
+        Source(self.nic(self.nics).0 + number)
     }
 
     pub(super) const fn switch(self, node: NodeId) -> Source {
@@ -129,6 +139,7 @@ impl Numbering {
             Some(2) => Event::Application(FlowId(number - 2 * self.flows)),
             _ => {
                 let number = number - 3 * self.flows;
+                let Some(number) = number.checked_sub(self.nics) else { return Event::Nic(number) };
                 let Some(number) = number.checked_sub(self.datagrams) else {
                     return Event::Datagrams(number);
                 };

@@ -29,6 +29,8 @@ pub(super) struct FlowDrops {
     pub(super) copies_back: u64,
     /// On the way between a switch and the controller.
     pub(super) control: u64,
+    /// Data packets cut to their headers, which go on without data.
+    pub(super) trims: u64,
 }
 
 /// Segments on their way to the receiver.
@@ -373,6 +375,10 @@ pub(super) struct TapAt<'t> {
 }
 
 impl LinkObserver for TapAt<'_> {
+    fn trimmed(&mut self, id: PacketId, pool: &PacketPool) {
+        self.taps.drops[pool.get(id).flow.index()].trims += 1;
+    }
+
     fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
         self.taps.note_drop(id, pool, cause);
     }

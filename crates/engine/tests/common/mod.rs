@@ -73,6 +73,8 @@ impl Builder {
             probes: ProbeSetup::default(),
             captures: Vec::new(),
             controller: None,
+            waits: Vec::new(),
+            collectives: Vec::new(),
         })
     }
 

@@ -78,7 +78,7 @@ fn bound(setup: &mut Setup) {
             TransportConfig::Mptcp(mptcp) => {
                 mptcp.tcp.receive_buffer = mptcp.tcp.receive_buffer.min(LARGEST_BUFFER);
             }
-            TransportConfig::SdnPaced(_) => {}
+            TransportConfig::SdnPaced(_) | TransportConfig::Spray(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ mod balancer;
 mod congestion;
 mod controller;
 mod scheduler;
+mod selector;
 mod views;
 
 use anabranch_engine::setup::{ApplicationSetup, LoadBalancing, Setup};
@@ -48,6 +49,9 @@ pub(crate) fn bind(setup: &mut Setup, makers: Vec<Py<PyAny>>) -> bool {
             external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
         }
         if let Some(external) = transport.config.external_scheduler_mut() {
+            external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
+        }
+        if let Some(external) = transport.config.external_selector_mut() {
             external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
         }
     }

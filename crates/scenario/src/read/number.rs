@@ -56,13 +56,25 @@ impl Read for String {
 /// Says how a number is written that was read as text; empty where this is no number.
 fn number_hint(node: &Node) -> String {
     let Some(text) = node.text().map(str::trim) else { return String::new() };
-    let percent = text.strip_suffix('%');
-    let number = percent.unwrap_or(text).trim().replace('_', "");
-    match number.parse::<f64>() {
-        Err(_) => String::new(),
-        Ok(number) if percent.is_some() => format!("; write {}", short(number / 100.0)),
-        Ok(_) => "; write it without quotes".into(),
+    let shares = ["%", "percent", "per cent", "pct"].iter().find_map(|sign| text.strip_suffix(sign));
+    let number = shares.unwrap_or(text).trim();
+    let value = match number.split_once('/') {
+        Some((part, whole)) => plain_number(part).zip(plain_number(whole)).map(|(part, whole)| part / whole),
+        None => plain_number(number),
+    };
+    match value.filter(|value| value.is_finite()) {
+        None => String::new(),
+        Some(value) if shares.is_some() => format!("; write {}", short(value / 100.0)),
+        Some(value) if number.contains([',', '/']) => format!("; write {}", short(value)),
+        Some(_) => "; write it without quotes".into(),
     }
+}
+
+/// A number as people write it: with `_` between digits, or a comma before the decimals.
+fn plain_number(text: &str) -> Option<f64> {
+    let text = text.trim().replace('_', "");
+    let comma = text.matches(',').count() == 1 && !text.contains('.');
+    if comma { text.replace(',', ".") } else { text }.parse().ok()
 }
 
 /// A whole number within the bounds of a type, as a message says what is wrong with it otherwise.
@@ -151,6 +163,17 @@ impl Read for Number {
     }
 }
 
+/// Says how a share is written that was given in percent; empty where the field is none.
+fn share_hint(value: f64, bounds: &Bounds<f64>) -> String {
+    let is_share = bounds.most.or(bounds.below).is_some_and(|most| (most - 1.0).abs() < f64::EPSILON);
+    let is_percent = (2.0..=100.0).contains(&value);
+    if is_share && is_percent {
+        format!("; {} % is {}", short(value), short(value / 100.0))
+    } else {
+        String::new()
+    }
+}
+
 impl Within for f64 {
     type Bound = Self;
 
@@ -164,6 +187,7 @@ impl Within for f64 {
             Bounds { below: Some(below), .. } if *self >= below => said("below", below),
             _ => None,
         }
+        .map(|message| message + &share_hint(*self, bounds))
     }
 
     fn number(bound: &Self) -> serde_json::Value {

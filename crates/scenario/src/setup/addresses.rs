@@ -86,7 +86,7 @@ impl<'a> Addresses<'a> {
                 let here = up.entry(host).or_insert_with(|| all().collect());
                 match state {
                     State::Up => here.insert(link),
-                    State::Down => here.remove(&link),
+                    State::Down | State::Silent => here.remove(&link),
                 };
                 if here.is_empty() && !self.comes_up(host, event, events) {
                     let message = format!(

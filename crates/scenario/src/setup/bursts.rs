@@ -1,7 +1,8 @@
 //! Whether token buckets hold the packets that are sent.
 
 use super::flows::Flows;
-use super::wires::LINKS;
+use super::lay::Buckets;
+use super::network::{Network, and_more};
 use crate::problem::Problems;
 use crate::read::Quantity;
 use crate::words::quoted;
@@ -44,33 +45,34 @@ pub(super) fn longest_packet(
     of_connections.chain(of_datagrams).max_by_key(|longest| longest.bytes)
 }
 
-/// Notes buckets that are smaller than the longest packet: it would never pass.
-pub(super) fn check_bursts(links: &[LinkSetup], longest: Option<&LongestPacket>, problems: &mut Problems) {
+/// Notes buckets that are smaller than the longest packet: it would never pass. Each place is told once.
+pub(super) fn check_bursts(network: &Network, longest: Option<&LongestPacket>, problems: &mut Problems) {
     let Some(LongestPacket { bytes: longest, sender }) = longest else { return };
-    let buckets = |link: &LinkSetup| {
-        let shaper = link.shaper.as_deref();
-        let peak = shaper.and_then(|shaper| shaper.peak);
-        [
-            ("shaper.burst", shaper.map(|shaper| shaper.burst)),
-            ("shaper.mtu", peak.map(|peak| peak.mtu)),
-            ("policer.burst", link.policer.as_deref().map(|policer| policer.burst)),
-        ]
-    };
-    for place in 0..3 {
-        let small = links.iter().filter_map(|link| {
-            let (field, size) = buckets(link)[place];
-            size.filter(|size| size < longest).map(|size| (field, size, link))
-        });
-        let small: Vec<_> = small.collect();
-        let Some((field, size, link)) = small.first() else { continue };
-        let others = super::network::and_more(small.len());
-        let (size, needed) = (quoted(&Bytes(*size).text()), Bytes(*longest).text());
+    let mut small: BTreeMap<String, Vec<(u64, &LinkSetup)>> = BTreeMap::new();
+    for Buckets { link, shaper, policer } in &network.buckets {
+        let link = &network.links[*link];
+        let of_shaper = link.shaper.as_deref();
+        let peak = of_shaper.and_then(|shaper| shaper.peak);
+        for (place, field, size) in [
+            (shaper, "burst", of_shaper.map(|shaper| shaper.burst)),
+            (shaper, "mtu", peak.map(|peak| peak.mtu)),
+            (policer, "burst", link.policer.as_deref().map(|policer| policer.burst)),
+        ] {
+            if let Some(size) = size.filter(|size| size < longest) {
+                small.entry(format!("{place}.{field}")).or_default().push((size, link));
+            }
+        }
+    }
+    for (place, links) in small {
+        let (size, link) = links[0];
+        let others = and_more(links.len());
+        let (size, needed) = (quoted(&Bytes(size).text()), Bytes(*longest).text());
         let message = format!(
             "{size} of the link {}{others} is below one packet: {sender} of {needed}, which would never pass; give it \
              {} at least",
             link.name,
             quoted(&needed)
         );
-        problems.add_at(&format!("{LINKS}.{field}"), message);
+        problems.add_at(&place, message);
     }
 }

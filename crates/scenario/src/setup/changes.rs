@@ -70,7 +70,10 @@ fn changes(event: &Event, at: &Place<'_>, network: &Network, problems: &mut Prob
         changes.extend(queue_changes(&ids, queue, event.capacity, &at.key("queue"), network, problems));
     }
     // Last: a link that comes up comes up with its new capacity.
-    changes.extend(event.state.map(|_| Change::Links { links, up }));
+    changes.extend(event.state.map(|state| match state {
+        State::Silent => Change::Silent { links },
+        State::Up | State::Down => Change::Links { links, up },
+    }));
     changes
 }
 

@@ -156,7 +156,7 @@ fn usual_settings(table: &Controller) -> LinkSettings {
 
 fn wire(switch: &str, settings: &LinkSettings) -> Wire {
     let link = PlainLink { a: NAME.into(), b: switch.into(), ..PlainLink::default() };
-    let settings_of_way = || Settings { said: settings.clone(), ..Settings::default() };
+    let settings_of_way = || Settings::of(settings.clone());
     Wire { link, ways: [settings_of_way(), settings_of_way()], place: LINKS }
 }
 

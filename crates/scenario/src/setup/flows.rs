@@ -291,6 +291,9 @@ impl Maker<'_> {
 
     /// The pairs of an entry, and with a matrix what each of them sends, while each matrix holds.
     fn parts(&mut self, entry: &Entry<'_>) -> Vec<Part> {
+        if let Some(collective) = &entry.table.collective {
+            return self.collective(entry, collective).into_iter().collect();
+        }
         if entry.table.flow_list.is_some() {
             return self.listed(entry).into_iter().collect();
         }
@@ -492,7 +495,7 @@ fn source(table: &Traffic) -> SourceSetup {
     match (&table.application, &table.size) {
         (Some(Application::Rate(application)), _) => messages_at(application, None),
         (Some(Application::Messages(of)), _) => SourceSetup::messages(of.message.variate(), of.gap.variate()),
-        _ if table.flow_list.is_some() => SourceSetup::Sized { bytes: 0 },
+        _ if table.flow_list.is_some() || table.collective.is_some() => SourceSetup::Sized { bytes: 0 },
         (_, None | Some(Size::Unlimited)) => SourceSetup::Unlimited {},
         (_, Some(Size::Drawn(_) | Size::File(_))) => SourceSetup::Sized { bytes: 0 },
     }

@@ -29,6 +29,16 @@ pub(super) struct Unsized {
     pub place: String,
 }
 
+/// The token buckets of a link.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    /// Id of the link.
+    pub link: usize,
+    /// Where the scenario has each, if the link has it.
+    pub shaper: String,
+    pub policer: String,
+}
+
 /// Settings that some links lack, each once, in the order in which they were missed.
 #[derive(Default)]
 struct Missing(Vec<(&'static str, &'static str, Vec<String>)>);
@@ -116,7 +126,7 @@ impl Layer<'_> {
         let capacity = self.capacity(settings, wire);
         let queue = said.queue.as_ref();
         if let Some(queue) = queue.filter(|queue| queue.products().is_some()) {
-            let place = format!("{}.queue", wire.place);
+            let place = settings.place(wire, "queue");
             let link = self.network.links.len();
             self.network.unsized_queues.push(Unsized { link, queue: queue.clone(), place });
         }
@@ -139,6 +149,10 @@ impl Layer<'_> {
             corrupt: said.corrupt.as_ref().map(|chance| Box::new(chance.setup())),
         };
         link.queue = queue.unwrap_or(&Queue::default()).setup(link.queue_rate(), Span::ZERO).into();
+        if link.shaper.is_some() || link.policer.is_some() {
+            let [shaper, policer] = ["shaper", "policer"].map(|field| settings.place(wire, field));
+            self.network.buckets.push(Buckets { link: self.network.links.len(), shaper, policer });
+        }
         self.kinds.share(&mut link);
         self.network.add(link);
     }
@@ -153,13 +167,13 @@ impl Layer<'_> {
                 "the link {ends} has no delay that a packet could be spared, so that none overtakes another; give it a \
                  delay, for example \"10 ms\""
             );
-            self.problems.add_at(&format!("{}.reorder", wire.place), message);
+            self.problems.add_at(&settings.place(wire, "reorder"), message);
         } else if let Some(spared) = spared.filter(|&spared| spared > delay) {
             let (spared, delay) = (quoted(&spared.text()), quoted(&delay.text()));
             let message = format!(
                 "{spared} is more than the delay of the link {ends}, {delay}, which is all that a packet can be spared"
             );
-            self.problems.add_at(&format!("{}.reorder.delay", wire.place), message);
+            self.problems.add_at(&format!("{}.delay", settings.place(wire, "reorder")), message);
         }
         Some(Box::new(reorder))
     }
@@ -175,7 +189,7 @@ impl Layer<'_> {
         }
         let bps = capacity.as_bps();
         let message = format!("{bps} bps on the link {} is not between 100 bps and 1000 Tbps", ends());
-        self.problems.add_at(&format!("{}.capacity", wire.place), message);
+        self.problems.add_at(&settings.place(wire, "capacity"), message);
         Rate::from_bps(1)
     }
 

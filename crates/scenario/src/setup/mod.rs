@@ -10,6 +10,7 @@ mod arrivals;
 mod bounds;
 mod bursts;
 mod changes;
+mod collectives;
 mod control;
 mod csv_table;
 mod draws;

@@ -1,7 +1,7 @@
 //! Nodes and directed links of a run, and how they are found by name.
 
 use super::draws::Draws;
-use super::lay::{self, Unsized};
+use super::lay::{self, Buckets, Unsized};
 use super::outages::Outages;
 use super::plain::{DemandUnit, Files, PlainNetwork, PlainNode};
 use super::weights::LinkWeights;
@@ -30,6 +30,8 @@ pub struct Network {
     between: BTreeMap<(u32, u32), Vec<Option<usize>>>,
     /// Queues whose room depends on the flows.
     pub(super) unsized_queues: Vec<Unsized>,
+    /// Of links that have any.
+    pub(super) buckets: Vec<Buckets>,
     /// The topology's own traffic matrix in its own unit, by the names of nodes, if it has one.
     pub(super) demands: Option<Vec<(String, String, f64)>>,
     /// What 1 means in it, if its source says so.
@@ -73,6 +75,7 @@ impl Network {
             links: Vec::new(),
             between: BTreeMap::new(),
             unsized_queues: Vec::new(),
+            buckets: Vec::new(),
             demands: plain.demands.clone(),
             demand_unit: plain.demand_unit.clone(),
             controller: None,
@@ -112,6 +115,11 @@ impl Network {
         self.unsized_queues.retain_mut(|queue| {
             let id = ids[queue.link];
             queue.link = id.unwrap_or(queue.link);
+            id.is_some()
+        });
+        self.buckets.retain_mut(|buckets| {
+            let id = ids[buckets.link];
+            buckets.link = id.unwrap_or(buckets.link);
             id.is_some()
         });
         self.outages = std::mem::take(&mut self.outages).renumbered(&ids);

@@ -16,6 +16,8 @@ pub enum OwnKind {
     ControllerApplication,
     /// A routing scheme, whose plan is made by whoever has the class.
     RoutingScheme,
+    /// A path selector of `spray`.
+    PathSelector,
 }
 
 /// Where classes of the user's own are found.

@@ -44,6 +44,12 @@ impl Entry<'_> {
         pairs
     }
 
+    /// The nodes of `from` in their order; what is wrong with them is noted.
+    pub(super) fn senders(&self, problems: &mut Problems) -> Vec<u32> {
+        let source = self.table.source.as_ref();
+        source.map_or_else(Vec::new, |ends| self.ends(ends, &self.at.key("from"), problems))
+    }
+
     fn pairs_there(&self, problems: &mut Problems) -> NodePairs {
         let of = |ends: Option<&Ends>, key: &str, problems: &mut Problems| match ends {
             Some(ends) => self.ends(ends, &self.at.key(key), problems),

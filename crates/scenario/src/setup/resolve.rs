@@ -4,6 +4,7 @@ use super::addresses::{Addresses, manager};
 use super::bounds::{DemandSetup, demand_setup};
 use super::bursts::{check_bursts, longest_packet};
 use super::changes::event_setups;
+use super::collectives::Waits;
 use super::control::{add_controller, check_transport};
 use super::draws::Draws;
 use super::flows::{FlowColumns, Flows, Given};
@@ -122,6 +123,7 @@ fn resolved(
     let demand = demand.and_then(|demand| demand_setup(demand, network, world.files, problems));
     let (transports, routes, flows) = flows(scenario, network, demand.as_ref(), world, problems);
     govern(scenario, &flows, controller.as_mut(), problems);
+    let Waits { waits, collectives } = Waits::new(&scenario.traffic.0, &flows, problems);
     let ends = |columns: &FlowColumns| {
         columns.from.iter().copied().zip(columns.to.iter().copied()).collect::<Vec<_>>()
     };
@@ -131,7 +133,7 @@ fn resolved(
     let captures = captures(scenario, network, problems);
     let (hosts, routers) = (hosts(scenario, network, problems), routers(scenario, network, problems));
     let longest = longest_packet(&flows, &transports, &hosts);
-    check_bursts(&network.links, longest.as_ref(), problems);
+    check_bursts(network, longest.as_ref(), problems);
     let watched = [(&run.sequences, &SEQUENCES), (&run.log, &LOG)]
         .map(|(wanted, watch)| watch.chosen(wanted, &flows, &transports, problems));
     let subflows = subflows(&flows.connections, &transports, network);
@@ -157,6 +159,8 @@ fn resolved(
         probes: probes(run, watched),
         captures,
         controller,
+        waits,
+        collectives,
     };
     let never_begun = flows.never_begun.into_iter().filter(|(_, count)| *count > 0).collect();
     Some(Resolved {

@@ -121,8 +121,11 @@ fn resolved(
             _ if !fields.contains(field) => foreign(field, protocol, preset, &at, problems),
             Chosen::Declared(configuration) => put(field, Value::Object(configuration.clone())),
             Chosen::Own(of) => {
-                let kind =
-                    if *field == "scheduler" { OwnKind::Scheduler } else { OwnKind::CongestionControl };
+                let kind = match *field {
+                    "scheduler" => OwnKind::Scheduler,
+                    "path_selector" => OwnKind::PathSelector,
+                    _ => OwnKind::CongestionControl,
+                };
                 match own.algorithm(kind, of, &[]) {
                     Ok(value) => put(field, value),
                     Err(message) => problems.add(&at.key(field), message),

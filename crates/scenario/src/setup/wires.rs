@@ -21,7 +21,24 @@ pub(super) struct Settings {
     pub plain_loss: Option<f64>,
     /// Of the topology, which may be any number.
     pub plain_weight: Option<f64>,
+    /// By field of [`PLACED`], what set it: 0 for the wire's place, [`ACCESS`], or an entry of `network.link` from
+    /// [`FIRST_ENTRY`] on.
+    set_by: [u32; PLACED.len()],
 }
+
+/// What set a field, in [`Settings`]: `network.access`, and the first entry of `network.link`.
+const ACCESS: u32 = 1;
+const FIRST_ENTRY: u32 = 2;
+/// A field, and whether settings have it.
+type Placed = (&'static str, fn(&LinkSettings) -> bool);
+/// Fields whose place messages name.
+const PLACED: [Placed; 5] = [
+    ("capacity", |settings| settings.capacity.is_some()),
+    ("queue", |settings| settings.queue.is_some()),
+    ("shaper", |settings| settings.shaper.is_some()),
+    ("policer", |settings| settings.policer.is_some()),
+    ("reorder", |settings| settings.reorder.is_some()),
+];
 
 /// A link of the topology, or one that the scenario adds.
 #[derive(Clone, Debug)]
@@ -35,8 +52,33 @@ pub(super) struct Wire {
 }
 
 impl Settings {
-    fn of(said: LinkSettings) -> Self {
+    pub(super) fn of(said: LinkSettings) -> Self {
         Self { said, ..Self::default() }
+    }
+
+    /// Notes what set these fields.
+    fn note(&mut self, by: u32, settings: &LinkSettings) {
+        for (set_by, (_, is_set)) in self.set_by.iter_mut().zip(PLACED) {
+            if is_set(settings) {
+                *set_by = by;
+            }
+        }
+    }
+
+    /// Where a field of [`PLACED`] stands, for messages.
+    pub(super) fn place(&self, wire: &Wire, field: &str) -> String {
+        let number = PLACED.iter().position(|(name, _)| *name == field);
+        match number.map_or(0, |number| self.set_by[number]) {
+            0 => format!("{}.{field}", wire.place),
+            ACCESS => format!("network.access.{field}"),
+            entry => format!("network.link[{}].{field}", entry - FIRST_ENTRY),
+        }
+    }
+
+    /// Settings of an entry of `network.link`.
+    fn lay_over_entry(&mut self, number: usize, special: &LinkSettings) {
+        self.note(FIRST_ENTRY + number as u32, special);
+        self.lay_over(special);
     }
 
     /// Settings of a more special place.
@@ -66,7 +108,7 @@ impl Settings {
         if plain_weight.is_some() {
             said.weight = None;
         }
-        Self { said, plain_loss, plain_weight }
+        Self { said, plain_loss, plain_weight, ..Self::default() }
     }
 
     fn with_weight(mut self, weight: Option<u32>) -> Self {
@@ -95,7 +137,10 @@ pub(super) fn wires(
     let mut wires = Vec::new();
     for link in &plain.links {
         let ends = ends(network, link);
-        let settings = Settings::of_topology(link, common(table, network, ends), plain.is_generated);
+        let mut settings = Settings::of_topology(link, common(table, network, ends), plain.is_generated);
+        if at_host(network, ends) {
+            settings.note(ACCESS, &table.access);
+        }
         if table.delay_class.is_some()
             && plain.is_generated
             && link.delay_ps.is_some()
@@ -172,7 +217,7 @@ fn apply(
         return;
     }
     if !entry.new {
-        override_settings(wires, network, (a, b), entry, &place, problems);
+        override_settings(wires, network, (a, b), (number, entry), &place, problems);
         return;
     }
     let is_directed = entry.selector.direction != Direction::Both;
@@ -183,9 +228,12 @@ fn apply(
         is_directed,
         ..PlainLink::default()
     };
-    let settings = Settings::of(common(table, network, (first, second)));
+    let mut settings = Settings::of(common(table, network, (first, second)));
+    if at_host(network, (first, second)) {
+        settings.note(ACCESS, &table.access);
+    }
     let mut wire = wire(link, settings, (first, second), weights);
-    wire.ways.iter_mut().for_each(|way| way.lay_over(&entry.settings));
+    wire.ways.iter_mut().for_each(|way| way.lay_over_entry(number, &entry.settings));
     wires.push(wire);
 }
 
@@ -194,7 +242,7 @@ fn override_settings(
     wires: &mut [Wire],
     network: &Network,
     (a, b): (u32, u32),
-    entry: &LinkOverride,
+    (number, entry): (usize, &LinkOverride),
     place: &Place<'_>,
     problems: &mut Problems,
 ) {
@@ -218,7 +266,7 @@ fn override_settings(
             };
             *count += 1;
             if is_meant && index.is_none_or(|index| index == *count) {
-                settings.lay_over(&entry.settings);
+                settings.lay_over_entry(number, &entry.settings);
                 changed += 1;
             }
         }

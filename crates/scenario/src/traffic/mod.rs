@@ -1,12 +1,14 @@
 //! Traffic as a scenario has it: who sends what to whom.
 
 mod application;
+mod collective;
 mod matrix;
 
 pub use application::{
     Application, MessageApplication, PingApplication, RateApplication, RateKind, ReceiverReading,
     UdpApplication,
 };
+pub use collective::{After, Collective, Operation};
 pub use matrix::{GravityWeights, Matrix, MatrixDirection, MatrixSource, PairRates, RatesSource};
 
 use crate::network::names_file;
@@ -167,6 +169,10 @@ crate::table! {
         /// In place of `from`, `to`, `size` and `start`: a file that lists single flows, `"file:flows.csv"`, of any format
         /// of docs/traffic_files.md.
         flow_list: Option<String>;
+        /// In place of `to`, `pairs` and `size`: what the nodes of `from` do together.
+        collective: Option<Collective>;
+        /// Other entries, by their names: the flows begin when all of theirs are complete, and not before `start`.
+        after: Option<After>;
         /// `"unlimited"` (also where it is left out), a size, a distribution of sizes, or a file with the points of one:
         /// `"file:WebSearch_cdf.txt"`.
         size: Option<Size>;
@@ -200,6 +206,14 @@ impl Traffic {
     #[must_use]
     pub const fn has_datagrams(&self) -> bool {
         matches!(self.application, Some(Application::Ping(_) | Application::Udp(_)))
+    }
+
+    /// Whether its flows end by themselves.
+    #[must_use]
+    pub const fn has_end(&self) -> bool {
+        self.flow_list.is_some()
+            || self.collective.is_some()
+            || matches!(self.size, Some(Size::Drawn(_) | Size::File(_)))
     }
 
     /// The sizes of its flows, where they have some.
@@ -242,7 +256,14 @@ fn goes_together(read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
             return table.refuse("reads", format!("{without} receive window; leave it out"));
         }
     }
+    if read.after.is_some() && read.has_datagrams() {
+        return table.refuse("after", "packets without a connection wait for nothing; leave it out");
+    }
+    if read.collective.is_some() {
+        goes_with_collective(read, table)?;
+    }
     match (&read.flow_list, &read.matrix) {
+        _ if read.collective.is_some() => {}
         (Some(file), _) => goes_with_list(file, read, table)?,
         (None, None) => ends(read, table)?,
         (None, Some(matrix)) => goes_with_matrix(read, matrix, table)?,
@@ -270,6 +291,32 @@ fn rates_stand_once(read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
         if read.matrix.is_some() && is_given {
             return table.refuse(keys, "the matrix says how much each pair sends; leave it out");
         }
+    }
+    Some(())
+}
+
+fn goes_with_collective(read: &Traffic, table: &mut Reading<'_, '_>) -> Option<()> {
+    let given = [
+        ("to", read.destination.is_some()),
+        ("pairs", read.pairs != Pairs::All),
+        ("both_directions", read.both_directions),
+        ("matrix", read.matrix.is_some()),
+        ("flows", read.flows != Flows::ONE),
+        ("flow_list", read.flow_list.is_some()),
+        ("size", read.size.is_some()),
+        ("application", read.application.is_some()),
+        ("inter_arrival", read.inter_arrival.is_some()),
+        ("stagger", read.stagger.is_some()),
+        ("stop", read.stop.is_some()),
+    ];
+    if let Some((key, _)) = given.iter().find(|(_, is_given)| *is_given) {
+        return table.refuse(key, "the collective operation says who sends how much to whom; leave it out");
+    }
+    if read.start.fixed().is_none() {
+        return table.refuse("start", "of a collective operation it must be a time, the same for all flows");
+    }
+    if read.source.is_none() {
+        return table.refuse("from", "is missing; it names the nodes that take part");
     }
     Some(())
 }

@@ -5,7 +5,7 @@ use crate::script::{Expected, When};
 use anabranch_transport::{Flags, Segment};
 use anabranch_units::{Instant, Span};
 
-/// Flags that are compared; PSH the model never sets, marks and options have fields of their own.
+/// Flags that are compared; PSH depends on how trains form, marks and options have fields of their own.
 const COMPARED: [(Flags, char); 6] = [
     (Flags::SYN, 'S'),
     (Flags::FIN, 'F'),

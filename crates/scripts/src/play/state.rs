@@ -56,12 +56,13 @@ fn microseconds(span: Span) -> f64 {
     (span.as_ps() / 1_000_000) as f64
 }
 
-/// Linux's state CWR is not told apart: after a mark the model's window is held without a state of its own.
+/// Linux's state CWR is told apart only where the window is led down behind a mark (`prr_in_segments`).
 fn congestion_state(connection: &Connection) -> u8 {
     let info = connection.info();
     match info.recovery {
         Recovery::Fast => 3,
         Recovery::Loss => 4,
+        Recovery::Open if info.reduces_behind_mark => 2,
         Recovery::Open => u8::from(info.sacked_segments > 0),
     }
 }

@@ -22,6 +22,8 @@ anabranch_units::parameters! {
         c: f64 = 0.4, above(0.0);
         /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
         fast_convergence: bool = true;
+        /// Have at least the window that Reno would have (RFC 9438 section 4.3). ns-3 3.39 does not.
+        reno_friendly: bool = true;
     }
 }
 
@@ -49,6 +51,7 @@ pub struct Cubic {
     last_ack: Instant,
     window: Window,
     fast_convergence: bool,
+    reno_friendly: bool,
     /// Fast recovery was entered and neither left nor undone.
     recovering: bool,
     /// A reduction may be taken back.
@@ -107,6 +110,7 @@ impl Cubic {
             beta: parameters.beta,
             beta_ecn: parameters.beta_ecn,
             fast_convergence: parameters.fast_convergence,
+            reno_friendly: parameters.reno_friendly,
             c: parameters.c * segment,
             friendly_increase: alpha * segment,
             last_ack: Instant::ZERO,
@@ -175,7 +179,7 @@ impl Cubic {
         let caught_up = epoch.w_est >= self.curve.cwnd_prior;
         epoch.w_est += if caught_up { self.window.mss as f64 } else { self.friendly_increase } * share;
         let t = seconds(epoch.elapsed) - epoch.k;
-        let grown = if epoch.w_cubic(self.c, t) < epoch.w_est {
+        let grown = if self.reno_friendly && epoch.w_cubic(self.c, t) < epoch.w_est {
             // Reno-friendly region (RFC 9438 section 4.3).
             epoch.w_est.max(cwnd)
         } else {

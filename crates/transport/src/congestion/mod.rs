@@ -60,6 +60,7 @@ pub use mprc::Mprc;
 pub use newreno::{NewReno, NewRenoParameters};
 pub use ns2_newreno::{Ns2NewReno, Ns2NewRenoParameters};
 pub use olia::Olia;
+pub(crate) use path_model::Draws;
 pub(crate) use path_model::MaxFilter;
 
 use anabranch_units::{Instant, Rate, Span};

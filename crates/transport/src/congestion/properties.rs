@@ -35,6 +35,7 @@ fn registered() -> Vec<CongestionConfig> {
             beta,
             c,
             fast_convergence: hystart,
+            reno_friendly: true,
             beta_ecn: beta,
         })
     };

@@ -32,6 +32,7 @@ mod sender;
 
 use crate::config::MptcpConfig;
 pub use addresses::AddressChange;
+pub(crate) use option::SPRAY_HEADER;
 pub use option::{DataNumber, Dss, DssMapping, MptcpOption};
 pub use path_manager::{
     DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,

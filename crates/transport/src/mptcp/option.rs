@@ -102,9 +102,14 @@ mod packed {
     pub(super) const ADD_ADDR_ECHO: u8 = 9;
     pub(super) const REMOVE_ADDR: u8 = 10;
     pub(super) const PRIORITY: u8 = 11;
+    /// None: the header of the transport `spray`, as long as the longest of these.
+    pub(super) const SPRAY: u8 = 12;
     /// Plus the flags that say which fields there are.
     pub(super) const DSS: u8 = 16;
 }
+
+/// What stands in the place of an option's kind in a packet of the transport `spray`.
+pub(crate) const SPRAY_HEADER: u8 = packed::SPRAY;
 
 impl MptcpOption {
     /// SACK blocks for which a segment with such an option has room.
@@ -211,7 +216,7 @@ impl MptcpOption {
         let whole = |(high, low): (u32, u32)| u64::from(high) << 32 | u64::from(low);
         let [a, b, c, d] = room.blocks;
         Some(match room.mptcp_kind {
-            packed::NONE => return None,
+            packed::NONE | packed::SPRAY => return None,
             kind @ packed::CAPABLE_SYN..=packed::CAPABLE_DATA => Self::Capable {
                 sender_key: (kind >= packed::CAPABLE_SYN_ACK).then_some(whole(a)),
                 receiver_key: (kind >= packed::CAPABLE_ACK).then_some(whole(b)),

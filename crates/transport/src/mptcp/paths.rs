@@ -19,9 +19,9 @@ pub(super) struct Path {
     pub(super) room: u64,
     /// Mean deviation of the RTT.
     pub(super) rttvar: Span,
-    /// Bytes that it was given and has not had acknowledged, in flight or not.
-    pub(super) queued: u64,
-    /// Bytes that it may be given in all.
+    /// Memory of what it was given and has not had acknowledged, in flight or not, with what Linux keeps beside the data.
+    pub(super) memory: u64,
+    /// Memory that it may take in all.
     pub(super) send_buffer: u64,
     /// Bytes per second at which it would be paced; 0 before the first RTT sample.
     pub(super) pacing_rate: f64,
@@ -116,7 +116,7 @@ impl Paths {
 
     /// A subflow was given so many bytes more.
     pub(super) fn add_queued(&mut self, subflow: u8, bytes: u64) {
-        self.all[usize::from(subflow)].queued += bytes;
+        self.all[usize::from(subflow)].memory += bytes;
     }
 
     /// The sums and maxima that the coupled controllers need, for `subflow`. One pass over all subflows; two

@@ -336,7 +336,25 @@ impl MptcpReceiver {
         if let Some(held) = &mut self.held {
             held.add(fresh);
         }
+        if fresh > 0 {
+            self.acknowledge_ends();
+        }
         self.tune(now, index);
+    }
+
+    /// As Linux, once the application has read all and nothing waits for what lies before it: each subflow tells the end of
+    /// what it brought (`acks_end_of_write`).
+    pub(super) fn acknowledge_ends(&mut self) {
+        if !self.config.tcp.acks_end_of_write || !self.waiting.is_empty() || self.unread() > 0 {
+            return;
+        }
+        // At most 256 subflows: their identifiers have 8 bits.
+        for index in 0..self.subflows.len() as u8 {
+            let subflow = self.subflows[usize::from(index)].as_mut();
+            if subflow.is_some_and(|subflow| subflow.receiver.on_all_read()) {
+                self.wake(index);
+            }
+        }
     }
 
     /// Whether data wait for others and end beyond the window: they are dropped, though their subflow acknowledges them.

@@ -52,7 +52,8 @@ fn the_window_of_the_connection_grows_and_never_moves_back() {
 }
 
 /// Data lie in the send buffer until they are acknowledged at the data level: at first twice ten segments of 1460 bytes, each
-/// of which counts for 2304 bytes.
+/// of which counts for 2304 bytes. One block does not fill these 46,080 bytes and two do; of their 65,456 bytes the first
+/// window of the receiver has room for 65,160, as in a trace of the kernel (checks/validation/linux/README.md).
 #[test]
 fn the_send_buffer_bounds_what_is_not_acknowledged() {
     let mut network = Network::new(&mptcp("linux-mptcp", 1), vec![Wire::new(100, 1000)], 1);
@@ -62,7 +63,7 @@ fn the_send_buffer_bounds_what_is_not_acknowledged() {
     network.run(secs(0.25));
     assert_eq!(network.sender.acknowledged(), 0);
     let view = network.sender.assigned();
-    assert_eq!(view, 2 * 10 * 2304);
+    assert_eq!(view, 65_160);
 }
 
 /// What a dead path has in its queue is sent on the other, and what the receive window holds lies in the buffer.
@@ -105,19 +106,23 @@ fn a_lost_syn_leaves_the_scheduler_of_linux_something_to_do() {
 }
 
 /// What waits for data of the slower subflow does not widen the window beyond what is taken in a round trip: with it the
-/// window would end at 3,616,128 bytes here, and without it at 3,332,736.
+/// window would end at 3,864,704 bytes here, and without it at 3,720,832.
 #[test]
 fn what_waits_behind_a_hole_widens_no_window() {
-    let mut network = Network::new(&mptcp("linux-mptcp", 2), vec![Wire::new(10, 10), Wire::new(60, 10)], 1);
+    let mut config = mptcp("linux-mptcp", 2);
+    config.tcp.acks_end_of_write = false;
+    let mut network = Network::new(&config, vec![Wire::new(10, 10), Wire::new(60, 40)], 1);
     network.log = Some(Vec::new());
     network.sender.open();
     network.sender.write_without_end();
-    network.run(secs(10.0));
+    network.run(secs(5.0));
     let log = network.log.take().unwrap();
     let acks = log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.flags.has(Flags::SYN));
     let windows = acks.map(|(.., s)| s.window);
-    assert!(network.receiver.multipath_stats().most_waiting_bytes > 400_000);
-    assert!(u64::from(windows.max().unwrap()) << 7 < 3_500_000);
+    let largest = u64::from(windows.max().unwrap()) << 7;
+    let waiting = network.receiver.multipath_stats().most_waiting_bytes;
+    assert!(waiting > 900_000, "{waiting}");
+    assert!(largest < 3_800_000, "{largest}");
 }
 
 /// A fast subflow that repairs losses hears duplicate ACKs, which make its window no smaller, while data ACKs go on by the

@@ -293,7 +293,9 @@ pub(super) fn run(sender: &mut SenderAgent, end: u64) -> Vec<(Instant, Segment)>
 /// Recounts the sender's counters.
 pub(super) fn check(sender: &SenderAgent) {
     match sender {
-        SenderAgent::Tcp(_) | SenderAgent::Mptcp(_) => unreachable!("not of this module"),
+        SenderAgent::Tcp(_) | SenderAgent::Mptcp(_) | SenderAgent::Spray(_) => {
+            unreachable!("not of this module")
+        }
         SenderAgent::SdnPaced(sender) => sender.check(),
         SenderAgent::SlidingWindow(sender) => sender.check(),
     }
@@ -305,6 +307,7 @@ pub(super) fn is_finished(sender: &SenderAgent) -> bool {
         SenderAgent::SdnPaced(sender) => sender.is_finished(),
         SenderAgent::SlidingWindow(sender) => sender.is_finished(),
         SenderAgent::Mptcp(sender) => sender.is_finished(),
+        SenderAgent::Spray(_) => unreachable!("not of this module"),
     }
 }
 
@@ -360,6 +363,7 @@ pub(super) fn patient(mut config: TransportConfig) -> TransportConfig {
         TransportConfig::SdnPaced(config) => config.handshake_timeout = patience,
         TransportConfig::SlidingWindow(config) => config.handshake_timeout = patience,
         TransportConfig::Mptcp(config) => config.tcp.handshake_timeout = patience,
+        TransportConfig::Spray(_) => {}
     }
     config
 }

@@ -3,7 +3,7 @@
 //! Left out, and why:
 //! - urgent data and simultaneous open: no scenario produces them;
 //! - data from receiver to sender: a flow has one direction, a second flow gives the other;
-//! - Nagle's algorithm and path MTU discovery: applications write whole messages, links one MTU;
+//! - path MTU discovery: links have one MTU;
 //! - F-RTO (RFC 5682): timestamps (RFC 3522) show spurious timeouts here.
 
 mod detection;
@@ -47,6 +47,8 @@ mod tests;
 mod tests_echo;
 #[cfg(test)]
 mod tests_linux_acks;
+#[cfg(test)]
+mod tests_linux_rules;
 #[cfg(test)]
 mod tests_log;
 #[cfg(test)]

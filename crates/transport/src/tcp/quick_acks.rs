@@ -49,6 +49,11 @@ impl QuickAcks {
         self.left = self.left.max(AFTER_A_MARK.min(self.most));
     }
 
+    /// The sender has reduced its window, which may be down to a segment now: it waits for the ACK.
+    pub(crate) fn on_reduction(&mut self) {
+        self.left = self.left.max(self.most.min(1));
+    }
+
     /// The window has grown: the sender is told at once.
     #[inline]
     pub(crate) fn on_growth(&mut self) {

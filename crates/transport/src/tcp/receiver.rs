@@ -311,7 +311,8 @@ impl Receiver {
             self.advance(end);
             self.pending_segments += 1;
             let full = self.pending_segments >= self.config.delayed_ack_segments && self.keeps_up();
-            let at_once = full || self.measures.as_ref().is_some_and(|measures| measures.quick.are_due());
+            let quick = self.measures.as_ref().is_some_and(|measures| measures.quick.are_due());
+            let at_once = full || quick || self.owes_ack_for_end();
             self.request_ack(now, at_once || self.is_finished());
         }
         self.size_window(now);
@@ -349,6 +350,9 @@ impl Receiver {
         }
         if rarely(segment.flags.has(Flags::CWR)) {
             self.echo_congestion = false;
+            if let Some(measures) = &mut self.measures {
+                measures.quick.on_reduction();
+            }
         }
         if rarely(segment.flags.has(Flags::CE)) {
             self.stats.marked_segments += 1;
@@ -491,6 +495,9 @@ impl Receiver {
         self.stats.acks += 1;
         if let Some(measures) = &mut self.measures {
             measures.quick.on_ack();
+            if let Some(ends) = &mut measures.ends {
+                ends.waits = false;
+            }
         }
         let after_fin =
             u32::from(self.state == State::Closed || self.control_at.is_some() && self.is_finished());

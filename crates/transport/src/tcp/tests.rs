@@ -143,7 +143,9 @@ fn mixtures() -> Vec<TcpConfig> {
 /// Every preset, with and without SACK and timestamps.
 fn variants() -> Vec<TcpConfig> {
     let mut all = Vec::new();
-    let presets: Vec<TcpConfig> = PRESETS.iter().filter_map(|(name, _)| tcp_preset(name)).collect();
+    // The paths here have milliseconds, for which the timeouts of fabrics are too short.
+    let names = PRESETS.iter().map(|(name, _)| *name).filter(|name| !name.ends_with("-fabric"));
+    let presets: Vec<TcpConfig> = names.filter_map(tcp_preset).collect();
     assert_eq!(presets.len(), 13, "the TCP presets are looked at");
     for base in presets.into_iter().chain(mixtures()) {
         for timestamps in [true, false] {

@@ -55,7 +55,8 @@ fn each_segment_is_acknowledged_while_the_window_grows() {
 /// 16 segments at once at the start, or half of the window if that is less; behind a pause again.
 #[test]
 fn the_first_segments_are_acknowledged_one_by_one() {
-    let config = TcpConfig { autotuning: false, ..tcp_preset("linux-reno").unwrap() };
+    let config =
+        TcpConfig { autotuning: false, acks_end_of_write: false, ..tcp_preset("linux-reno").unwrap() };
     let mut pair = opened(&config, 60 * 1448);
     pair.run(at(1000), |_, _, _| Fate::Arrive);
     // 16, and 44 in pairs.

@@ -442,7 +442,7 @@ fn a_window_does_not_grow_on_sacks_while_the_hole_of_a_timeout_is_open() {
 
 /// `linux-reno` whose receiver delays every other ACK.
 fn delaying_acks() -> TcpConfig {
-    TcpConfig { autotuning: false, quick_acks: 0, ..named("linux-reno") }
+    TcpConfig { autotuning: false, quick_acks: 0, acks_end_of_write: false, ..named("linux-reno") }
 }
 
 /// RFC 8985 section 6.2 step 1 wants the round trip of the segment delivered last: the ACK of two segments waited for

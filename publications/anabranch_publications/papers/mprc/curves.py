@@ -15,6 +15,7 @@ from anabranch.report.figures import compare_goodput
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.mprc.network import PAPER
+from anabranch_publications.papers.mprc.ns3 import not_in_ns3
 from anabranch_publications.papers.sql import query, with_metrics
 
 SECOND_S = 1.0
@@ -109,8 +110,16 @@ def drawn(title: str, base: dict[str, Any]) -> Figure:
     return compare_goodput({title: runs})
 
 
-def within_a_second(curves: Curves, usable: float) -> list[Finding]:
+def within_a_second(figure: str) -> CurveClaims:
     """Section 5.1: everyone reaches the bandwidth within a second, CUBIC a little sooner."""
+
+    def claims(curves: Curves, usable: float) -> list[Finding]:
+        return [*_started(curves, usable), _first_second(curves, figure)]
+
+    return claims
+
+
+def _started(curves: Curves, usable: float) -> list[Finding]:
     findings = []
     for name in PAPER:
         ours = curves.mean(name, SECOND_S, SECOND_S + STARTED_S)
@@ -123,18 +132,20 @@ def within_a_second(curves: Curves, usable: float) -> list[Finding]:
                 f"from {FULL} of it to all of it and a packet, in the half second after it",
             )
         )
+    return findings
+
+
+def _first_second(curves: Curves, figure: str) -> Finding:
     first = {name: curves.mean(name, 0, SECOND_S) for name in PAPER}
     ranked = sorted(first, key=lambda name: -first[name])
-    findings.append(
-        Finding(
-            "throughput of the first second",
-            "CUBIC has a slight advantage",
-            ", ".join(f"{name} {first[name]:.2f}" for name in ranked) + " Mbps",
-            first["cubic"] > max(value for name, value in first.items() if name != "cubic"),
-            "CUBIC has the most",
-        )
+    return Finding(
+        "throughput of the first second",
+        "CUBIC has a slight advantage",
+        ", ".join(f"{name} {first[name]:.2f}" for name in ranked) + " Mbps",
+        first["cubic"] > max(value for name, value in first.items() if name != "cubic"),
+        "CUBIC has the most",
+        refutation=not_in_ns3(figure, "cubic"),
     )
-    return findings
 
 
 def steadier(steady: str, other: str, published: str) -> CurveClaims:

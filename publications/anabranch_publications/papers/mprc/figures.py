@@ -40,6 +40,7 @@ from anabranch_publications.papers.mprc.network import (
     configured,
     scenario,
 )
+from anabranch_publications.papers.mprc.ns3 import not_in_ns3
 from anabranch_publications.papers.mprc.studies import SEEDS, compare, median, summary, transports, variants
 
 FAIR = 0.95
@@ -100,7 +101,8 @@ def throughput(
             "The thesis says neither how large segments are nor whether there is SACK; the public ns-3 code "
             "of its author's group has 1448 bytes, and SACK as ns-3 has it by default. It is for ns-3.37 and "
             "3.38, whose BBR measures delivery rates wrongly (issue 1026, mended in 3.41): `bbr` has that "
-            "error here, `bbr-mended` has not.",
+            "error here, `bbr-mended` has not. CUBIC has no region there in which it is as fast as Reno "
+            "(3.39 has none, 3.44 has one), nor has `cubic` here; `linux-cubic` has one.",
         )
 
     return make
@@ -286,6 +288,10 @@ def by_the_law_of_loss(routing: str, usable: float) -> Prediction:
     )
 
 
+FIGURE_OF_ERRORS = {"single path": "5.7", "disjoint": "5.8"}
+"""Which figure has errors over which routing."""
+
+
 def lossy(published: dict[str, str], routing: str) -> Claims:
     """Figures 5.7 and 5.8: errors on the critical path."""
 
@@ -317,6 +323,7 @@ def lossy(published: dict[str, str], routing: str) -> Claims:
                     agrees,
                     judged,
                     value=ours,
+                    refutation=not_in_ns3(FIGURE_OF_ERRORS[routing], transport),
                 )
             )
         return findings

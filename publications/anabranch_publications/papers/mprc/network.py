@@ -113,7 +113,8 @@ def configured(choice: str) -> dict[str, dict[str, Any]]:
     """Tables ``[transport]`` of the thesis's transports, and of BBR as it should be.
 
     The thesis is of 2024, and its author's public code for ns-3.37 and 3.38: BBR has the error that delivery
-    rates have there up to 3.40 (its issue 1026).
+    rates have there up to 3.40 (its issue 1026), and CUBIC no region in which it is as fast as Reno (3.39 has
+    none, 3.44 has one: ``TcpFriendliness``; docs/reproductions/ns3.md).
     """
     segment, sack = CHOICES[choice]
     # The MSS option counts the 12 bytes of timestamps.
@@ -121,6 +122,7 @@ def configured(choice: str) -> dict[str, dict[str, Any]]:
     mistaken = {"algorithm": "bbr", "delivery_rate": "ns-3.37"}
     return {name: dict(common) for name in PAPER} | {
         "bbr": {**common, "congestion_control": mistaken},
+        "cubic": {**common, "congestion_control": {"algorithm": "cubic", "reno_friendly": False}},
         MENDED_BBR: {**common, "preset": "bbr"},
     }
 

@@ -131,6 +131,35 @@ RUN: Mapping[str, Meanings] = {
         ),
         "rtt_min_ms rtt_mean_ms rtt_max_ms": "of the subflow's RTT samples, as in `flows`",
     },
+    "spray_flows": {
+        "flow name": "number in `flows`, and the name there",
+        "acknowledged_s": (
+            "from the start until the sender has the acknowledgment of its last byte, half a round trip "
+            "behind `completion_s` of `flows`; null where it has not"
+        ),
+        "trims": "NACKs for packets whose payload was cut off",
+        "trims_last_hop": "of these, packets cut off in front of the last link of their way",
+        "losses": (
+            "packets that the sender gave up without a NACK: by a timeout, or because later ones had arrived"
+        ),
+        "probes": "probes of entropy values that were assumed bad",
+    },
+    "collectives": {
+        "name operation": "name of the traffic entry, and what it does",
+        "hosts steps flows": "nodes that take part, steps, and flows of all steps",
+        "unfinished_flows": "flows that were not complete when the run ended",
+        "start_s": "when its first flow began; null where none has",
+        "completion_s": "from then until the last flow was complete; null where one was not",
+        "slowest_chain": (
+            "the chain that was complete last: the n-th flows of all steps, around a ring those of the n-th "
+            "part; one that was not complete, if there is one"
+        ),
+    },
+    "collective_steps": {
+        "name step": "name in `collectives`, and number of the step",
+        "start_s": "when the first flow of the step began; null where none has",
+        "completion_s": "from then until the last one was complete; null where one was not",
+    },
     "datagram_flows": {
         "flow name": "number among these flows, and the traffic entry's name with the flow's number in it",
         "kind": "`ping` or `udp`",
@@ -178,6 +207,7 @@ RUN: Mapping[str, Meanings] = {
         ),
         "reordered_packets": "packets that the link let overtake others (`reorder`)",
         "ecn_marks": "packets marked",
+        "trims": "packets whose payload was cut off in front of the link (`trim`)",
         "queue_max_packets": "most packets that waited at once",
         "queue_mean_packets": "their mean over time",
         "utilization": "share of the time spent transmitting",

@@ -43,12 +43,12 @@ def render(
             ``base.html.j2``; what it does not have is taken from here.
         shown: what else the template takes.
     """
-    programs = [*([_file("assets/uPlot.iife.min.js", package)] if charts else []), _program(scripts, package)]
+    programs = [*([asset("assets/uPlot.iife.min.js", package)] if charts else []), _program(scripts, package)]
     digests = (base64.b64encode(hashlib.sha256(program.encode()).digest()).decode() for program in programs)
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return _templates(package).get_template(template).render(
+    return templates(package).get_template(template).render(
         script_hashes=Markup(hashes),  # noqa: S704 - made of our own files alone
-        style=Markup(_style()),  # noqa: S704
+        style=Markup(page_style()),  # noqa: S704
         scripts=[Markup(program) for program in programs],  # noqa: S704
         data=Markup(embedded(document)),  # noqa: S704 - escaped there
         page=document,
@@ -59,9 +59,10 @@ def render(
 
 
 @cache
-def _templates(package: str) -> jinja2.Environment:
+def templates(package: str) -> jinja2.Environment:
+    """The templates of a package; of what it does not have, those of this one."""
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(lambda name: _file(f"templates/{name}", package)),
+        loader=jinja2.FunctionLoader(lambda name: asset(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -69,8 +70,8 @@ def _templates(package: str) -> jinja2.Environment:
 
 
 @cache
-def _file(name: str, package: str) -> str:
-    """A file of the package, or of this one where that has none."""
+def asset(name: str, package: str) -> str:
+    """The text of a file of the package, or of this one where that has none."""
     file = resources.files(package).joinpath(name)
     if not file.is_file():
         file = resources.files(_PACKAGE).joinpath(name)
@@ -80,16 +81,17 @@ def _file(name: str, package: str) -> str:
 @cache
 def _program(names: tuple[str, ...], package: str) -> str:
     """Our scripts as one, with names of their own."""
-    parts = "\n".join(_file(f"assets/js/{name}.js", package) for name in names)
+    parts = "\n".join(asset(f"assets/js/{name}.js", package) for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
-def _style() -> str:
+def page_style() -> str:
+    """The style of every page, with its colours in both themes."""
     light, dark = css_variables()
-    dark = f"{dark}{_file('assets/dark.css', _PACKAGE)}"
+    dark = f"{dark}{asset('assets/dark.css', _PACKAGE)}"
     return (
-        f"{_file('assets/uPlot.min.css', _PACKAGE)}\n{_file('assets/page.css', _PACKAGE)}\n:root{{{light}}}\n"
+        f"{asset('assets/uPlot.min.css', _PACKAGE)}\n{asset('assets/page.css', _PACKAGE)}\n:root{{{light}}}\n"
         f'@media screen {{ :root[data-theme="dark"]:not(.printing) {{{dark}}} }}\n'
         "@media screen and (prefers-color-scheme: dark) {\n"
         f':root:not([data-theme="light"]):not(.printing) {{{dark}}} }}\n'

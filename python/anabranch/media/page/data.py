@@ -31,9 +31,14 @@ def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
         kind: ``f4``, ``f8``, ``i4`` or ``u2``.
     """
     if isinstance(values, pl.Series):
-        values = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        values = _numbers(values)
     data = np.ascontiguousarray(np.asarray(values).astype(f"<{kind}"))
     return {"kind": kind, "base64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def _numbers(values: pl.Series) -> NDArray[np.float64]:
+    """A series as numbers; null is NaN. An expression of polars would cost more than a short column has."""
+    return values.cast(pl.Float64).to_numpy()
 
 
 def words(values: Sequence[str | None]) -> dict[str, Any]:
@@ -63,10 +68,10 @@ def _column_data(about: Column, values: Values) -> dict[str, Any]:
     series = values if isinstance(values, pl.Series) else pl.Series(list(values), dtype=pl.Float64)
     # Bytes and packets may be more than a 32-bit float can count.
     kind = "f8" if series.dtype.is_integer() or len(series) <= _EXACT_ROWS else "f4"
-    numbers = (series * about.factor if about.factor != 1 else series).cast(pl.Float64)
-    sizes = numbers.abs().drop_nans()
-    extremes = (sizes.max(), sizes.filter(sizes > 0).min())
-    most, least = (float(size or 0.0) for size in extremes)  # type: ignore[arg-type]
+    numbers = _numbers(series) * about.factor
+    sizes = np.abs(numbers[~np.isnan(numbers)])
+    positive = sizes[sizes > 0]
+    most, least = (float(positive.max()), float(positive.min())) if positive.size else (0.0, 0.0)
     factor, unit = suited(readable(most, least, about.unit), about.unit)
     shown = {"unit": unit, "factor": factor, "data": column(numbers, kind), "plain": about.format == "d"}
     return named | shown

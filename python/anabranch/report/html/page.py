@@ -13,8 +13,9 @@ from anabranch.report.views.run import event_table, reordering_table
 from anabranch.results.result import Result
 
 _PACKAGE = "anabranch.report.html"
-_RUN_SCRIPTS = ("core", "charts", "table", "lines", "map", "network", "run", "multipath",
-                "latency", "main")  # fmt: skip
+RUN_SCRIPTS = ("core", "charts", "table", "lines", "map", "network", "run", "multipath",
+               "latency", "main")  # fmt: skip
+"""The scripts of the page of a run, in ``assets/js``."""
 _CAPTURE_SCRIPTS = ("core", "charts", "table", "lines", "capture", "main")
 _STUDY_SCRIPTS = ("core", "charts", "table", "study", "main")
 _MOST_EVENTS = 200
@@ -46,7 +47,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     return render(
         "run.html.j2",
         document,
-        _RUN_SCRIPTS,
+        RUN_SCRIPTS,
         package=_PACKAGE,
         sections=sections,
         events=event_table(result, _MOST_EVENTS),

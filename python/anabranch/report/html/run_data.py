@@ -20,6 +20,7 @@ from anabranch.media.charts import sentence
 from anabranch.media.links import SHARES, capacity_words, link_widths
 from anabranch.media.page.charts import chart_data, distribution_data, merge_note, series_data, steps_of
 from anabranch.media.page.data import column, table_data
+from anabranch.media.pieces import DataTable
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout, nodes_of
@@ -58,13 +59,8 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "network_source": [str(line) for line in result.summary.get("network", [])],
         "facts": _facts(result),
         "scenario": scenario,
-        "network": _network(nodes, places, ends) | _link_looks(links["capacity_mbps"].to_list()),
-        "links": {
-            **table_data(link_table(result)),
-            "from": column([a for a, _ in ends], "i4"),
-            "to": column([b for _, b in ends], "i4"),
-            "drops": column(all_drops(links)),
-        },
+        **network_document(nodes, places, ends, links["capacity_mbps"].to_list(), link_table(result)),
+        "drops": column(all_drops(links)),
         "flows": table_data(flow_table(result)),
         "flow_series": _flow_series(result, notes),
         **_link_series(result, notes),
@@ -75,6 +71,32 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],
+    }
+
+
+def network_document(
+    nodes: Sequence[str],
+    places: Sequence[tuple[float, float] | None],
+    ends: Sequence[tuple[int, int]],
+    capacities_mbps: Sequence[float],
+    links: DataTable,
+) -> dict[str, Any]:
+    """The drawing of a network, as the script of its map takes it, and the table of its links.
+
+    Args:
+        nodes: names.
+        places: latitude and longitude of each in degrees, or None.
+        ends: numbers of the two nodes of each directed link.
+        capacities_mbps: of each link.
+        links: a row for each link.
+    """
+    return {
+        "network": _network(nodes, places, ends) | _link_looks(capacities_mbps),
+        "links": {
+            **table_data(links),
+            "from": column([a for a, _ in ends], "i4"),
+            "to": column([b for _, b in ends], "i4"),
+        },
     }
 
 

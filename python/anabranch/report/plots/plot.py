@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -15,14 +15,11 @@ from anabranch.errors import ResultError
 from anabranch.media.pieces import Figure as Picture
 from anabranch.media.texts import printable
 from anabranch.report.labels import text_width
+from anabranch.report.looks import NARROWEST, WIDEST, WIDTHS
 from anabranch.report.style import figure_bytes, plain, save_figure, styled
 
-Width = Literal["single", "double"] | float
-"""Width of a figure: one or two columns of a journal, or inches."""
-
-WIDTHS: Mapping[str, float] = {"single": 3.4, "double": 7.0}
-"""Inches."""
-_NARROWEST, _WIDEST = 2.0, 20.0
+Width = Literal["single", "double"] | str | float
+"""Width of a figure: one or two columns of a journal, the column of a publisher, or inches."""
 _HEIGHTS = {"single": 2.05, "double": 2.6}
 """Inches of the axes with their labels."""
 _SINGLE = 4.5
@@ -105,11 +102,11 @@ class Layout:
         if isinstance(self.width, str):
             if self.width in WIDTHS:
                 return WIDTHS[self.width]
-        elif _NARROWEST <= self.width <= _WIDEST:
+        elif NARROWEST <= self.width <= WIDEST:
             return float(self.width)
         names = ", ".join(f'"{name}" ({inches:g} in)' for name, inches in WIDTHS.items())
         raise ResultError(
-            f"width: no width {self.width!r}; choose {names}, or inches from {_NARROWEST:g} to {_WIDEST:g}"
+            f"width: no width {self.width!r}; choose {names}, or inches from {NARROWEST:g} to {WIDEST:g}"
         )
 
     @property

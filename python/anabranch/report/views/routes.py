@@ -34,25 +34,33 @@ _SHOWN_ALREADY = ("hops", "delay_ms", "bottleneck_mbps")
 """Metrics whose values stand in the table of paths in any case."""
 
 
-def route_pieces(routes: Routes) -> list[Piece]:
-    """The routes of every pair that sends data, what its flows should get, and how many others there are."""
+def route_pieces(
+    routes: Routes, most_pairs: int = _MOST_PAIRS, elsewhere: str = " (--json shows all)"
+) -> list[Piece]:
+    """The routes of every pair that sends data, what its flows should get, and how many others there are.
+
+    Args:
+        routes: whose.
+        most_pairs: pairs that are shown.
+        elsewhere: where the others are, behind their number.
+    """
     # Where all traffic has routes of its own, those of [routing] are none.
     plans = [one for one in (routes, *routes.others) if len(one.pairs) or not routes.others]
-    return [piece for one in plans for piece in _pieces(one)]
+    return [piece for one in plans for piece in _pieces(one, most_pairs, elsewhere)]
 
 
-def _pieces(routes: Routes) -> list[Piece]:
+def _pieces(routes: Routes, most_pairs: int, elsewhere: str) -> list[Piece]:
     data = routes.pairs.where(routes.pairs.carries_data)
-    first = data[:_MOST_PAIRS]
+    first = data[:most_pairs]
     pieces: list[Piece] = [replace(table, most=table.height) for table in _paths_and_hops(routes, first)]
     for name, value in routes.facts.items():
         pieces.append(Text(f"{name}: {plain(value, 6) if isinstance(value, float) else value}"))
     pieces += _predictions(first)
-    if len(data) > _MOST_PAIRS:
-        pieces.append(Text(f"... and {len(data) - _MOST_PAIRS:,} more pairs (--json shows all)"))
+    if len(data) > most_pairs:
+        pieces.append(Text(f"... and {len(data) - most_pairs:,} more pairs{elsewhere}"))
     if others := len(routes.pairs) - len(data):
         only = "pair that carries" if others == 1 else "pairs that carry"
-        pieces.append(Text(f"and {others} {only} only acknowledgments (--json shows all)"))
+        pieces.append(Text(f"and {others} {only} only acknowledgments{elsewhere}"))
     return pieces
 
 

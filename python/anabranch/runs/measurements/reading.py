@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import json
 import lzma
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from anabranch.errors import reason
+from anabranch.text.files import open_given
 
 HEAD_BYTES: Final = 1 << 16
 """How much of a file its format is recognised by."""
@@ -135,11 +135,7 @@ class MeasurementFile:
             self._kept.seek(0)
             yield _unpacked(first)(self._kept)
             return
-        path = Path(self.file)
-        if path.exists() and not path.is_file():
-            # A device or a pipe may never end.
-            raise OSError(errno.EINVAL, "it is not a file")
-        with path.open("rb") as opened:
+        with open_given(Path(self.file)) as opened:
             first = opened.read(6)
             opened.seek(0)
             yield _unpacked(first)(opened)

@@ -34,6 +34,8 @@ class Cubic(Algorithm, kind="congestion_control"):
     """Aggressiveness C in segments per second cubed (RFC 9438 section 5)."""
     fast_convergence: bool = True
     """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
+    reno_friendly: bool = True
+    """Have at least the window that Reno would have (RFC 9438 section 4.3). ns-3 3.39 does not."""
 
 
 class Bbr(Algorithm, kind="congestion_control"):

@@ -16,6 +16,12 @@ class Flow(Algorithm, kind="load_balancing"):
     algorithm: Literal["flow"] = "flow"
 
 
+class Entropy(Algorithm, kind="load_balancing"):
+    """The entropy value of each packet of ``spray`` names its path (SRv6); all else as ``flow``."""
+
+    algorithm: Literal["entropy"] = "entropy"
+
+
 class Flowlet(Algorithm, kind="load_balancing"):
     """A flow may change its route after a pause (Kandula 2007)."""
 
@@ -71,6 +77,7 @@ class SubflowRoundRobinLoadBalancing(Algorithm, kind="load_balancing"):
 LoadBalancing = (
     Literal[
         "flow",
+        "entropy",
         "flowlet",
         "packet",
         "packet-round-robin",
@@ -80,6 +87,7 @@ LoadBalancing = (
         "subflow-round-robin",
     ]
     | Flow
+    | Entropy
     | Flowlet
     | Packet
     | PacketRoundRobin
@@ -92,6 +100,7 @@ LoadBalancing = (
 """Its name, or a table with its parameters, as a scenario has it."""
 AnyLoadBalancing = (
     Flow
+    | Entropy
     | Flowlet
     | Packet
     | PacketRoundRobin

@@ -8,7 +8,9 @@ from anabranch.scenario.algorithms.congestion_control import AnyCongestionContro
 from anabranch.scenario.algorithms.loss_detection import AnyLossDetection
 from anabranch.scenario.algorithms.pacing import AnyPacing
 from anabranch.scenario.algorithms.path_manager import AnyPathManager
+from anabranch.scenario.algorithms.path_selector import AnyPathSelector
 from anabranch.scenario.algorithms.scheduler import AnyScheduler
+from anabranch.scenario.algorithms.window import AnyWindow
 from anabranch.scenario.choice import Algorithm
 from anabranch.scenario.quantity import ByteCount, Span
 
@@ -59,6 +61,10 @@ class TcpProtocol(Algorithm, kind="protocol"):
     quick_acks: int
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16."""
+    acks_end_of_write: bool
+    """A segment with PSH, or one shorter than those before it, ends what the other end wrote: once the
+    application has read all that has come, it is acknowledged at once, as in Linux, and not held back for
+    a second one."""
     delayed_ack_segments: int
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
     delayed_ack_timeout: Span
@@ -67,6 +73,9 @@ class TcpProtocol(Algorithm, kind="protocol"):
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
     min_rto: Span
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
+    rto_granularity: Span
+    """Least margin of the retransmission timeout above the smoothed RTT, but no more than ``min_rto`` (G
+    in RFC 6298 (2.3); ns-3 has 1 ms). With RACK the margin is ``min_rto``, as in Linux."""
     max_rto: Span
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Span
@@ -86,6 +95,14 @@ class TcpProtocol(Algorithm, kind="protocol"):
     prr_in_segments: bool
     """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
     timer begins counts a segment as delivered."""
+    app_limited_by_writes: bool
+    """Mark delivery rates as limited by the application where it writes again and had nothing left to
+    send, as Linux does. Otherwise as soon as there is nothing to send
+    (draft-cheng-iccrg-delivery-rate-estimation section 3.4)."""
+    nagle: bool
+    """Nagle's algorithm as Linux has it (Minshall's: draft-minshall-nagle section 2): a short segment
+    waits while an earlier short one is not acknowledged. Otherwise applications set TCP_NODELAY (RFC 9293
+    section 3.7.4)."""
     tso_deferral: bool
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does."""
@@ -161,5 +178,33 @@ class SlidingWindowProtocol(Algorithm, kind="protocol"):
     """Time without an answer after which a connection is given up before it is open."""
 
 
-AnyProtocol = TcpProtocol | MptcpProtocol | SdnPacedProtocol | SlidingWindowProtocol
+class SprayProtocol(Algorithm, kind="protocol"):
+    """Packets sprayed over many paths, without order and handshake (Ultra Ethernet, MRC)."""
+
+    algorithm: Literal["spray"] = "spray"
+    payload: ByteCount
+    """Payload of a full packet, which has 64 B of headers besides."""
+    ack_after: ByteCount
+    """Bytes that arrive before an ACK is due; 0 acknowledges each packet. The first packet, marked,
+    repeated and requesting ones are acknowledged at once."""
+    trimming: bool
+    """Switches cut payloads off where they have no room. Otherwise a packet is lost when one has arrived
+    that was sent a base RTT and the target delay later, and the target is a whole base RTT in place of
+    three quarters."""
+    base_rtt: Span
+    """Round-trip time of a full packet and its answer without queues; 0: that of the flow's path."""
+    rto: Span
+    """Time without an answer after which a packet is lost; 0: 15 us and six base RTTs."""
+    steady_retries: int
+    """Retransmissions of a packet for which the timeout stays as it is; it doubles at each further one.
+    MRC's is linear at first, and exponential then."""
+    max_rto: Span
+    """Largest retransmission timeout."""
+    window: AnyWindow
+    """How the congestion window is set."""
+    path_selector: AnyPathSelector
+    """How the entropy value of each packet is chosen, and with it its path."""
+
+
+AnyProtocol = TcpProtocol | MptcpProtocol | SdnPacedProtocol | SlidingWindowProtocol | SprayProtocol
 """As a setup has it: every choice has its value."""

@@ -107,15 +107,42 @@ class Red(Algorithm, kind="queue"):
     """Mark ECN-capable packets in place of dropping them, where a drop would be by chance."""
 
 
+class Trim(Algorithm, kind="queue"):
+    """Packets of ``spray`` that find no room are cut to their headers, which go ahead (UEC packet
+    trimming).
+    """
+
+    algorithm: Literal["trim"] = "trim"
+    limit: Limit = PacketCount(100)
+    """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
+    all hold."""
+    cut: bool = True
+    """Cut payloads off; otherwise data that find no room are lost, and only marks and the priority of
+    headers are left."""
+    mark_from: float = 0.2
+    """Share of the room from which on data are marked by chance."""
+    mark_all_from: float = 0.8
+    """Share of the room from which on all are; not below the other."""
+    last_hop_marks: bool = True
+    """Mark in front of the last link of a packet's way, too, where no other path helps."""
+    last_hop_room: float = 1.0
+    """Room of data in front of the last link of their way, in shares of the room."""
+    header_room: float = 2.0
+    """Room of headers, in shares of the room."""
+    cut_waiting: bool = True
+    """By chance, one in two, cut the youngest data packet that waits in place of the one that arrives."""
+
+
 Queue = (
-    Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"]
+    Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red", "trim"]
     | Fifo
     | Threshold
     | Codel
     | FqCodel
     | Pie
     | Red
+    | Trim
 )
 """Its name, or a table with its parameters, as a scenario has it."""
-AnyQueue = Fifo | Threshold | Codel | FqCodel | Pie | Red
+AnyQueue = Fifo | Threshold | Codel | FqCodel | Pie | Red | Trim
 """As a setup has it: every parameter has its value."""

@@ -38,6 +38,7 @@ from anabranch.scenario.tables.network import (
 )
 from anabranch.scenario.tables.plan import PlanFile, PlanLink, PlanPath, PlanRoute, PlanTable
 from anabranch.scenario.tables.traffic import (
+    Collective,
     Demand,
     Matrix,
     MessageApplication,
@@ -66,6 +67,7 @@ __all__ = [
     "AttributeSource",
     "BandwidthDelay",
     "Capture",
+    "Collective",
     "Constant",
     "ControlLink",
     "Controller",

@@ -478,8 +478,9 @@ class Event(LinkSelector):
     """A change of links, of a node or of an address at a given time; at ``"0 s"`` it is how the run
     begins.
 
-    A failing link loses what is queued and in flight on it; a failing node takes all its links with it.
-    An address comes and goes without its link: the ends of Multipath TCP tell each other of it (RFC 8684).
+    A failing link loses what is queued and in flight on it; a failing node takes all its links with it;
+    a silent link is up, and loses what it sends. An address comes and goes without its link: the ends of
+    Multipath TCP tell each other of it (RFC 8684).
     """
 
     at: Span
@@ -491,7 +492,7 @@ class Event(LinkSelector):
     address: list[str] | None = None
     """The address of the first node on its link to the second. Connections of Multipath TCP heed it whose
     path manager is ``fullmesh``."""
-    state: Literal["up", "down"] | None = None
+    state: Literal["up", "down", "silent"] | None = None
     """Fails, or works again; for an address: its host has it no more, or again."""
     backup: bool | None = None
     """Subflows of the address are backups, which carry data only while no other subflow works; ``false``

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from anabranch.scenario.algorithms.loss_detection import LossDetection
     from anabranch.scenario.algorithms.pacing import Pacing
     from anabranch.scenario.algorithms.path_manager import PathManager
+    from anabranch.scenario.algorithms.path_selector import PathSelector
     from anabranch.scenario.algorithms.scheduler import Scheduler
+    from anabranch.scenario.algorithms.window import Window
     from anabranch.scenario.quantity import Rate
     from anabranch.scenario.tables.control import TrafficRouting
     from anabranch.scenario.tables.variates import AnyDistribution
@@ -192,6 +194,30 @@ class ReceiverReading(BlocksOfReader):
         ) -> None: ...
 
 
+class Collective(Table):
+    """A collective operation of the nodes in ``from``, in their order, with a flow for each part and step.
+
+    With N nodes each part is an N-th of ``bytes``. Around the ring part c starts at the c-th node; a
+    node sends it on to the next one when it has arrived whole. ``ring-all-reduce`` has 2 (N - 1) steps,
+    ``all-gather`` and ``reduce-scatter`` have N - 1. In ``all-to-all`` each node sends to the n-th one
+    behind it in step n.
+    """
+
+    operation: Literal["all-to-all", "ring-all-reduce", "all-gather", "reduce-scatter"]
+    """What it is."""
+    bytes: ByteCount
+    """Data of each node."""
+    compute: Span = Span("0 ps")
+    """Time from the arrival of a part until it is sent on."""
+    at_once: bool = True
+    """Of ``all-to-all``: all steps at once; otherwise a node begins a step when its part of the step
+    before has arrived."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, operation: Any, bytes: Any, compute: Any = ..., at_once: Any = ...) -> None: ...
+
+
 class Traffic(KindOfTraffic):
     """Flows of one kind from one node, or several, to another: TCP connections, pings or UDP."""
 
@@ -220,6 +246,11 @@ class Traffic(KindOfTraffic):
     flow_list: str | None = None
     """In place of ``from``, ``to``, ``size`` and ``start``: a file that lists single flows,
     ``"file:flows.csv"``, of any format of docs/traffic_files.md."""
+    collective: Collective | None = None
+    """In place of ``to``, ``pairs`` and ``size``: what the nodes of ``from`` do together."""
+    after: str | list[str] | None = None
+    """Other entries, by their names: the flows begin when all of theirs are complete, and not before
+    ``start``."""
     size: Literal["unlimited"] | str | ByteCount | AnyDistribution | None = None
     """``"unlimited"`` (also where it is left out), a size, a distribution of sizes, or a file with the
     points of one: ``"file:WebSearch_cdf.txt"``."""
@@ -258,6 +289,8 @@ class Traffic(KindOfTraffic):
             matrix: Any = ...,
             flows: Any = ...,
             flow_list: Any = ...,
+            collective: Any = ...,
+            after: Any = ...,
             size: Any = ...,
             application: Any = ...,
             reads: Any = ...,
@@ -322,6 +355,10 @@ class Transport(Table):
     quick_acks: int | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16."""
+    acks_end_of_write: bool | None = None
+    """A segment with PSH, or one shorter than those before it, ends what the other end wrote: once the
+    application has read all that has come, it is acknowledged at once, as in Linux, and not held back for
+    a second one."""
     delayed_ack_segments: int | None = None
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
     delayed_ack_timeout: Span | None = None
@@ -330,6 +367,9 @@ class Transport(Table):
     """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
     min_rto: Span | None = None
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
+    rto_granularity: Span | None = None
+    """Least margin of the retransmission timeout above the smoothed RTT, but no more than ``min_rto`` (G
+    in RFC 6298 (2.3); ns-3 has 1 ms). With RACK the margin is ``min_rto``, as in Linux."""
     max_rto: Span | None = None
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Span | None = None
@@ -349,6 +389,14 @@ class Transport(Table):
     prr_in_segments: bool | None = None
     """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
     timer begins counts a segment as delivered."""
+    app_limited_by_writes: bool | None = None
+    """Mark delivery rates as limited by the application where it writes again and had nothing left to
+    send, as Linux does. Otherwise as soon as there is nothing to send
+    (draft-cheng-iccrg-delivery-rate-estimation section 3.4)."""
+    nagle: bool | None = None
+    """Nagle's algorithm as Linux has it (Minshall's: draft-minshall-nagle section 2): a short segment
+    waits while an earlier short one is not acknowledged. Otherwise applications set TCP_NODELAY (RFC 9293
+    section 3.7.4)."""
     tso_deferral: bool | None = None
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does."""
@@ -386,6 +434,27 @@ class Transport(Table):
     FIN and confirmed CTRLs. The thesis has none of these."""
     window_segments: int | None = None
     """``sliding-window``: segments in flight (thesis: 5)."""
+    payload: ByteCount | None = None
+    """``spray``: payload of a full packet, which has 64 B of headers besides."""
+    ack_after: ByteCount | None = None
+    """``spray``: bytes that arrive before an ACK is due; 0 acknowledges each packet. The first packet,
+    marked, repeated and requesting ones are acknowledged at once."""
+    trimming: bool | None = None
+    """``spray``: switches cut payloads off where they have no room. Otherwise a packet is lost when one
+    has arrived that was sent a base RTT and the target delay later, and the target is a whole base RTT in
+    place of three quarters."""
+    base_rtt: Span | None = None
+    """``spray``: round-trip time of a full packet and its answer without queues; 0: that of the flow's
+    path."""
+    rto: Span | None = None
+    """``spray``: time without an answer after which a packet is lost; 0: 15 us and six base RTTs."""
+    steady_retries: int | None = None
+    """``spray``: retransmissions of a packet for which the timeout stays as it is; it doubles at each
+    further one. MRC's is linear at first, and exponential then."""
+    window: Window | None = None
+    """``spray``: how the congestion window is set."""
+    path_selector: PathSelector | None = None
+    """``spray``: how the entropy value of each packet is chosen, and with it its path."""
     preset: str | None = None
     """Where it starts from; left out, the preset of the table's own name."""
 
@@ -409,10 +478,12 @@ class Transport(Table):
             segment_overhead: Any = ...,
             window_updates_double: Any = ...,
             quick_acks: Any = ...,
+            acks_end_of_write: Any = ...,
             delayed_ack_segments: Any = ...,
             delayed_ack_timeout: Any = ...,
             initial_rto: Any = ...,
             min_rto: Any = ...,
+            rto_granularity: Any = ...,
             max_rto: Any = ...,
             timer_tick: Any = ...,
             handshake_timeout: Any = ...,
@@ -420,6 +491,8 @@ class Transport(Table):
             undo: Any = ...,
             dsack_delivers: Any = ...,
             prr_in_segments: Any = ...,
+            app_limited_by_writes: Any = ...,
+            nagle: Any = ...,
             tso_deferral: Any = ...,
             unpaced_segments: Any = ...,
             pacing_catches_up: Any = ...,
@@ -435,5 +508,13 @@ class Transport(Table):
             segment: Any = ...,
             reliable: Any = ...,
             window_segments: Any = ...,
+            payload: Any = ...,
+            ack_after: Any = ...,
+            trimming: Any = ...,
+            base_rtt: Any = ...,
+            rto: Any = ...,
+            steady_retries: Any = ...,
+            window: Any = ...,
+            path_selector: Any = ...,
             preset: Any = ...,
         ) -> None: ...

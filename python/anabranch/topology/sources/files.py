@@ -1,12 +1,14 @@
 """`file:PATH`: files of any format in `READERS`. What a file is, its first bytes say, not its name."""
 
 import codecs
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from anabranch.errors import reason
+from anabranch.text.files import check_size, open_given
 from anabranch.text.suggest import suggest
 from anabranch.topology.assemble import assemble
 from anabranch.topology.attributes.choices import AttributeChoice
@@ -27,6 +29,10 @@ _ARCHIVES: Final = {
     b"7z\xbc\xaf": "7-zip",
 }
 _KNOWN: Final = f"a {FORMATS} file"
+_REMEDIES: Final = {
+    errno.EINVAL: f"name {_KNOWN}",
+    errno.EFBIG: "leave out attributes that no simulation needs",
+}
 
 
 def load_file(
@@ -44,7 +50,8 @@ def load_file(
     try:
         format_name, data = _read(path, where)
     except OSError as error:
-        raise TopologyError(where, f"cannot be read ({reason(error)})", "check the path") from error
+        remedy = _REMEDIES.get(error.errno or 0, "check the path")
+        raise TopologyError(where, f"cannot be read: {reason(error)}", remedy) from error
     except ValueError as error:
         if isinstance(error, TopologyError):
             raise
@@ -94,18 +101,10 @@ def _read(path: Path, where: str) -> tuple[str, bytes]:
     """The format and the bytes of a file. The format is settled first, so that garbage is refused unread."""
     if not path.exists():
         raise TopologyError(where, "there is no such file", _neighbour(path))
-    if not path.is_file():
-        raise TopologyError(where, "this is not a file", f"name {_KNOWN}")
-    with path.open("rb") as stream:
+    with open_given(path) as stream:
         head = stream.read(_HEAD_BYTES)
         format_name = sniff(head, where)
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise TopologyError(
-                where,
-                f"the file has {size / 2**20:.0f} MiB, and at most {MAX_FILE_BYTES >> 20} MiB are read",
-                "leave out attributes that no simulation needs",
-            )
+        check_size(stream, MAX_FILE_BYTES)
         return format_name, head + stream.read(MAX_FILE_BYTES)
 
 

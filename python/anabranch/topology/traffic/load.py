@@ -1,6 +1,7 @@
 """Files of traffic by name: what a file is, its first bytes say, not its name."""
 
 import codecs
+import errno
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from anabranch.errors import reason
+from anabranch.text.files import open_given
 from anabranch.text.suggest import suggest
 from anabranch.topology.describe import format_bps
 from anabranch.topology.error import PlacedError
@@ -63,13 +65,20 @@ def load_series(name: str, files: Sequence[Path]) -> TrafficFile:
         return _series(name, files)
 
 
+_REMEDIES: Final = {
+    errno.EINVAL: "name a file, a folder, or a pattern",
+    errno.EFBIG: "divide it into a series of files",
+}
+
+
 @contextmanager
 def _told(name: str) -> Iterator[None]:
     """What readers and the system say in this block becomes a TrafficError."""
     try:
         yield
     except OSError as error:
-        raise TrafficError(name, f"cannot be read: {reason(error)}", "check the path") from error
+        remedy = _REMEDIES.get(error.errno or 0, "check the path")
+        raise TrafficError(name, f"cannot be read: {reason(error)}", remedy) from error
     except PlacedError as error:
         if isinstance(error, TrafficError):
             raise
@@ -89,17 +98,7 @@ def recognised(head: bytes) -> TrafficFormat | None:
 def _one(name: str, path: Path) -> TrafficFile | None:
     if not path.exists():
         raise TrafficError(name, "cannot be read: No such file", _neighbour(path))
-    if not path.is_file():
-        # A device or a pipe may never end.
-        raise TrafficError(name, "cannot be read: it is not a file", "name a file, a folder, or a pattern")
-    size = path.stat().st_size
-    if size > MOST_FILE_BYTES:
-        raise TrafficError(
-            name,
-            f"the file has {size / 2**20:.0f} MiB, and at most {MOST_FILE_BYTES >> 20} MiB are read",
-            "divide it into a series of files",
-        )
-    with path.open("rb") as stream:
+    with open_given(path, MOST_FILE_BYTES) as stream:
         head = stream.read(_HEAD_BYTES)
         if is_rate_table(head_text(head)):
             return None

@@ -169,7 +169,7 @@ def _late_keys(head: bytes) -> set[str]:
     """The keys of a JSON text that is short enough to be read whole."""
     try:
         data = json.loads(head)
-    except ValueError:
+    except (ValueError, RecursionError):
         return set()
     return set(data) if isinstance(data, dict) else set()
 

@@ -70,6 +70,18 @@ fn the_reno_friendly_region_grows_by_alpha_and_then_by_one() {
     }
 }
 
+/// Without it the window follows the curve of time alone (RFC 9438 figure 1), however short the RTT.
+#[test]
+fn without_the_reno_friendly_region_there_is_the_curve_alone() {
+    let parameters = CubicParameters { reno_friendly: false, ..CubicParameters::default() };
+    let mut path = Rounds::new(Cubic::new(MSS, 200 * SEGMENT, parameters), Span::from_ms(5));
+    path.lose();
+    for round in 1..=200 {
+        let expected = w_cubic(f64::from(round) * 0.005, 200.0, 140.0);
+        assert_close(path.round(), expected, 2.0, format!("round {round}"));
+    }
+}
+
 /// RFC 9438 section 4.2 bounds the target by 1.5 cwnd: half a segment for each acknowledged one.
 #[test]
 fn the_window_grows_by_half_a_round_at_most() {

@@ -27,6 +27,7 @@ impl MptcpReceiver {
             return taken;
         }
         let heard = self.heard;
+        self.acknowledge_ends();
         self.tune(now, heard);
         let room = self.room(heard);
         let Some(update) = self.held.as_ref().map(|held| held.update(room)) else { return taken };

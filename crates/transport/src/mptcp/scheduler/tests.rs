@@ -1,5 +1,6 @@
 use super::{Choice, Scheduler, SubflowScheduler, View};
 use crate::SchedulerConfig;
+use crate::mptcp::data_sequence::DATA_START;
 use crate::mptcp::paths::{Path, Paths};
 use anabranch_units::{Instant, Span};
 
@@ -162,36 +163,36 @@ fn deviate(paths: &mut Paths, rttvar: u64) {
     }
 }
 
-/// Queues of 20 and 10 kB at 100 and 20 kB/s empty after 200 and 500 ms. The first takes 65,428 bytes at 200 kB/s, so that
-/// its mean rate is (20 * 100 + 65.428 * 200) / 85.428 = 176.6 kB/s and its queue empties after 484 ms; then 131 kB more
-/// would be later than 500 ms.
+/// Queues of 20 and 10 kB at 100 and 20 kB/s empty after 200 and 500 ms. The first takes two blocks of 32,728 bytes, of which
+/// 65,428 count, at 200 kB/s: its mean rate is (20 * 100 + 65.428 * 200) / 85.428 = 176.6 kB/s and its queue empties after
+/// 484 ms; then 131 kB more would be later than 500 ms.
 #[test]
 fn linux_fills_the_queue_that_empties_first_in_bursts() {
     let mut scheduler = Scheduler::new(&SchedulerConfig::Linux(Default::default()), 3);
     let mut paths = paths(&[10, 10, 10]);
     let put = |paths: &mut Paths, subflow: u8, queued: u64, pacing_rate: f64| {
-        let path = Path { queued, pacing_rate, send_buffer: 200_000, ..*paths.get(subflow) };
+        let path = Path { memory: queued, pacing_rate, send_buffer: 200_000, ..*paths.get(subflow) };
         paths.set(subflow, path, 0);
     };
     put(&mut paths, 0, 20_000, 100_000.0);
     put(&mut paths, 1, 10_000, 20_000.0);
     paths.set(2, Path { usable: false, ..*paths.get(2) }, 0);
     let mut assign = |paths: &Paths, limit: u64| {
-        let view = View { limit, ..self::view(paths, 1 << 20) };
+        let view = View { data_nxt: DATA_START, limit: DATA_START + limit, ..self::view(paths, 1 << 20) };
         scheduler.assign(&view).map(|burst| (burst.subflow, burst.bytes))
     };
-    assert_eq!(assign(&paths, 5_000), None, "nothing to give");
+    assert_eq!(assign(&paths, 0), None, "nothing to give");
     // The rate known first counts until data are given.
     put(&mut paths, 0, 20_000, 200_000.0);
-    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_428)));
+    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_456)));
     put(&mut paths, 0, 85_428, 200_000.0);
-    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_428)), "484 ms");
+    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_456)), "484 ms");
     put(&mut paths, 0, 150_856, 200_000.0);
-    assert_eq!(assign(&paths, 8_000), Some((1, 3_000)), "less is left");
+    assert_eq!(assign(&paths, 3_000), Some((1, 3_000)), "less is left");
     put(&mut paths, 1, 199_500, 1e9);
     put(&mut paths, 0, 200_000, 1.0);
     assert_eq!(assign(&paths, 1_000_000), None, "the one that empties first has a full buffer");
     // Before its first RTT sample nothing bounds the rate of a subflow.
-    paths.set(2, Path { usable: true, queued: 50_000, send_buffer: 200_000, ..*paths.get(2) }, 0);
-    assert_eq!(assign(&paths, 1_000_000), Some((2, 65_428)));
+    paths.set(2, Path { usable: true, memory: 50_000, send_buffer: 200_000, ..*paths.get(2) }, 0);
+    assert_eq!(assign(&paths, 1_000_000), Some((2, 65_456)));
 }

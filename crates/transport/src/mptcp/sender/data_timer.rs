@@ -14,7 +14,7 @@ use crate::tcp::ticks::expiry;
 use anabranch_units::{Instant, Span};
 
 /// Bytes of a block of the send buffer: a page fragment of 32 KiB, less what describes it.
-const BLOCK: u64 = 32_728;
+pub(in crate::mptcp) const BLOCK: u64 = 32_728;
 
 /// The timer.
 #[derive(Debug)]

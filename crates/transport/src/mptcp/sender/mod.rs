@@ -2,6 +2,7 @@
 
 mod addresses;
 mod data_timer;
+pub(in crate::mptcp) use data_timer::BLOCK;
 mod input;
 mod log;
 mod subflow;
@@ -428,7 +429,7 @@ impl MptcpSender {
         let tcp = &self.config.tcp;
         let queues = self.scheduler.queues();
         let send_buffer = if tcp.autotuning || queues {
-            subflow.tune_send_buffer(tcp.mss, tcp.congestion_control.measures_rate())
+            subflow.tune_send_buffer(now, tcp.mss, tcp.congestion_control.measures_rate())
         } else {
             u64::MAX
         };
@@ -445,7 +446,7 @@ impl MptcpSender {
             usable: state == SubflowState::Established && !finished,
             backup,
             rttvar: sender.rttvar(),
-            queued: subflow.held(),
+            memory: if queues { subflow.memory() } else { 0 },
             send_buffer,
             pacing_rate: if queues { sender.nominal_rate() } else { 0.0 },
             ..Path::default()

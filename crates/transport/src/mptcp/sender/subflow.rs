@@ -15,6 +15,11 @@ const HEADER_ROOM: u64 = 320;
 /// That record.
 const SEGMENT_RECORD: u64 = 256;
 
+/// Linux keeps at most so many bytes in one piece (half of the largest segment that its offload takes), and beside them a
+/// record of so many (the truesize of one without data; checks/validation/linux/README.md).
+const LARGEST_PIECE: u64 = 32_768;
+const PIECE_RECORD: u64 = 832;
+
 /// Where bytes of a subflow lie in the data of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
@@ -196,12 +201,26 @@ impl Subflow {
         self.sender.write_position() - self.sender.snd_una() + self.queued
     }
 
+    /// Memory of what it holds. Linux keeps a record beside each piece: a train that is in flight, and as much as one holds
+    /// of what waits.
+    pub(super) fn memory(&self) -> u64 {
+        let in_flight = self.sender.snd_nxt() - self.sender.snd_una();
+        let waiting = self.held() - in_flight;
+        let payload = self.sender.full_payload();
+        let whole = LARGEST_PIECE / payload * payload;
+        let pieces = in_flight.div_ceil(self.sender.train()) + waiting.div_ceil(whole.max(1));
+        in_flight + waiting + pieces * PIECE_RECORD
+    }
+
     /// Send-buffer autotuning as in Linux: room for twice the window, three times where rates are measured, and never
-    /// less than for the initial window. It grows while the window has room, and up to the maximum of
+    /// less than for the initial window. It grows while the window has room that nothing waits for, and up to the maximum of
     /// net.ipv4.tcp_wmem. A buffer counts memory, and a segment takes more of it than its data.
-    pub(super) fn tune_send_buffer(&mut self, mss: u16, measures_rate: bool) -> u64 {
+    pub(super) fn tune_send_buffer(&mut self, now: Instant, mss: u16, measures_rate: bool) -> u64 {
         let (window, payload) = (self.sender.controller_window(), self.sender.full_payload());
-        if self.send_buffer == 0 || self.sender.in_flight() < window {
+        // What waits and may leave will fill the window.
+        let settled = self.queued == 0 || self.sender.room(now) == 0;
+        let has_room = settled && self.sender.in_flight() + payload <= window;
+        if self.send_buffer == 0 || has_room {
             let segments = (window / payload).max(LEAST_SEGMENTS);
             let memory = (u64::from(mss) + HEADER_ROOM).next_power_of_two() + SEGMENT_RECORD;
             let windows = if measures_rate { 3 } else { 2 };

@@ -1,5 +1,6 @@
 //! Which segment leaves next, on which subflow, and with which options.
 
+use super::BLOCK;
 use super::MptcpSender;
 use super::subflow::{Join, Mapping};
 use crate::log::{BlockCause, Decision};
@@ -141,14 +142,17 @@ impl MptcpSender {
     }
 
     /// The application fills the send buffer, which keeps what is not acknowledged at the data level, whichever subflow
-    /// has it. Once it is full, Linux wakes the application when what is free is half of what is kept
-    /// (sk_stream_is_writeable; checks/validation/linux/README.md).
+    /// has it, by blocks: whether it is full is asked before each, so that the last one may not fit. Once it is full, Linux
+    /// wakes the application when what is free is half of what is kept (sk_stream_is_writeable;
+    /// checks/validation/linux/README.md).
     pub(super) fn fill_buffer(&mut self) {
         let sizes = self.paths.usable().map(|subflow| self.paths.get(subflow).send_buffer);
         let size = sizes.fold(0, u64::saturating_add);
         let kept = self.data.filled.saturating_sub(self.data.una);
-        if size.saturating_sub(kept) >= kept / 2 {
-            self.data.filled = self.data.filled.max(self.data.una.saturating_add(size));
+        if kept < size && size.saturating_sub(kept) >= kept / 2 {
+            // The last block begins below the size.
+            let last = self.data.una.max(DATA_START).saturating_add(size - 1) - DATA_START;
+            self.data.filled = self.data.filled.max(DATA_START + (last / BLOCK + 1).saturating_mul(BLOCK));
         }
     }
 

@@ -107,7 +107,7 @@ impl ConfiguredDetection for LinuxRack {
         Self::new(parameters)
     }
 
-    fn rto_margin(min_rto: Span) -> Span {
+    fn rto_margin(min_rto: Span, _granularity: Span) -> Span {
         min_rto
     }
 }

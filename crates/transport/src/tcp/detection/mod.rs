@@ -159,10 +159,10 @@ pub trait ConfiguredDetection {
     /// The detector at the start of a connection; the parameters are within their bounds.
     fn configured(parameters: &Self::Parameters) -> Self;
 
-    /// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3), a
-    /// millisecond as in ns-3.
-    fn rto_margin(_min_rto: Span) -> Span {
-        Span::from_ms(1)
+    /// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3), but no more than
+    /// the smallest timeout, which would mean nothing.
+    fn rto_margin(min_rto: Span, granularity: Span) -> Span {
+        granularity.min(min_rto)
     }
 }
 
@@ -174,8 +174,8 @@ impl<D: ConfiguredDetection> ConfiguredDetection for Box<D> {
         Self::new(D::configured(parameters))
     }
 
-    fn rto_margin(min_rto: Span) -> Span {
-        D::rto_margin(min_rto)
+    fn rto_margin(min_rto: Span, granularity: Span) -> Span {
+        D::rto_margin(min_rto, granularity)
     }
 }
 
@@ -331,8 +331,12 @@ macro_rules! detectors {
             }
 
             /// As [`ConfiguredDetection::rto_margin`].
-            pub(crate) fn rto_margin(&self, min_rto: Span) -> Span {
-                match self { $( Self::$variant(_) => <$detector as ConfiguredDetection>::rto_margin(min_rto), )+ }
+            pub(crate) fn rto_margin(&self, min_rto: Span, granularity: Span) -> Span {
+                match self {
+                    $( Self::$variant(_) => {
+                        <$detector as ConfiguredDetection>::rto_margin(min_rto, granularity)
+                    } )+
+                }
             }
         }
 
@@ -524,7 +528,10 @@ mod tests {
         for &name in LossDetectionConfig::NAMES {
             let detection = LossDetectionConfig::named(name).expect("a registered name");
             let expected = if name == "rack" || name == "linux-rack" { 200 } else { 1 };
-            assert_eq!(detection.rto_margin(Span::from_ms(200)), Span::from_ms(expected), "{name}");
+            let margin = |min_rto| detection.rto_margin(min_rto, Span::from_ms(1));
+            assert_eq!(margin(Span::from_ms(200)), Span::from_ms(expected), "{name}");
+            // In a fabric the smallest timeout is less than a millisecond, and means something.
+            assert_eq!(margin(Span::from_us(100)), Span::from_us(100), "{name}");
         }
     }
 }

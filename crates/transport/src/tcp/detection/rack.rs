@@ -122,7 +122,7 @@ impl ConfiguredDetection for Rack {
 
     /// Linux, whose loss detection RACK is, bounds the margin by its smallest timeout, which leaves room for a
     /// delayed ACK.
-    fn rto_margin(min_rto: Span) -> Span {
+    fn rto_margin(min_rto: Span, _granularity: Span) -> Span {
         min_rto
     }
 }

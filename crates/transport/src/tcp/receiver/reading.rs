@@ -27,7 +27,8 @@ impl Receiver {
             self.size_window(now);
             let room = self.room();
             if let Some(held) = self.held.as_ref().filter(|_| !self.is_finished()) {
-                let due = self.pending_segments >= self.config.delayed_ack_segments.max(1);
+                let due = self.pending_segments >= self.config.delayed_ack_segments.max(1)
+                    || self.owes_ack_for_end();
                 self.tell(now, if due { Update::AtOnce } else { held.update(room) });
             }
         }

@@ -86,7 +86,8 @@ fn echoes_are_those_of_the_example_of_the_rfc() {
 fn with_quick_acks(quick_acks: u32, window: u64) -> Receiver {
     let preset = crate::tcp_preset("linux-cubic").unwrap();
     let receive_buffer = anabranch_units::Bytes(window);
-    let config = TcpConfig { quick_acks, autotuning: false, receive_buffer, ..preset };
+    let config =
+        TcpConfig { quick_acks, autotuning: false, acks_end_of_write: false, receive_buffer, ..preset };
     let mut receiver = Receiver::new(&config, 500);
     assert!(answers_at_once(&mut receiver, 500, (Flags::SYN, 99)));
     receiver

@@ -10,7 +10,7 @@ use crate::tcp::detection::{AckFacts, DeliveredSegment};
 use crate::tcp::rtt::EchoedRtt;
 use crate::tcp::scoreboard::Sent;
 use crate::tcp::timestamp::TimestampClock;
-use anabranch_units::{Bytes, Instant, Rate, rarely};
+use anabranch_units::{Bytes, Instant, Rate, Span, rarely};
 
 /// What one ACK newly delivered.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Sender {
             && segment.window == self.peer_window
             && !self.board.is_empty();
         self.peer_window = segment.window;
-        self.update_window(ack, segment);
+        self.update_window(field, advanced, segment);
         let selective = self.sack && !segment.sack.is_empty();
         let dsack = if rarely(selective) { self.take_dsack(field, segment) } else { None };
         let mut delivered = Delivered::default();
@@ -83,10 +83,10 @@ impl Sender {
         }
         let dsack_end = dsack.map(|(_, right)| right);
         if rarely(!self.sack) {
-            self.presume(advanced, duplicate, ack - before.snd_una);
+            self.presume(advanced, duplicate, ack - before.snd_una, &mut delivered);
         }
         self.snd_una = ack;
-        self.take_rtt(now, advanced, segment, &delivered);
+        let rtt = self.take_rtt(now, advanced, segment, &delivered);
         if rarely(self.undo.is_some()) {
             self.heed_late_original(segment, advanced);
             // What an ACK shows to have been needless is taken back before its losses are looked for.
@@ -110,7 +110,7 @@ impl Sender {
         if rarely(self.ecn) {
             self.take_ecn_feedback(now, segment.flags.has(Flags::ECE), before.pipe, ack - before.snd_una);
         }
-        self.update_controller(now, &before, &delivered, rate);
+        self.update_controller(now, &before, &delivered, (rtt, rate));
         if self.resets_timer(advanced) {
             self.restart_timer(now);
         } else if !self.may_probe() {
@@ -166,11 +166,17 @@ impl Sender {
         self.note(now, Decision::Acknowledged { acked, delivered: delivered.bytes, rtt, delivery_rate });
     }
 
+    /// RFC 9293 section 3.10.7.4 takes the window of any segment that is not older than the last that told one. Of two
+    /// with the same numbers nobody knows which one is newer: as in Linux the larger window holds, or one that is shut.
+    /// A window that the receiver shrinks is kept to (section 3.8.6).
     #[inline]
-    fn update_window(&mut self, ack: u64, segment: &Segment) {
+    fn update_window(&mut self, ack: u64, advanced: bool, segment: &Segment) {
         let window = u64::from(segment.window) << self.peer_window_scale;
-        self.persist.on_window(window);
-        self.window_edge = self.window_edge.max(ack + window);
+        let edge = ack + window;
+        if advanced || (ack == self.snd_una && (edge > self.window_edge || window == 0)) {
+            self.persist.on_window(window);
+            self.window_edge = edge;
+        }
     }
 
     #[inline]
@@ -264,30 +270,45 @@ impl Sender {
     }
 
     /// Without SACK, each duplicate ACK says that one more segment has arrived, and a partial ACK
-    /// that these were among those it covers (RFC 6582 section 3.2 steps 2 to 5).
+    /// that these were among those it covers (RFC 6582 section 3.2 steps 2 to 5). They were delivered when the duplicates
+    /// told of them, and are not once more (RFC 9937 section 6, DeliveredData).
     #[inline(never)]
-    fn presume(&mut self, advanced: bool, duplicate: bool, acked: u64) {
+    fn presume(&mut self, advanced: bool, duplicate: bool, acked: u64, delivered: &mut Delivered) {
         if advanced {
+            let told = self.board.presumed().min(acked.saturating_sub(self.full_payload));
+            delivered.bytes = delivered.bytes.saturating_sub(told);
             self.board.settle_presumed(acked.saturating_sub(self.full_payload));
             if self.board.is_empty() || !matches!(self.recovery, RecoveryState::Fast { .. }) {
                 self.board.settle_presumed(u64::MAX);
             }
         } else if duplicate {
+            delivered.bytes += self.full_payload;
             self.board.presume_delivered(self.full_payload);
             self.detector.on_duplicate_without_sack(&mut self.board);
         }
     }
 
+    /// Takes what the ACK tells of the round trip; returns that of the newest segment, for the controller. Where all that
+    /// it covers was sent again this is what the timestamps read, which may be up to a tick less than the truth.
     #[inline]
-    fn take_rtt(&mut self, now: Instant, advanced: bool, segment: &Segment, delivered: &Delivered) {
-        if let Some(sent_at) = delivered.newest_sent_at() {
-            self.rtt.on_minimum_candidate(now, now.since(sent_at));
+    fn take_rtt(
+        &mut self,
+        now: Instant,
+        advanced: bool,
+        segment: &Segment,
+        delivered: &Delivered,
+    ) -> Option<Span> {
+        let newest = delivered.newest_sent_at().map(|sent_at| now.since(sent_at));
+        if let Some(rtt) = newest {
+            self.rtt.on_minimum_candidate(now, rtt);
         }
         if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
             self.rtt.on_sample(now.since(sent_at));
         } else if let Some(rtt) = self.echo_rtt(now, advanced, segment) {
             self.rtt.on_echo(now, rtt);
+            return Some(rtt.read);
         }
+        newest
     }
 
     /// RFC 7323 section 4: timestamps tell which transmission was acknowledged.
@@ -325,24 +346,26 @@ impl Sender {
         now: Instant,
         before: &Before,
         delivered: &Delivered,
-        rate: Option<RateSample>,
+        (rtt_sample, rate): (Option<Span>, Option<RateSample>),
     ) {
         let pipe = self.board.pipe();
         let lost = self.board.lost_total() - before.lost_total;
         let acked = self.snd_una - before.snd_una;
-        if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
-            let progress = if self.sack { delivered.bytes } else { acked.max(self.full_payload) };
-            prr.on_ack(progress, pipe, acked > 0 && lost == 0);
+        if let Some(prr) = self.reduction_mut() {
+            prr.on_ack(delivered.bytes, pipe, acked > 0 && lost == 0);
         }
         let ssthresh = self.controller.ssthresh();
         let after_timeout = self.recovery.kind() == Recovery::Loss;
         // A DSACK alone is no progress.
         let repeats = self.config.dsack_delivers && acked == 0 && !delivered.fresh;
-        let may_grow = acked > 0 || !(repeats || self.detector.holds_growth(after_timeout));
+        // Nor is a duplicate ACK without SACK (RFC 5681 section 3.2 step 1).
+        let may_grow = acked > 0 || (self.sack && !(repeats || self.detector.holds_growth(after_timeout)));
         let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
         let in_recovery = !matches!(self.recovery, RecoveryState::Open);
-        let growth = self.detector.growth(acked, delivered.bytes, in_recovery);
-        let Self { controller, rtt, window_use, recovery, .. } = self;
+        // RFC 5681 section 3.1 counts what an ACK newly acknowledges, Linux what is newly known to be delivered.
+        let counted = if self.sack || self.config.dsack_delivers { delivered.bytes } else { acked };
+        let growth = self.detector.growth(acked, counted, in_recovery);
+        let Self { controller, rtt, window_use, recovery, window_reduction, .. } = self;
         let (snd_una, snd_nxt) = (self.snd_una, self.snd_nxt);
         controller.take_ack(|| Ack {
             now,
@@ -352,20 +375,20 @@ impl Sender {
             lost,
             in_flight_before: before.pipe,
             in_flight: pipe,
-            rtt: delivered.newest_sent_at().map(|sent_at| now.since(sent_at)),
+            rtt: rtt_sample,
             srtt: rtt.srtt(),
             min_rtt: rtt.min(),
             snd_una,
             snd_nxt,
             cwnd_limited,
             window_full: window_use.is_full(),
-            recovery: recovery.kind(),
+            recovery: if window_reduction.is_some() { Recovery::Fast } else { recovery.kind() },
             rate,
         });
     }
 
     #[inline]
-    fn echo_of(&self, segment: &Segment) -> Option<u32> {
+    pub(super) fn echo_of(&self, segment: &Segment) -> Option<u32> {
         (self.timestamps && segment.flags.has(Flags::TIMESTAMPS)).then_some(segment.timestamp_echo)
     }
 }

@@ -17,6 +17,8 @@ const WINDOW_PARTS: u64 = 3;
 pub(super) struct TsoDeferral {
     /// Segments of the train that are still to leave.
     train: u32,
+    /// It has more than one.
+    several: bool,
     /// The sender waits for an ACK, a timer or data.
     waits: bool,
 }
@@ -27,12 +29,20 @@ impl TsoDeferral {
     pub(super) const fn end(&mut self) {
         self.waits = false;
     }
+
+    /// Whether the segment that leaves is the last one of a train. Linux pushes it, so that the receiver takes the train as
+    /// soon as it is there, and acknowledges it.
+    #[inline]
+    pub(super) const fn ends_train(&self) -> bool {
+        self.several && self.train == 0
+    }
 }
 
 impl Sender {
     /// Whether new data wait, where a window of `cwnd` bytes and the peer leave room for `room` more bytes beside the
-    /// `pipe` in flight.
-    pub(super) fn defers(&mut self, now: Instant, pipe: u64, room: u64) -> bool {
+    /// `pipe` in flight, and the application has written `unsent` more. The last of a stream, with the FIN behind them,
+    /// wait for nothing where all of them have room: nothing will be written that could leave with them.
+    pub(super) fn defers(&mut self, now: Instant, pipe: u64, room: u64, unsent: u64) -> bool {
         if !self.config.tso_deferral || self.deferral.waits {
             return self.deferral.waits;
         }
@@ -40,9 +50,11 @@ impl Sender {
             self.deferral.train -= 1;
             return false;
         }
-        let (cwnd, mss) = (self.controller.cwnd(), self.full_payload);
+        let (cwnd, mss) = (self.cwnd(), self.full_payload);
+        let ends = self.closing && !self.fin_sent && unsent < room;
         let (room, most) = (room / mss, self.longest_train());
-        let goes = pipe == 0
+        let goes = ends
+            || pipe == 0
             || room >= most
             || !matches!(self.recovery, RecoveryState::Open)
             || now.saturating_since(self.last_sent_at) > NEAR
@@ -52,9 +64,15 @@ impl Sender {
             let half = (cwnd / mss / 2).max(1);
             // At most LARGEST_TRAIN.
             self.deferral.train = room.min(most).min(half).saturating_sub(1) as u32;
+            self.deferral.several = self.deferral.train > 0;
         }
         self.deferral.waits = !goes;
         self.deferral.waits
+    }
+
+    /// Payload in bytes of what leaves in one piece.
+    pub(crate) fn train(&self) -> u64 {
+        self.longest_train() * self.full_payload
     }
 
     /// For tests: a segment that waits goes, as if the application had written. False if none waits.
@@ -105,6 +123,27 @@ mod tests {
         }
     }
 
+    /// Linux, tcp_tso_should_defer(): what has the FIN behind it waits only where it does not all have room.
+    #[test]
+    fn the_end_of_the_stream_does_not_wait() {
+        for (closes, unsent, waits) in [(false, 2, true), (true, 2, false), (true, 4, true)] {
+            let mut pair = Pair::new(&crate::tcp_preset("linux-cubic").expect("a preset"), 9);
+            pair.delay = Span::from_ms(1);
+            pair.sender.open();
+            pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+            let mss = pair.sender.full_payload;
+            pair.sender.write(10 * mss);
+            pair.flush(&mut |_, _, _| Fate::Arrive);
+            if closes {
+                pair.sender.close();
+            }
+            pair.sender.deferral = TsoDeferral::default();
+            let now = pair.now + Span::from_ms(1);
+            let (pipe, room, unsent) = (6 * mss, 3 * mss, unsent * mss);
+            assert_eq!(pair.sender.defers(now, pipe, room, unsent), waits, "{closes} {unsent}");
+        }
+    }
+
     /// Linux, net.ipv4.tcp_tso_win_divisor: room for a third of the window does not wait; less does, for an ACK that is near.
     #[test]
     fn a_third_of_the_window_does_not_wait() {
@@ -120,7 +159,7 @@ mod tests {
             assert_eq!(pair.sender.cwnd(), 10 * mss);
             let now = pair.now + Span::from_ms(1);
             assert_eq!(
-                pair.sender.defers(now, 6 * mss, room * mss),
+                pair.sender.defers(now, 6 * mss, room * mss, 4 * mss),
                 waits,
                 "room for {room} of ten segments"
             );

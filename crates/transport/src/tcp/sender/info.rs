@@ -11,6 +11,8 @@ pub struct SenderInfo {
     pub metrics: Metrics,
     /// Whether it repairs losses.
     pub recovery: Recovery,
+    /// A reduction behind a mark leads its window down.
+    pub reduces_behind_mark: bool,
     /// Payload of a full segment in bytes.
     pub full_payload: u64,
     /// Wire sequence number of the next new byte.
@@ -42,6 +44,7 @@ impl Sender {
         SenderInfo {
             metrics: self.metrics(),
             recovery: self.recovery.kind(),
+            reduces_behind_mark: self.window_reduction.is_some(),
             full_payload: self.full_payload,
             next_sequence: self.snd_nxt as u32,
             outstanding_segments: self.board.len() as u64,

@@ -26,6 +26,7 @@ use crate::log::{Decision, Log};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
+use crate::tcp::prr::Prr;
 use anabranch_units::{Instant, MaybeInstant, Span, rarely};
 use deferral::TsoDeferral;
 pub use info::SenderInfo;
@@ -84,10 +85,12 @@ pub struct Sender {
     persist: Persist,
     detector: Detector,
     recovery: RecoveryState,
+    /// Leads the window down behind a mark; see [`Sender::begin_window_reduction`].
+    window_reduction: Option<Box<Prr>>,
     snd_una: u64,
     snd_nxt: u64,
     /// Position behind the last byte the application has written.
-    written: u64,
+    pub(super) written: u64,
     /// Right edge of the peer's window.
     window_edge: u64,
     /// Payload of a full segment in bytes: the MSS less the options every segment carries.
@@ -121,6 +124,8 @@ pub struct Sender {
     /// Bytes of the data sequence signal in every segment; 0 unless a multipath connection feeds it segment by segment.
     signal: u8,
     closing: bool,
+    /// More will be written, and a short segment waits for it.
+    corked: bool,
     fin_sent: bool,
     send_syn: bool,
     send_ack: bool,
@@ -141,6 +146,8 @@ pub struct Sender {
     /// ECN-Echoes below this position belong to a window that was reduced already.
     ecn_point: u64,
     established_at: MaybeInstant,
+    /// Position behind the last segment that was shorter than a full one.
+    last_short: u64,
 }
 
 impl Sender {
@@ -172,7 +179,7 @@ impl Sender {
             rtt: RttEstimator::new(
                 config.initial_rto,
                 (config.min_rto, config.max_rto),
-                config.loss_detection.rto_margin(config.min_rto),
+                config.loss_detection.rto_margin(config.min_rto, config.rto_granularity),
             )
             .believing(config.min_rtt_window),
             board: Scoreboard::new(full_payload),
@@ -181,6 +188,7 @@ impl Sender {
             rate: measures.then(|| Box::new(RateSampler::repeating(control.mistakes_ack_phases()))),
             window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
+            window_reduction: None,
             undo: None,
             sack: config.sack,
             timestamps: config.timestamps,
@@ -193,6 +201,8 @@ impl Sender {
             snd_nxt: start,
             written: start + 1,
             closing: false,
+            corked: false,
+            last_short: 0,
             fin_sent: false,
             window_edge: start,
             peer_window: 0,
@@ -238,8 +248,17 @@ impl Sender {
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "no writing after close");
+        if self.config.app_limited_by_writes && !self.is_subflow() {
+            self.note_dry_write();
+        }
         self.written = self.written.saturating_add(bytes).min(UNLIMITED);
         self.deferral.end();
+    }
+
+    /// The application will write more at once: a short segment waits for it, until `more` is false (Linux: TCP_CORK, and
+    /// MSG_MORE of a single write).
+    pub fn cork(&mut self, more: bool) {
+        self.corked = more;
     }
 
     /// The application has more than will ever be sent.
@@ -253,6 +272,7 @@ impl Sender {
         if self.written == UNLIMITED {
             self.written = self.snd_nxt.max(self.first_byte());
         }
+        self.deferral.end();
         self.closing = true;
     }
 
@@ -306,17 +326,9 @@ impl Sender {
         self.persist.on_window(u64::from(segment.window));
         self.send_ack = true;
         self.timers.stop();
-        // Karn's rule: a SYN sent twice gives no sample.
-        let rtt = (self.syn_transmissions == 1).then(|| now.since(self.syn_sent_at));
-        if let Some(rtt) = rtt {
-            self.rtt.on_sample(rtt);
-            self.rtt.on_minimum_candidate(now, rtt);
-        }
-        if rtt.is_none() {
-            self.rtt.on_lost_handshake();
-        }
-        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
-        let segments = if rtt.is_some() { self.config.initial_window_segments } else { 1 };
+        let rtt = self.measure_handshake(now, segment);
+        // RFC 6928 section 2: one lost SYN or SYN-ACK may be chance, and leaves the initial window.
+        let segments = if self.syn_transmissions <= 2 { self.config.initial_window_segments } else { 1 };
         self.controller = controller(&self.config, self.full_payload, segments, (self.seed, self.sack));
         self.controller.on_established(now, rtt);
         // What the peer holds ACKs back for is taken to be our own delay.
@@ -329,6 +341,24 @@ impl Sender {
             timer_tick: self.config.timer_tick,
         });
         self.record(now, Decision::Established);
+    }
+
+    /// The round trip of the handshake. Karn's rule: a SYN sent twice gives a sample only by the timestamp that the SYN-ACK
+    /// echoes (RFC 7323 section 4).
+    fn measure_handshake(&mut self, now: Instant, segment: &Segment) -> Option<Span> {
+        if self.syn_transmissions == 1 {
+            let rtt = now.since(self.syn_sent_at);
+            self.rtt.on_sample(rtt);
+            self.rtt.on_minimum_candidate(now, rtt);
+            return Some(rtt);
+        }
+        let Some(echo) = self.echo_of(segment) else {
+            self.rtt.on_lost_handshake();
+            return None;
+        };
+        let rtt = self.clock.round_trip(now, echo);
+        self.rtt.on_echo(now, rtt);
+        Some(rtt.bound)
     }
 
     fn negotiate(&mut self, segment: &Segment) {
@@ -442,8 +472,10 @@ impl Sender {
     #[inline(always)]
     #[must_use]
     pub fn cwnd(&self) -> u64 {
-        match &self.recovery {
-            RecoveryState::Fast { prr: Some(prr), .. } => prr.cwnd(self.board.pipe()),
+        match (&self.recovery, &self.window_reduction) {
+            (RecoveryState::Fast { prr: Some(prr), .. }, _) | (RecoveryState::Open, Some(prr)) => {
+                prr.cwnd(self.board.pipe())
+            }
             _ => self.controller.cwnd(),
         }
     }

@@ -95,6 +95,15 @@ impl Sender {
         }
     }
 
+    /// What leads the window down in a reduction: of fast recovery, or behind a mark.
+    #[inline]
+    pub(super) fn reduction_mut(&mut self) -> Option<&mut Prr> {
+        match (&mut self.recovery, &mut self.window_reduction) {
+            (RecoveryState::Fast { prr: Some(prr), .. }, _) | (RecoveryState::Open, Some(prr)) => Some(prr),
+            _ => None,
+        }
+    }
+
     pub(super) fn start_undo(&mut self, first: bool) {
         if !(self.config.undo && first) {
             return;
@@ -191,7 +200,9 @@ impl Sender {
             self.controller.on_loss(&episode);
             self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
-        let prr = (!governs).then(|| Box::new(self.reduction(pipe_before, cwnd_before)));
+        // What a mark began goes on: both answer for the same window of data.
+        let goes_on = self.window_reduction.take().filter(|_| answered);
+        let prr = goes_on.or_else(|| (!governs).then(|| Box::new(self.reduction(pipe_before, cwnd_before))));
         self.recovery =
             RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false, partial: false };
         self.timers.probe = Probe::None;
@@ -319,6 +330,9 @@ impl Sender {
     /// What an ACK says of marks; an ECN-Echo is counted first, and then answered.
     #[inline(never)]
     pub(super) fn take_ecn_feedback(&mut self, now: Instant, echo: bool, pipe_before: u64, acked: u64) {
+        if self.snd_una > self.ecn_point {
+            self.window_reduction = None;
+        }
         let feedback = EcnFeedback { acked, echo, snd_una: self.snd_una, snd_nxt: self.snd_nxt };
         self.controller.on_ecn_feedback(&feedback);
         if echo {
@@ -343,7 +357,18 @@ impl Sender {
         // A mark is never spurious, so there is nothing left to take back.
         self.undo = None;
         self.stats.ecn_reductions += 1;
+        self.begin_window_reduction(before);
         self.record_reduction(now, ReductionCause::Ecn, before);
+    }
+
+    /// As in Linux's state CWR, proportional rate reduction leads the window from `before` bytes down to what the controller
+    /// has made of it, until an ACK of something behind the data outstanding, whose first segment has told the receiver.
+    /// Without it the sender would be silent for as long as the window is less than what is in flight.
+    fn begin_window_reduction(&mut self, before: u64) {
+        let leads = self.config.prr_in_segments && !self.controller.governs_recovery();
+        let reduces = self.controller.ssthresh() < before;
+        self.window_reduction =
+            (leads && reduces).then(|| Box::new(self.reduction(self.board.pipe(), before)));
     }
 
     /// RFC 3168 section 6.1.2: whatever reduced the window, the receiver is told with CWR, and marks

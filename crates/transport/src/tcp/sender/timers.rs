@@ -219,6 +219,7 @@ impl Sender {
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
+        self.window_reduction = None;
         self.detector.on_retransmission_timeout(self.snd_nxt);
         self.timers.probe = Probe::None;
         self.rtt.back_off();
@@ -245,6 +246,7 @@ impl Sender {
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
+        self.window_reduction = None;
         self.timers.probe = Probe::None;
         self.stats.timeouts += 1;
         self.record_reduction(now, ReductionCause::ExtremeLosses, cwnd_before);

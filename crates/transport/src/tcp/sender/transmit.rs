@@ -76,7 +76,10 @@ impl Sender {
         debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
         // At least one segment may always be under way, or nothing would restart the ACK clock.
         let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
-        let fits = fits || (self.resends_first() && self.board.get(number).start == self.snd_una);
+        let start = self.board.get(number).start;
+        let fits = fits || (self.resends_first() && start == self.snd_una);
+        // Behind a window that the receiver has shrunk only the first segment goes again (RFC 9293 section 3.8.6).
+        let fits = fits && (start < self.window_edge || start == self.snd_una || self.is_subflow());
         fits.then(|| self.retransmission(now, number))
     }
 
@@ -181,7 +184,7 @@ impl Sender {
         let unsent = self.written.saturating_sub(self.snd_nxt);
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
         if rarely(unsent == 0 && !fin) {
-            if pipe < cwnd && !self.is_subflow() {
+            if pipe < cwnd && !self.is_subflow() && !self.config.app_limited_by_writes {
                 self.on_app_limited(pipe);
             }
             return None;
@@ -199,11 +202,31 @@ impl Sender {
             return None;
         }
         let fin = fin && payload == unsent;
-        if !fin && cwnd != u64::MAX && self.defers(now, pipe, cwnd.saturating_sub(pipe).min(window)) {
-            self.note_window_use(true);
+        if rarely(payload < self.full_payload && !fin && cwnd != u64::MAX && self.awaits_more(payload)) {
             return None;
         }
-        Some(self.first_transmission(now, pipe, payload, fin))
+        let room = cwnd.saturating_sub(pipe);
+        if !fin && cwnd != u64::MAX && self.defers(now, pipe, room.min(window), unsent) {
+            // A receive window that is the shorter one holds data back by itself, and shows nothing of this one.
+            if room < window && room <= unsent {
+                self.note_window_use(true);
+            }
+            return None;
+        }
+        // RFC 9293 section 3.9.1.2: the last segment of what was written is pushed. What a connection of several paths
+        // gives to a subflow ends no write.
+        let pushes = (payload == unsent && !self.is_subflow()) || self.deferral.ends_train();
+        let mut segment = self.first_transmission(now, pipe, payload, fin);
+        if pushes && payload > 0 {
+            segment.flags = segment.flags.with(Flags::PSH);
+        }
+        Some(segment)
+    }
+
+    /// Whether a short segment waits for more to be written: the application has said that more will come, or Nagle's
+    /// algorithm waits for the ACK of an earlier one.
+    fn awaits_more(&self, payload: u64) -> bool {
+        payload > 0 && (self.corked || (self.config.nagle && self.snd_una < self.last_short))
     }
 
     #[inline(always)]
@@ -213,6 +236,9 @@ impl Sender {
         }
         self.persist.stop();
         let start = self.snd_nxt;
+        if rarely(payload < self.full_payload) {
+            self.last_short = start + payload;
+        }
         let delivery = self.delivery(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
         let order = self.board.push(start, self.snd_nxt, fin, now, delivery);
@@ -266,6 +292,16 @@ impl Sender {
     pub(super) fn on_app_limited(&mut self, pipe: u64) {
         if let Some(rate) = &mut self.rate {
             rate.on_app_limited(pipe);
+        }
+    }
+
+    /// As Linux: that the application writes again shows that it had nothing to send. What was in flight then is marked,
+    /// unless the window held data back or a loss still waits for its retransmission.
+    pub(super) fn note_dry_write(&mut self) {
+        let pipe = self.board.pipe();
+        let unsent = self.written.saturating_sub(self.snd_nxt);
+        if unsent < self.full_payload && pipe < self.cwnd() && !self.board.has_lost() {
+            self.on_app_limited(pipe);
         }
     }
 
@@ -343,7 +379,7 @@ impl Sender {
         if self.is_paced() {
             self.pace(now, start, payload);
         }
-        if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
+        if let Some(prr) = self.reduction_mut() {
             prr.on_sent(payload);
         }
         segment

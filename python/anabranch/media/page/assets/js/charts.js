@@ -60,18 +60,18 @@ function pale(color) {
   return `${color}90`;
 }
 
-/** Key of the button that shows the lines of a simulation beside those of a live run. */
-const BESIDES = "simulated";
+/** Key of the button that shows the lines of another run beside those of this one. */
+const BESIDES = "beside";
 
-/** The line of the simulation beside that of a live run: thin and pale. */
-function besideLine(line) {
-  return { ...line, label: `${line.label}, simulated`, color: pale(line.color), width: line.width * 0.7 };
+/** The line of another run beside that of this one, such as a simulation beside a live run: thin and pale. */
+function besideLine(line, name) {
+  return { ...line, label: `${line.label}, ${name}`, color: pale(line.color), width: line.width * 0.7 };
 }
 
-function besidesButton(shown, onclick) {
+function besidesButton(name, shown, onclick) {
   const look = { color: pale(css("--text")), width: 1, dash: [] };
   return h("button", { type: "button", class: "series", "aria-pressed": String(shown), onclick,
-    "data-key": BESIDES }, lineKey(look), "simulated (thin and pale)");
+    "data-key": BESIDES }, lineKey(look), `${name} (thin and pale)`);
 }
 
 /**
@@ -132,6 +132,17 @@ function summary(options, data) {
   return `${options.title}. ${parts.join("; ")}.`;
 }
 
+const chartWidths = new WeakMap();
+
+/** The width of a chart. That of the chart before is taken: to measure one after the other lays out the page each time. */
+function widthOf(container, canvas) {
+  const known = chartWidths.get(container);
+  if (known && !printing) return known;
+  const width = canvas.clientWidth;
+  if (!printing) chartWidths.set(container, width);
+  return width;
+}
+
 /**
  * A chart in a container, drawn again when the theme or the width changes.
  *
@@ -146,7 +157,7 @@ function chart(container, options, data) {
   const draw = () => {
     if (plot) plot.destroy();
     const show = readout(values, options);
-    plot = new uPlot(settings(options, canvas.clientWidth, show), data, canvas);
+    plot = new uPlot(settings(options, widthOf(container, canvas), show), data, canvas);
     show(plot);
   };
   const handle = {
@@ -154,6 +165,7 @@ function chart(container, options, data) {
     redraw: () => plot?.redraw(false, false),
     resize: () => {
       const width = canvas.clientWidth;
+      chartWidths.set(container, width);
       if (plot && width && Math.abs(width - plot.width) > 1) plot.setSize({ width, height: plot.height });
     },
     destroy: () => {
@@ -248,11 +260,18 @@ function distributionChart(container, options, groups) {
   );
 }
 
+/** Ends the picture, before another one takes its place. */
+function dropPicture() {
+  for (const each of [...liveCharts]) each.destroy();
+  dropListeners();
+}
+
 function setUpCharts() {
   themeListeners.push(() => liveCharts.forEach((each) => each.draw()));
   let pending = 0;
-  addEventListener("resize", () => {
+  // The body: a scroll bar that comes makes it narrower, too.
+  new ResizeObserver(() => {
     cancelAnimationFrame(pending);
     pending = requestAnimationFrame(() => liveCharts.forEach((each) => each.resize()));
-  });
+  }).observe(document.body);
 }

@@ -1,6 +1,11 @@
 // What all parts of the page share: the data, numbers for people, elements, colours.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
+/** What the page shows: it stands in the page itself, or comes later and is replaced. */
+let DATA = JSON.parse(document.getElementById("data")?.textContent ?? "null");
+
+function setData(data) {
+  DATA = data;
+}
 
 const ARRAYS = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u2: Uint16Array };
 
@@ -37,13 +42,21 @@ function byId(id) {
 
 const THIN_SPACE = "\u202f";
 
+const formats = new Map();
+
+/** A format with so many decimals at most; to make one takes longer than to write a hundred numbers. */
+function digitsFormat(decimals) {
+  if (!formats.has(decimals)) formats.set(decimals, new Intl.NumberFormat("en", { maximumFractionDigits: decimals, useGrouping: false }));
+  return formats.get(decimals);
+}
+
 /** A number in at most four significant digits, whole numbers in full, never with an exponent; a dash for none. */
 function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
   const decimals = Number.isInteger(value) || size >= 1000 ? 0 : Math.min(3 - Math.floor(Math.log10(size)), 20);
-  const [whole, part] = value.toLocaleString("en", { maximumFractionDigits: decimals, useGrouping: false }).split(".");
+  const [whole, part] = digitsFormat(decimals).format(value).split(".");
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : whole;
   return part ? `${grouped}.${part}` : grouped;
 }
@@ -114,6 +127,28 @@ function setUpTheme() {
 }
 
 const printListeners = [];
+
+// Where one picture takes the place of another, what it listens to ends with it.
+
+let pictureEnds = new AbortController();
+let lasting = { theme: 0, print: 0 };
+
+/** What listens until now is the page's, and stays. */
+function keepListeners() {
+  lasting = { theme: themeListeners.length, print: printListeners.length };
+}
+
+function dropListeners() {
+  pictureEnds.abort();
+  pictureEnds = new AbortController();
+  themeListeners.length = lasting.theme;
+  printListeners.length = lasting.print;
+}
+
+/** Listens until the picture is replaced. */
+function onPicture(target, event, listener, options = {}) {
+  target.addEventListener(event, listener, { ...options, signal: pictureEnds.signal });
+}
 
 function setUpPrinting() {
   const change = (now) => {

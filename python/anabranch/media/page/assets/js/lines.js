@@ -5,25 +5,69 @@ function lineLook({ look, wide }) {
   return { color: look.color < 0 ? css("--text") : css(`--c${look.color}`), dash: look.dash, width: wide ? 2.5 : 1.5 };
 }
 
+/** The values of another chart's lines at the steps of this one, axis by axis, by their labels; NaN where it has none. */
+function valuesBeside(data, other) {
+  const [times, others] = [decode(data.times), decode(other.times)];
+  let step = 0;
+  // A value holds for the time up to its step.
+  const places = Array.from(times, (time) => {
+    while (step < others.length && others[step] < time - 1e-9) step++;
+    return step;
+  });
+  // Of a flow with another transport, the name is the same, and not the words behind it.
+  const nameOf = (label) => label.replace(/ \([^()]*\)$/, "");
+  const rows = new Map(other.lines.flatMap(({ label }, i) => [[nameOf(label), i]]));
+  other.lines.forEach(({ label }, i) => rows.set(label, i));
+  const rowOf = data.lines.map(({ label }) => rows.get(label) ?? rows.get(nameOf(label)));
+  return data.axes.map(({ title }) => {
+    const axis = other.axes.find((each) => each.title === title);
+    const values = axis ? decode(axis.values) : new Float64Array(0);
+    return Float64Array.from({ length: data.lines.length * times.length }, (_, at) => {
+      const row = rowOf[Math.floor(at / times.length)];
+      const place = places[at % times.length];
+      return axis && row !== undefined && place < others.length ? values[row * others.length + place] : NaN;
+    });
+  });
+}
+
+/**
+ * The lines of another run for a chart; undefined where there is none.
+ * @param {{ name: string, document: Record<string, any> } | undefined} beside another run
+ * @param {(document: Record<string, any>) => Record<string, any> | null | undefined} chartOf
+ */
+function besideLines(beside, chartOf) {
+  const data = beside ? chartOf(beside.document) : null;
+  return data ? { name: beside.name, data } : undefined;
+}
+
 class LineCharts {
   /**
    * @param {Record<string, any>} data as `chart_data` makes it
    * @param {{ legend: string, charts: string[], nothing?: string, offersAll?: boolean,
-   *   onDraw?: (shown: number[]) => void }} options the places of the legend and of each axis
+   *   onDraw?: (shown: number[]) => void, before?: LineCharts, beside?: { name: string, data: Record<string, any> } }}
+   *   options the places of the legend and of each axis; before are the charts in whose place these come, beside is
+   *   another run, whose lines are drawn below
    */
   constructor(data, options) {
     this.data = data;
     this.options = options;
     this.times = Array.from(decode(data.times));
     this.values = data.axes.map((axis) => decode(axis.values));
-    this.simulated = data.simulated?.map(decode) ?? null;
+    const { beside, before } = options;
+    this.simulated = beside?.data ? valuesBeside(data, beside.data) : data.simulated?.map(decode) ?? null;
+    this.besideName = beside?.name ?? "simulated";
     this.besides = this.simulated !== null;
     this.offered = options.offersAll ? data.lines.map((_, i) => i) : [...data.shown];
-    this.shown = new Set(data.shown);
+    this.shown = new Set(data.shown.filter((i) => !before?.hides(data.lines[i].label)));
     this.charts = [];
     this.nothing = options.nothing ?? "Nothing is chosen.";
     this.draw();
     themeListeners.push(() => this.draw());
+  }
+
+  /** Whether the reader has put a line away. */
+  hides(label) {
+    return this.offered.some((i) => this.data.lines[i].label === label && !this.shown.has(i));
   }
 
   /** Other lines in place of those that were offered, all of them shown. */
@@ -51,7 +95,7 @@ class LineCharts {
     this.charts = this.data.axes.map((axis, place) => this.chart(axis, place, chosen));
     lineButtons(
       this.options.legend, this.offered.map((i) => this.line(i)), (i) => this.shown.has(i), (i) => this.toggle(i),
-      ...(this.simulated ? [besidesButton(this.besides, () => { this.besides = !this.besides; this.draw(); })] : []),
+      ...(this.simulated ? [besidesButton(this.besideName, this.besides, () => { this.besides = !this.besides; this.draw(); })] : []),
     );
     this.options.onDraw?.(chosen);
   }
@@ -67,7 +111,7 @@ class LineCharts {
       for (const each of [own, beside]) if (each.length) each.push(this.sum(each));
     }
     // Lines of a simulation first, below those of the live run.
-    const all = [...(beside.length ? lines.map(besideLine) : []), ...lines];
+    const all = [...(beside.length ? lines.map((line) => besideLine(line, this.besideName)) : []), ...lines];
     return overTime(this.options.charts[place], title, unit, all, [...beside, ...own], this.times, this.nothing);
   }
 

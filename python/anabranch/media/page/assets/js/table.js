@@ -2,6 +2,8 @@
 // elements; one that the page has already keeps its rows, which may be of any height.
 
 const ROW_HEIGHT = 30;
+/** As high as a viewport is at most (page.css). */
+const VIEWPORT_HEIGHT = 446;
 const PRINTED_ROWS = 200;
 
 /**
@@ -17,6 +19,8 @@ class DataTable {
     this.sorting = { column: -1, down: false };
     this.first = 0;
     this.last = 0;
+    /** How far it is scrolled: to ask the element would lay out the whole page. */
+    this.top = 0;
     this.build(container);
     this.refresh();
     printListeners.push(() => this.render(true));
@@ -65,7 +69,7 @@ class DataTable {
     table.style.width = `${options.columns.reduce((sum, column) => sum + this.widthOf(column), 0)}px`;
     this.view = h(
       "div", { class: "viewport", tabindex: "0", role: "region", "aria-label": options.caption,
-        onscroll: () => this.render(false), onkeydown: (event) => this.key(event) },
+        onscroll: () => { this.top = this.view.scrollTop; this.render(false); }, onkeydown: (event) => this.key(event) },
       table,
     );
     return this.view;
@@ -128,7 +132,7 @@ class DataTable {
     this.order = found;
     this.count.textContent = rowCount(found.length, rows);
     this.count.classList.toggle("partly", found.length < rows);
-    if (this.view) this.view.scrollTop = 0;
+    if (this.top) this.view.scrollTop = this.top = 0;
     this.render(true);
   }
 
@@ -138,8 +142,8 @@ class DataTable {
       if (always) this.body.replaceChildren(...order.map((row) => this.whole[row]));
       return;
     }
-    let first = Math.max(0, Math.floor(this.view.scrollTop / ROW_HEIGHT) - 8);
-    let last = Math.min(order.length, first + Math.ceil(this.view.clientHeight / ROW_HEIGHT) + 16);
+    let first = Math.max(0, Math.floor(this.top / ROW_HEIGHT) - 8);
+    let last = Math.min(order.length, first + Math.ceil(VIEWPORT_HEIGHT / ROW_HEIGHT) + 16);
     if (printing) [first, last] = [0, Math.min(order.length, PRINTED_ROWS)];
     if (!always && first === this.first && last === this.last) return;
     [this.first, this.last] = [first, last];
@@ -180,7 +184,7 @@ class DataTable {
   }
 }
 
-const decodedTables = new Map();
+const decodedTables = new WeakMap();
 
 /** The columns of a table of the document by their keys, decoded once: heading, text(row), and value(row) of numbers. */
 function columnsOf(table) {

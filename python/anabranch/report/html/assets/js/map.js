@@ -5,6 +5,13 @@ const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
 const WIDEST = 9;
 const CROWDED = 400;
+const CROWDED_NODES = 200;
+/** How long a drawing that was moved stands still before labels find their places again. */
+const SETTLES_MS = 150;
+/** How many degrees a map of a single node is wide. */
+const LONE_DEGREES = 40;
+/** What a drawing without nodes shows: the inhabited world in degrees, or a plane of some hops. */
+const EMPTY = { map: { x: [-115, 115], y: [-72, 55] }, plane: { x: [-3, 3], y: [-1.5, 1.5] } };
 
 class NetworkMap {
   constructor(container, data, onChooseNode, onChooseLink) {
@@ -19,7 +26,7 @@ class NetworkMap {
     this.view = { zoom: 1, x: 0, y: 0 };
     this.onChooseNode = onChooseNode;
     this.onChooseLink = onChooseLink;
-    this.capacities = numbersOf(links, "capacity_mbps");
+    this.capacities = numbersOf(links, "capacity_mbps") ?? new Float64Array(0);
     const widest = WIDEST * (this.capacities.length > CROWDED ? 0.6 : 1);
     this.widths = Array.from(decode(network.widths), (share) => share * widest);
     this.lanes = this.lanesOfLinks();
@@ -30,13 +37,13 @@ class NetworkMap {
 
   /** Positions in the drawing at zoom 1, and its height. */
   fit() {
-    const [left, right] = extent(this.x);
-    const [top, bottom] = extent(this.y);
+    const [left, right] = this.x.length ? extent(this.x) : EMPTY[this.isMap ? "map" : "plane"].x;
+    const [top, bottom] = this.x.length ? extent(this.y) : EMPTY[this.isMap ? "map" : "plane"].y;
     const [width, height] = [right - left || 1e-9, bottom - top || 1e-9];
     const most = this.isMap ? 620 : 560;
     const inner = MAP_WIDTH - 2 * MAP_MARGIN;
     this.scale = Math.min(inner / width, (most - 2 * MAP_MARGIN) / height);
-    if (right === left && bottom === top) this.scale = 1;
+    if (right === left && bottom === top) this.scale = this.isMap ? inner / LONE_DEGREES : 1;
     this.height = Math.round(Math.max(this.isMap ? 380 : 220, height * this.scale + 2 * MAP_MARGIN));
     this.origin = [
       MAP_WIDTH / 2 - ((left + right) / 2) * this.scale, this.height / 2 - ((top + bottom) / 2) * this.scale,
@@ -69,19 +76,22 @@ class NetworkMap {
     const leaf = this.leaves();
     this.pull = this.sideways();
     this.dots = names.map((name, i) => h("circle", {
-      class: "node", r: leaf[i] ? 3.5 : 5, "data-node": i, onclick: () => this.onChooseNode(i),
+      class: "node", r: (leaf[i] ? 3.5 : 5) * (names.length > CROWDED_NODES ? 0.45 : 1), "data-node": i, onclick: () => this.onChooseNode(i),
       onpointermove: (event) => this.showTip(event, [name]), onpointerleave: () => this.hideTip(),
     }));
     this.labels = names.length <= LABELLED_NODES ? names.map((name) => h("text", { class: "label" }, name)) : [];
     this.shares = h("g", { class: "shares" });
+    this.drawing = h(
+      "g", {}, this.world, h("g", { class: "links" }, ...this.shapes), h("g", { class: "nodes" }, ...this.dots),
+      h("g", { class: "labels" }, ...this.labels), this.shares,
+    );
     this.svg = h(
       "svg",
       {
         viewBox: `0 0 ${MAP_WIDTH} ${this.height}`, class: this.isMap ? "geographic" : "abstract", tabindex: "0",
         role: "img", "aria-labelledby": "map-summary", onkeydown: (event) => this.key(event),
       },
-      this.world, h("g", { class: "links" }, ...this.shapes), h("g", { class: "nodes" }, ...this.dots),
-      h("g", { class: "labels" }, ...this.labels), this.shares,
+      this.drawing,
     );
     this.tip = h("div", { class: "tip", hidden: true });
     const zoom = (factor, label, sign) => h(
@@ -93,7 +103,29 @@ class NetworkMap {
     container.replaceChildren(this.svg, tools, this.tip);
     this.container = container;
     this.drag();
-    addEventListener("resize", () => this.place());
+    this.listen();
+  }
+
+  /** Whether another document has the same drawing, so that its colours alone are new. */
+  isDrawingOf({ network, links }) {
+    const same = (mine, theirs) => mine.base64 === theirs.base64;
+    return this.network.layout === network.layout && same(this.network.x, network.x) && same(this.network.y, network.y)
+      && same(this.network.widths, network.widths) && same(this.links.from, links.from) && same(this.links.to, links.to)
+      && this.hasNamesOf(network);
+  }
+
+  hasNamesOf({ names }) {
+    return names.length === this.network.names.length && names.every((name, i) => name === this.network.names[i]);
+  }
+
+  /** Shows another document with the same drawing. */
+  take({ network, links }, onChooseNode, onChooseLink) {
+    [this.network, this.links, this.onChooseNode, this.onChooseLink] = [network, links, onChooseNode, onChooseLink];
+    this.capacities = numbersOf(links, "capacity_mbps") ?? new Float64Array(0);
+    this.hideTip();
+    this.highlight(null, null);
+    this.select(-1);
+    this.listen();
   }
 
   /** How far to the right the neighbours of each node are, in all. */
@@ -120,6 +152,9 @@ class NetworkMap {
   }
 
   place() {
+    clearTimeout(this.settling);
+    this.shift = [0, 0];
+    this.drawing.removeAttribute("transform");
     const points = this.network.names.map((_, i) => this.at(i));
     this.points = points;
     this.shapes.forEach((shape, i) => shape.setAttribute("points", this.arrow(i)));
@@ -261,7 +296,11 @@ class NetworkMap {
 
   move(x, y) {
     this.view = { ...this.view, x: this.view.x + x, y: this.view.y + y };
-    this.place();
+    // The drawing as a whole, until it stands still: to place hundreds of links anew takes longer than a frame.
+    this.shift = [this.shift[0] + x, this.shift[1] + y];
+    this.drawing.setAttribute("transform", `translate(${this.shift[0]} ${this.shift[1]})`);
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.place(), SETTLES_MS);
   }
 
   reset() {
@@ -281,23 +320,30 @@ class NetworkMap {
     event.preventDefault();
   }
 
+  /** Listens to the window as long as its picture is there. */
+  listen() {
+    const ratio = () => MAP_WIDTH / this.svg.clientWidth;
+    onPicture(window, "resize", () => this.place());
+    onPicture(window, "pointerup", () => { this.grip = null; });
+    onPicture(window, "pointermove", (event) => {
+      if (!this.grip) return;
+      const [x, y] = [event.clientX - this.grip[0], event.clientY - this.grip[1]];
+      this.moved += Math.abs(x) + Math.abs(y);
+      this.move(x * ratio(), y * ratio());
+      this.grip = [event.clientX, event.clientY];
+    });
+  }
+
   drag() {
-    let last = null;
-    let moved = 0;
+    this.grip = null;
+    this.moved = 0;
     const ratio = () => MAP_WIDTH / this.svg.clientWidth;
     this.svg.addEventListener("pointerdown", (event) => {
-      last = [event.clientX, event.clientY];
-      moved = 0;
+      this.grip = [event.clientX, event.clientY];
+      this.moved = 0;
     });
     // What is under the pointer has moved with it: dragging it is no click on it.
-    this.svg.addEventListener("click", (event) => { if (moved > 4) event.stopPropagation(); }, true);
-    addEventListener("pointerup", () => { last = null; });
-    addEventListener("pointermove", (event) => {
-      if (!last) return;
-      moved += Math.abs(event.clientX - last[0]) + Math.abs(event.clientY - last[1]);
-      this.move((event.clientX - last[0]) * ratio(), (event.clientY - last[1]) * ratio());
-      last = [event.clientX, event.clientY];
-    });
+    this.svg.addEventListener("click", (event) => { if (this.moved > 4) event.stopPropagation(); }, true);
     this.svg.addEventListener("wheel", (event) => {
       // The wheel alone scrolls the page.
       if (!event.ctrlKey && !event.metaKey) return;
@@ -307,6 +353,24 @@ class NetworkMap {
       this.zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, center);
     }, { passive: false });
   }
+}
+
+/**
+ * The map of a document in a container: the one before, where its drawing is the same, or a new one, of which the same
+ * part is seen where it has the same nodes.
+ * @param {NetworkMap} [before]
+ */
+function mapOf(container, data, onChooseNode, onChooseLink, before) {
+  if (before?.isDrawingOf(data)) {
+    before.take(data, onChooseNode, onChooseLink);
+    return before;
+  }
+  const map = new NetworkMap(container, data, onChooseNode, onChooseLink);
+  if (before?.hasNamesOf(data.network)) {
+    map.view = before.view;
+    map.place();
+  }
+  return map;
 }
 
 function extent(values) {

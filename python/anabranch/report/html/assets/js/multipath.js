@@ -3,14 +3,16 @@
 const ALL_CONNECTIONS = -1;
 
 class MultipathSection {
-  constructor() {
+  /** @param {{ beside?: { name: string, document: Record<string, any> } }} [more] another run whose lines are drawn below */
+  constructor({ beside } = {}) {
     this.data = DATA.multipath;
     this.connection = ALL_CONNECTIONS;
     this.name = textsOf(this.data.connections, "name");
     const { series } = this.data;
     this.connectionOf = (series?.lines ?? []).map(({ row }) => row ?? ALL_CONNECTIONS);
     if (series) {
-      this.lines = new LineCharts(series, { legend: "path-legend", charts: ["path-chart", "path-rtt-chart"] });
+      this.lines = new LineCharts(series, { legend: "path-legend", charts: ["path-chart", "path-rtt-chart"],
+        beside: besideLines(beside, (document) => document.multipath?.series) });
       this.setUpSelect();
     }
     this.connections = this.connectionTable();

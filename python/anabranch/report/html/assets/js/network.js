@@ -1,12 +1,13 @@
 // The section of the network: what colours the links, when, and whose routes.
 
 class NetworkSection {
-  constructor() {
+  /** @param {NetworkSection} [before] the section in whose place it comes, of which it keeps what the reader chose */
+  constructor(before) {
     this.series = DATA.link_series;
     this.count = DATA.links.rows;
     this.times = this.series ? decode(this.series.times) : new Float64Array(0);
     this.name = textsOf(DATA.links, "name");
-    this.measure = "utilization";
+    this.measure = before?.measure ?? "utilization";
     this.step = -1;
     this.link = -1;
     this.linkListeners = [];
@@ -17,12 +18,19 @@ class NetworkSection {
     } : null;
     this.delays = this.column("delay_ms");
     this.downs = this.timesDown();
-    this.map = new NetworkMap(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link));
+    this.map = mapOf(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link), before?.map);
+    if (before) this.keep(before);
     this.setUpControls();
-    this.routes = DATA.routes ? new RouteChooser(this) : null;
-    this.table = this.linkTable();
+    this.routes = DATA.routes ? new RouteChooser(this, before?.routes ?? undefined) : null;
+    this.table = DATA.kind === "network" ? null : this.linkTable();
     this.update();
     themeListeners.push(() => this.update());
+  }
+
+  keep(before) {
+    const link = before.link >= 0 ? before.name(before.link) : null;
+    this.link = Array.from({ length: this.count }, (_, i) => this.name(i)).indexOf(link);
+    this.map.select(this.link);
   }
 
   column(key) {
@@ -33,7 +41,7 @@ class NetworkSection {
     return {
       utilization: this.column("utilization").map((share) => share / 100),
       queue: this.column("queue_max_packets"),
-      drops: decode(DATA.links.drops),
+      drops: DATA.drops ? decode(DATA.drops) : new Float64Array(this.count),
     };
   }
 
@@ -59,7 +67,7 @@ class NetworkSection {
 
   setUpControls() {
     for (const input of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=measure]"))) {
-      input.addEventListener("change", () => { this.measure = input.value; this.update(); });
+      onPicture(input, "change", () => { this.measure = input.value; this.update(); });
     }
     this.slider = /** @type {HTMLInputElement} */ (byId("time"));
     this.playing = 0;
@@ -67,10 +75,12 @@ class NetworkSection {
       byId("time-controls").hidden = true;
       return;
     }
+    byId("time-controls").hidden = false;
+    this.slider.value = "0";
     this.slider.max = this.times.length;
-    this.slider.addEventListener("input", () => { this.step = Number(this.slider.value) - 1; this.update(); });
-    byId("play").addEventListener("click", () => this.play());
-    byId("whole").addEventListener("click", () => { this.stop(); this.goTo(-1); });
+    onPicture(this.slider, "input", () => { this.step = Number(this.slider.value) - 1; this.update(); });
+    onPicture(byId("play"), "click", () => this.play());
+    onPicture(byId("whole"), "click", () => { this.stop(); this.goTo(-1); });
   }
 
   goTo(step) {
@@ -142,12 +152,14 @@ class NetworkSection {
   }
 
   summary(now) {
+    const size = `${DATA.network.names.length} nodes, ${this.count} directed links.`;
+    if (DATA.kind === "network") return `${size} Not simulated.`;
     let busiest = 0;
     for (let i = 1; i < this.count; i++) if (now[this.measure][i] > now[this.measure][busiest]) busiest = i;
     const names = { utilization: "utilization", queue: "queue", drops: "drops" };
     const value = now[this.measure][busiest];
     const text = this.measure === "utilization" ? `${number(Math.round(value * 1000) / 10)} %` : withUnit(value, "packets");
-    return `${DATA.network.names.length} nodes, ${this.count} directed links. Greatest ${names[this.measure]}: `
+    return `${size} Greatest ${names[this.measure]}: `
       + `${this.name(busiest)}, ${text}.`;
   }
 
@@ -158,7 +170,7 @@ class NetworkSection {
   chooseLink(link) {
     this.link = this.link === link ? -1 : link;
     this.map.select(this.link);
-    this.table.render(true);
+    this.table?.render(true);
     for (const listener of this.linkListeners) listener(this.link);
   }
 
@@ -181,7 +193,11 @@ class NetworkSection {
 
 /** Which pair's routes are shown. */
 class RouteChooser {
-  constructor(section) {
+  /**
+   * @param {NetworkSection} section
+   * @param {RouteChooser} [before] whose pair stays, where there still is one of these names
+   */
+  constructor(section, before) {
     this.section = section;
     this.bySource = new Map();
     DATA.routes.pairs.forEach((pair, i) => {
@@ -194,8 +210,15 @@ class RouteChooser {
     this.byName = (a, b) => words.compare(DATA.network.names[a], DATA.network.names[b]);
     this.fill(this.source, [...this.bySource.keys()], "none");
     this.fill(this.destination, [], "none");
-    this.source.addEventListener("change", () => this.sourceChanged());
-    this.destination.addEventListener("change", () => this.show());
+    onPicture(this.source, "change", () => this.sourceChanged());
+    onPicture(this.destination, "change", () => this.show());
+    const [from, to] = (before?.pair ?? []).map((name) => DATA.network.names.indexOf(name));
+    if (this.bySource.get(from)?.has(to)) {
+      this.source.value = String(from);
+      this.fill(this.destination, [...this.bySource.get(from).keys()], "");
+      this.destination.value = String(to);
+    }
+    this.show();
   }
 
   fill(select, nodes, first) {
@@ -229,11 +252,14 @@ class RouteChooser {
     const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
     const number_ = own?.get(Number(this.destination.value));
     list.replaceChildren();
+    /** The names of the chosen pair, or null. */
+    this.pair = null;
     if (number_ === undefined) {
       this.section.showRoutes(null, null);
       return;
     }
     const [from, to, flows, count, paths, shares] = DATA.routes.pairs[number_];
+    this.pair = [DATA.network.names[from], DATA.network.names[to]];
     this.section.showRoutes(new Map(shares), [from, to]);
     list.append(h("p", {}, `${withUnit(flows, flows === 1 ? "flow" : "flows")}; ${count
       ? `${count} ${count === 1 ? "path" : "paths"}` : "hop by hop, equal shares at each node"}`));

@@ -1,14 +1,21 @@
 // The page of a run: lines over time, distributions, reordering, the table of flows.
 
 class SeriesSection {
-  constructor(network) {
+  /**
+   * @param {NetworkSection} network
+   * @param {{ before?: SeriesSection, beside?: { name: string, document: Record<string, any> } }} [more] the section in whose
+   *   place it comes, and another run whose lines are drawn below
+   */
+  constructor(network, { before, beside } = {}) {
     this.network = network;
+    this.beside = beside;
     this.listener = () => {};
     const data = DATA.flow_series;
     this.lineOf = new Map((data?.lines ?? []).map(({ row }, i) => [row, i]).filter(([flow]) => flow !== null));
     if (data) {
       this.charts = new LineCharts(data, {
         legend: "series-legend", charts: ["goodput-chart", "rtt-chart", "cwnd-chart"], onDraw: () => this.listener(),
+        before: before?.charts, beside: besideLines(beside, (document) => document.flow_series),
       });
     } else {
       byId("series-legend").replaceChildren(h("p", {}, DATA.flows.rows
@@ -31,6 +38,15 @@ class SeriesSection {
     this.charts.toggle(this.lineOf.get(flow));
   }
 
+  /** The same queues in another run, where packets waited. */
+  queuesBeside(count) {
+    const beside = besideLines(this.beside, (document) => document.queues);
+    if (!beside) return [];
+    const [values] = valuesBeside(DATA.queues, beside.data);
+    const lines = DATA.queues.lines.map((line, i) => ({ ...besideLine({ ...line, ...lineLook(line) }, beside.name), values: row(values, i, count) }));
+    return lines.filter((line) => line.values.some((value) => value > 0));
+  }
+
   /** The longest queues, and that of the chosen link. */
   drawQueues() {
     this.queues?.destroy();
@@ -50,8 +66,11 @@ class SeriesSection {
     }
     const lines = known.filter((line) => line.row === network.link || line.values.some((value) => value > 0))
       .map((line) => ({ ...line, width: line.row === network.link ? 3 : 1.5 }));
-    this.queues = overTime("queue-chart", title, unit, lines, lines.map((line) => line.values), times);
+    const below = this.queuesBeside(times.length);
+    const all_ = [...below, ...lines];
+    this.queues = overTime("queue-chart", title, unit, all_, all_.map((line) => line.values), times);
     const names = lines.map((line) => h("span", {}, lineKey(line), line.label));
+    if (below.length) names.push(h("span", {}, lineKey({ color: pale(css("--text")), width: 1 }), `${this.beside.name} (thin and pale)`));
     container.append(h("p", { class: "legend" }, ...(names.length ? names : ["No sample found a packet in a queue."])));
   }
 }

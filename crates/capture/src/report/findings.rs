@@ -1,4 +1,4 @@
-//! Everything that was found, and what follows from it for a flow or a connection.
+//! All findings, and what follows from it for a flow or a connection.
 
 use crate::group::{Connection, Tie};
 use crate::measure::{Measured, Probes, Times, handshake_rtt_ns};
@@ -9,8 +9,8 @@ use crate::series::{DataLevel, Span, data_level};
 use crate::steady::Steady;
 use crate::survey::{FileSurvey, NEVER};
 
-/// Everything that was found.
-pub(crate) struct Found<'a> {
+/// All that the passes over the files have given.
+pub(crate) struct Findings<'a> {
     pub files: &'a [FileSurvey],
     pub selection: &'a Selection,
     pub connections: &'a [Connection],
@@ -22,7 +22,7 @@ pub(crate) struct Found<'a> {
     pub warnings: Vec<String>,
 }
 
-impl Found<'_> {
+impl Findings<'_> {
     pub(super) fn flow(&self, flow: usize) -> &Flow {
         &self.selection.flows[flow]
     }

@@ -1,0 +1,93 @@
+"""Builds the manual as a site: ``python docs/site/build.py FOLDER``; a warning of Sphinx fails it.
+
+The pages are those of ``docs/``. They are laid out in ``FOLDER/source`` as in the repository, so that their
+links hold; links to files that are no pages lead to the repository. The front page is ``front.txt``, and the
+reference of the Python package comes from its docstrings.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import anabranch
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+REPOSITORY = "https://github.com/anabranch/anabranch/blob/main"
+AT_TOP = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+IMAGES = (".png", ".svg")
+_LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)(#[^)\s]*)?\)")
+_CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Every page, relative to the repository."""
+    found = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "reproductions").glob("*.md")]
+    return [Path(name) for name in AT_TOP] + sorted(file.relative_to(ROOT) for file in found)
+
+
+def laid_out(page: Path, there: set[Path]) -> str:
+    """The text of a page, with links to what is no page made links to the repository.
+
+    Raises:
+        FileNotFoundError: for a link to a file that is not there.
+    """
+
+    def link(match: re.Match[str]) -> str:
+        target, anchor = match[2], match[3] or ""
+        if re.match(r"[a-z]+:", target):
+            return match[0]
+        file = (ROOT / page.parent / target).resolve()
+        if not file.exists():
+            raise FileNotFoundError(f"{page}: {target} is not there")
+        place = file.relative_to(ROOT)
+        if place in there or place.suffix in IMAGES:
+            return match[0]
+        return f"{match[1]}{REPOSITORY}/{place.as_posix()}{anchor})"
+
+    parts = _CODE.split((ROOT / page).read_text(encoding="utf-8"))
+    return "".join(part if part.startswith("`") else _LINK.sub(link, part) for part in parts)
+
+
+def reference() -> str:
+    """The page of the Python package: every public name with its docstring."""
+    lines = ["# Python", "", "Every name that `import anabranch` gives.", ""]
+    for name in anabranch.__all__:
+        if name.startswith("_"):
+            continue
+        kind = "autofunction" if name == "run" else "autoclass"
+        lines += [f"## {name}", "", "```{eval-rst}", f".. {kind}:: anabranch.{name}"]
+        lines += (
+            ["   :members:", "   :inherited-members: BaseException, Exception, Record, Table, object"]
+            if kind == "autoclass"
+            else []
+        )
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+def lay_out(source: Path) -> None:
+    """Puts everything that Sphinx reads into a folder."""
+    shutil.rmtree(source, ignore_errors=True)
+    there = set(pages())
+    for page in sorted(there):
+        target = source / page
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(laid_out(page, there), encoding="utf-8")
+    shutil.copytree(ROOT / "docs" / "figures", source / "docs" / "figures")
+    shutil.copyfile(HERE / "conf.py", source / "conf.py")
+    shutil.copyfile(HERE / "front.txt", source / "index.md")
+    (source / "python.md").write_text(reference(), encoding="utf-8")
+
+
+def main(folder: Path) -> int:
+    """Builds the site into ``FOLDER/html``."""
+    lay_out(folder / "source")
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-j", "auto"]
+    return subprocess.run([*command, folder / "source", folder / "html"], check=False).returncode  # noqa: S603
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

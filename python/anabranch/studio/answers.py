@@ -1,0 +1,286 @@
+"""Questions of the page and their answers: plain data in, plain data out, whoever carries them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from anabranch import _core, topology
+from anabranch.errors import AnabranchError, Problem, ScenarioError, StudioError
+from anabranch.folders.stamp import stamp
+from anabranch.results.result import Result, json_ready
+from anabranch.runs.runner import run
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Needed, resolve
+from anabranch.studio import keeping
+from anabranch.studio.folder import Folder
+from anabranch.studio.pictures import land, load_picture, network_picture, routes_picture, run_picture
+from anabranch.studio.texts import UNSAVED, ScenarioText, edited, problem_list
+from anabranch.studio.work import Teller, Work, Workshop
+
+Data = dict[str, Any]
+_MODES = ("run", "routes", "loads", "none")
+_LARGEST_IMPORT_BYTES = 50_000_000
+
+
+@dataclass
+class Desk:
+    """Answers the questions of all tabs."""
+
+    folder: Folder
+    first: str | None
+    """The file that is shown first."""
+    trust: bool = False
+
+    @cached_property
+    def workshop(self) -> Workshop:
+        """The threads that make runs."""
+        return Workshop()
+
+    @property
+    def questions(self) -> Mapping[str, Callable[[Data], Data]]:
+        """Questions that are answered at once, by name."""
+        return {
+            "welcome": self.welcome, "open": self.open, "save": self.save, "look": self.look,
+            "stop": self.stop, "land": self.land, "import": self.imported, "command": self.command,
+            "topologies": self.topologies, "keep": self.keep, "study": self.study,
+            "figures": self.figures, "describe": self.describe,
+        }  # fmt: skip
+
+    def answer(self, question: Data) -> Data:
+        """The answer to a question.
+
+        Raises:
+            AnabranchError: with what is wrong.
+        """
+        asked = self.questions.get(str(question.get("what")))
+        if asked is None:
+            raise StudioError(f'"{question.get("what")}" is no question that this version answers')
+        try:
+            return asked(question)
+        except KeyError as missing:
+            raise StudioError(f"the question lacks {missing}") from None
+
+    def welcome(self, _question: Data) -> Data:
+        """A greeting with what the page shows first."""
+        return {
+            "version": _core.version(),
+            "folder": str(self.folder.root),
+            "files": self.folder.scenarios(),
+            "first": self.first,
+            "transports": _core.transport_preset_names(),
+        }
+
+    def open(self, question: Data) -> Data:
+        """A file with its text and its stamp."""
+        text, known = self.folder.read(question["file"])
+        return {"file": question["file"], "text": text, "stamp": known}
+
+    def save(self, question: Data) -> Data:
+        """Writes a file; ``stamp`` is that of what the page has seen of it, null to write over it."""
+        known = self.folder.write(question["file"], question["text"], question.get("stamp", ""))
+        return {"file": question["file"], "stamp": known, "files": self.folder.scenarios()}
+
+    def look(self, question: Data) -> Data:
+        """Whether a file is as the page knows it: ``same``, ``changed`` with its text, or ``gone``."""
+        now = stamp(self.folder.place(question["file"]))
+        if now is None:
+            return {"state": "gone"}
+        if now == question["stamp"]:
+            return {"state": "same"}
+        return {"state": "changed", **self.open(question)}
+
+    def stop(self, question: Data) -> Data:
+        """Ends the run of a tab, which shows what it has measured."""
+        return {"stopped": self.workshop.stop(question["tab"])}
+
+    def land(self, question: Data) -> Data:
+        """Outlines of land within a box of degrees: west, south, east, north."""
+        west, south, east, north = map(float, question["box"])
+        return land((west, south, east, north))
+
+    def topologies(self, _question: Data) -> Data:
+        """The names of networks in archives, and of generators."""
+        return {"names": [{"name": each.spec, "note": each.note} for each in topology.names()]}
+
+    def imported(self, question: Data) -> Data:
+        """A scenario of files of other programs, which are kept beside it where it names them."""
+        from anabranch.setup.imported import import_files  # noqa: PLC0415 - few ask
+
+        files = [_sent(file) for file in question.get("files", [])]
+        into = self.folder.place(question.get("file") or UNSAVED).parent
+        with tempfile.TemporaryDirectory(prefix="anabranch-studio-") as place:
+            sent = []
+            for name, content in files:
+                sent.append(Path(place) / name)
+                sent[-1].write_bytes(content)
+            made = import_files(sent, Path(place), named=question.get("topology"))
+        text = made.text
+        kept = [name for name, _ in files if f'"file:{name}"' in text]
+        for name, content in files:
+            if name in kept:
+                keeping.write_new(into / name, content)
+        return {
+            "text": text,
+            "taken": [
+                {"file": file.name, "holds": file.holds, "notes": list(file.notes)} for file in made.files
+            ],
+            "assumed": list(made.assumed),
+            "kept": kept,
+        }
+
+    def describe(self, question: Data) -> Data:
+        """The data in a text and everything that is wrong with it, without a run."""
+        source = self._source(question, question["text"])
+        return {"data": json_ready(source.data()), "problems": _problems(source)}
+
+    def command(self, question: Data) -> Data:
+        """The command line that shows what the page shows."""
+        return {"command": keeping.command_line(self._source(question, question["text"]), question["mode"])}
+
+    def keep(self, question: Data) -> Data:
+        """Runs the scenario into a result folder."""
+        source = self._source(question, question["text"])
+        with self._guard(source.scenario()):
+            folder = keeping.keep_run(source, self.folder, question["name"])
+        return {"folder": folder}
+
+    def study(self, question: Data) -> Data:
+        """Writes a study of fields and their levels."""
+        source = self._source(question, question["text"])
+        file = keeping.write_study(
+            source, self.folder, question["factors"], int(question.get("replications", 1))
+        )
+        return {"file": file, "command": f"anabranch study {file}"}
+
+    def figures(self, question: Data) -> Data:
+        """The figures of a run as PNG."""
+        source = self._source(question, question["text"])
+        scenario = source.scenario()
+        with self._guard(scenario):
+            drawn = keeping.drawn_figures(run(without_captures(scenario)))
+        return {"figures": [{"name": name, "base64": _base64(image)} for name, image in drawn]}
+
+    def show(self, question: Data, work: Work, tell: Teller) -> Data:
+        """Changes the text, says what is wrong with it, and draws it: a run, its routes or its loads.
+
+        Told on the way: ``edited`` (the text and its data), and ``progress`` (seconds simulated of all).
+
+        Raises:
+            AnabranchError: if a change leads nowhere.
+        """
+        mode = str(question.get("mode", "run"))
+        if mode not in _MODES:
+            raise StudioError(f'"{mode}" is no mode; there are {", ".join(_MODES)}')
+        text = edited(question["text"], question["changes"]) if question.get("changes") else question["text"]
+        source = self._source(question, text)
+        about: Data = {"text": text, "data": json_ready(source.data()), "mode": mode}
+        tell({"edited": about})
+        try:
+            picture = self._picture(source, mode, work, tell)
+        except AnabranchError as error:
+            return about | {"problems": problem_list(error), "picture": self._network_alone(source)}
+        except KeyboardInterrupt:
+            return about | {"problems": [], "picture": None, "replaced": work.replaced}
+        return about | {"problems": [], "picture": picture, "replaced": work.replaced}
+
+    def unfinished(self, question: Data, work: Work) -> Data:
+        """The answer where a work is stopped that cannot end, such as a planner."""
+        problem = Problem(
+            "", "stopped; a planner cannot be ended, and goes on for a while without being heard"
+        )
+        problems = [] if work.replaced else problem_list(ScenarioError([problem]))
+        text = question["text"]
+        data = json_ready(self._source(question, text).data())
+        about = {"text": text, "data": data, "mode": question.get("mode", "run")}
+        return about | {"problems": problems, "picture": None, "replaced": work.replaced}
+
+    def _picture(self, source: ScenarioText, mode: str, work: Work, tell: Teller) -> Data:
+        scenario = source.scenario()
+        with self._guard(scenario):
+            if mode == "run":
+                return run_picture(_simulated(scenario, work, tell))
+            setup = resolve(scenario, Needed.ROUTES)
+            if mode == "routes":
+                from anabranch.plans.routes import routes  # noqa: PLC0415 - a run need not wait
+
+                return routes_picture(setup, routes(scenario, lambda *_: work.look()))
+            if mode == "loads":
+                from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+
+                return load_picture(setup, worst_loads(scenario))
+            return network_picture(setup)
+
+    def _network_alone(self, source: ScenarioText) -> Data | None:
+        """The network of a scenario that cannot run, for those who draw it; None where there is none."""
+        try:
+            return network_picture(resolve(source.network()))
+        except AnabranchError:
+            return None
+
+    def _guard(self, scenario: Scenario) -> Any:
+        return self.workshop.own_code if scenario.code() else nullcontext()
+
+    def _source(self, question: Data, text: str) -> ScenarioText:
+        return ScenarioText(text, self.folder.place(question.get("file") or UNSAVED), self.trust)
+
+
+def _simulated(scenario: Scenario, work: Work, tell: Teller) -> Result:
+    """The run, which tells how far it is.
+
+    Raises:
+        KeyboardInterrupt: if it is to end before it has begun.
+    """
+    end_s = scenario.run_settings.duration.seconds
+
+    def progress(simulated_s: float, _packet_hops: int) -> None:
+        work.look()
+        tell({"progress": {"done": simulated_s, "all": end_s, "unit": "s simulated"}})
+
+    def planned(done: int, every: int) -> None:
+        work.look()
+        tell({"progress": {"done": done, "all": every, "unit": "pairs with routes"}})
+
+    return run(without_captures(scenario), progress=progress, plan_progress=planned)
+
+
+def without_captures(scenario: Scenario) -> Scenario:
+    """The scenario with nothing that writes files."""
+    return scenario.model_copy(update={"capture": []}) if scenario.capture else scenario
+
+
+def _problems(source: ScenarioText) -> list[Data]:
+    try:
+        resolve(source.scenario(), Needed.NOTHING)
+    except AnabranchError as error:
+        return problem_list(error)
+    return []
+
+
+def _sent(file: Data) -> tuple[str, bytes]:
+    """A file that the page sends: its plain name, and its bytes.
+
+    Raises:
+        StudioError: if it has no name, or is too large.
+    """
+    name = Path(str(file.get("name", ""))).name
+    try:
+        content = base64.b64decode(file.get("base64", ""), validate=True)
+    except (binascii.Error, ValueError):
+        raise StudioError(f'"{name}" has not come whole') from None
+    if not name or name in (".", "..") or "\0" in name:
+        raise StudioError("a file without a name")
+    if len(content) > _LARGEST_IMPORT_BYTES:
+        raise StudioError(f'"{name}" is larger than {_LARGEST_IMPORT_BYTES // 1_000_000} MB')
+    return name, content
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
