@@ -122,3 +122,29 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert {case["kind"] for case in document["failures"]} == {"nodes", "links+nodes"}
     _, message = load(str(file), "--failures", "nodez")
     assert message == '--failures: no kind "nodez"; nearest: "nodes"\n'
+
+
+def test_a_bucket_that_is_too_small_is_told_of_the_links_in_service_alone() -> None:
+    links = [dict(link) for link in PLAIN["network"]["link"]]
+    # The last link has it, so that numbers from before the first link went would lie outside.
+    links[-1]["shaper"] = {"rate": "1 Mbps", "burst": "100 B"}
+    small = PLAIN["network"] | {"link": links}
+    with pytest.raises(
+        ScenarioError, match=r"network\.link\[4\]\.shaper\.burst: .* of the link c->d-e and 1 more"
+    ):
+        resolve(scenario(network=small | {"out_of_service": {"links": ["a->b"]}}))
+    assert resolve(
+        scenario(network=small | {"out_of_service": {"links": ["c->d-e"], "nodes": ["d-e"]}})
+    ).links
+
+
+def test_a_number_behind_a_name_may_be_the_name_s_own() -> None:
+    """`b#2` is a node here, and `a->b#2` the link to it; elsewhere it is the second of two links to b."""
+    network = PLAIN["network"] | {
+        "node": [{"name": name} for name in ("a", "b", "b#2")],
+        "link": [{"between": pair, "new": True} for pair in (["a", "b"], ["a", "b#2"], ["b", "b#2"])],
+        "out_of_service": {"links": ["a->b#2"]},
+        "maintenance": [],
+    }
+    left = links(Scenario.from_data(PLAIN | {"network": network}))
+    assert left == ["a->b", "b->a", "b->b#2", "b#2->b"]

@@ -1,4 +1,4 @@
-"""Points that are scenarios of their own: three runs between hosts of Linux 6.18.44, and the same seeds simulated.
+"""Points that are scenarios of their own: three runs between hosts of Linux 6.18.44, and the same seeds here.
 
 Nothing of the transports was fitted to them: README.md says how they were measured.
 """

@@ -326,7 +326,7 @@ def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame
     rows = pl.DataFrame({"row": numbers, "links": links})
     grouped = rows.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
     table = pl.DataFrame({"to": named.gather(to), "node": named.gather(node), "links": grouped["links"]})
-    return _marked(table.filter(to != node).cast(dict(_NEXT_HOPS)), routing)
+    return _marked(table.filter(to != node).cast(pl.Schema(_NEXT_HOPS)), routing)
 
 
 def _marked(table: pl.DataFrame, routing: int) -> pl.DataFrame:

@@ -131,15 +131,16 @@ def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:
 
 def _sprays(setup: Setup) -> Iterator[str]:
     """What spraying counts on: queues that trim, planes of which one may fail, and paths to name."""
-    sprays = [of for of in setup.transports if isinstance(of.config, SprayProtocol)]
+    configs = [(of.name, of.config) for of in setup.transports]
+    sprays = [(name, config) for name, config in configs if isinstance(config, SprayProtocol)]
     changes = [event.change for event in setup.events]
     queues = [change.queue.discipline for change in changes if isinstance(change, QueueChange)]
     queues += [link.queue.discipline for link in setup.links]
     trims = any(isinstance(queue, Trim) and queue.cut for queue in queues)
     lines = Counter(link.origin for link in setup.links)
     senders = set(setup.flows.origin.tolist())
-    for transport in sprays:
-        place, config = f"transport.{transport.name}", transport.config
+    for name, config in sprays:
+        place = f"transport.{name}"
         if config.trimming and not trims:
             yield (
                 f"{place}: no queue trims, so that a lost packet waits for its timeout; give trimming = "
