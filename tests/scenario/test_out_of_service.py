@@ -130,7 +130,7 @@ def test_a_bucket_that_is_too_small_is_told_of_the_links_in_service_alone() -> N
     links[-1]["shaper"] = {"rate": "1 Mbps", "burst": "100 B"}
     small = PLAIN["network"] | {"link": links}
     with pytest.raises(
-        ScenarioError, match=r"network\.link\[4\]\.shaper\.burst: .* of the link c->d-e and 1 more"
+        ScenarioError, match=r"network\.link\[4\]\.shaper\.burst: .* of the link c->d-e \(and 1 more\)"
     ):
         resolve(scenario(network=small | {"out_of_service": {"links": ["a->b"]}}))
     assert resolve(
