@@ -136,3 +136,15 @@ def test_a_bucket_that_is_too_small_is_told_of_the_links_in_service_alone() -> N
     assert resolve(
         scenario(network=small | {"out_of_service": {"links": ["c->d-e"], "nodes": ["d-e"]}})
     ).links
+
+
+def test_a_number_behind_a_name_may_be_the_name_s_own() -> None:
+    """`b#2` is a node here, and `a->b#2` the link to it; elsewhere it is the second of two links to b."""
+    network = PLAIN["network"] | {
+        "node": [{"name": name} for name in ("a", "b", "b#2")],
+        "link": [{"between": pair, "new": True} for pair in (["a", "b"], ["a", "b#2"], ["b", "b#2"])],
+        "out_of_service": {"links": ["a->b#2"]},
+        "maintenance": [],
+    }
+    left = links(Scenario.from_data(PLAIN | {"network": network}))
+    assert left == ["a->b", "b->a", "b->b#2", "b#2->b"]

@@ -53,7 +53,7 @@ def busiest_of_series(
             MatrixLoad(
                 number,
                 label,
-                of_matrix.demand_mbps,
+                of_matrix.demand_mbps or 0.0,
                 of_matrix.max_load,
                 of_matrix.worst.link,
                 None if worst is None else worst.load,

@@ -125,8 +125,8 @@ class WorstLoads:
     None for bounds."""
     out_of_service: tuple[str, ...] = ()
     """Links, by one of both directions, and nodes that the network is without."""
-    demand_mbps: float = math.nan
-    """All traffic of the one matrix; not a number for bounds."""
+    demand_mbps: float | None = None
+    """All traffic of the one matrix; None for bounds."""
     series: tuple[MatrixLoad, ...] | None = None
     """Of each matrix of a series, of which this is the one with the highest load; None without a series."""
     growth_a_year: float | None = None
@@ -358,7 +358,7 @@ def _score(
         worst,
         None if setup.demand is None else setup.demand.matrix,
         _out_of_service(setup),
-        math.nan
+        None
         if setup.demand is None or setup.demand.matrix is None
         else float(routers.bounds.pair_mbps[source, target].sum()),
     )

@@ -99,6 +99,7 @@ FailuresOption = Annotated[
         metavar="[KINDS]",
         help="Look at failures as well: links,nodes,pairs,groups,sites,maintenance, or maintenance+links "
         "for both at once; links if left out.",
+        autocompletion=values.failure_kinds,
     ),
 ]
 DaskOption = Annotated[

@@ -41,6 +41,13 @@ def figure_forms() -> Iterable[str]:
     return FORMATS
 
 
+def failure_kinds() -> Iterable[str]:
+    """Kinds of failures; commas and pluses between them are the user's."""
+    from anabranch.plans.failures import FAILURE_KINDS  # noqa: PLC0415 - as above
+
+    return FAILURE_KINDS
+
+
 def figure_sizes() -> Iterable[str]:
     """Sizes of figures."""
     from anabranch.report.looks import WIDTHS  # noqa: PLC0415 - as above

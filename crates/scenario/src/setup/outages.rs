@@ -125,12 +125,9 @@ fn both_directions(name: &str, at: &Place<'_>, network: &Network, problems: &mut
         }
         _ => (name, 1),
     };
-    // A hyphen may be of a name, too.
-    let ends = pair.match_indices('-').find_map(|(place, _)| {
-        let (from, to) = (&pair[..place], &pair[place + 1..]);
-        let to = to.strip_prefix('>').unwrap_or(to);
-        Some((network.id(from.trim())?, network.id(to.trim())?))
-    });
+    // A hyphen may be of a name, too, and so may a number at its end.
+    let [whole, numbered] = [(name, 1), (pair, number)].map(|(pair, number)| (ends(pair, network), number));
+    let (ends, number) = if whole.0.is_some() { whole } else { numbered };
     let ids: Vec<usize> = ends.map_or_else(Vec::new, |(from, to)| {
         let ways = [(from, to), (to, from)].into_iter();
         ways.filter_map(|(from, to)| network.links_from(from, to).get(number - 1).copied().flatten())
@@ -145,4 +142,13 @@ fn both_directions(name: &str, at: &Place<'_>, network: &Network, problems: &mut
         problems.add(at, format!("no link {} in {}{hint}", quoted(name), network.label));
     }
     ids
+}
+
+/// The ids of the nodes that a name of a link joins: `a->b` or `a-b`.
+fn ends(pair: &str, network: &Network) -> Option<(u32, u32)> {
+    pair.match_indices('-').find_map(|(place, _)| {
+        let (from, to) = (&pair[..place], &pair[place + 1..]);
+        let to = to.strip_prefix('>').unwrap_or(to);
+        Some((network.id(from.trim())?, network.id(to.trim())?))
+    })
 }
