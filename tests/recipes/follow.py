@@ -126,7 +126,9 @@ def checked(folder: Path, target: Path) -> None:
     subprocess.run(check, cwd=folder, check=True)  # noqa: S603
     for package, tests in sorted({test for toy in TOYS.values() for test in toy.tests}):
         command = ["cargo", "test", "--quiet", "--target-dir", str(target), "-p", package, *_chosen(tests)]
-        done = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        done = subprocess.run(command, cwd=folder, check=False, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        sys.stdout.write(done.stdout)
+        done.check_returncode()
         if not re.search(r"^running [1-9]", done.stdout, re.MULTILINE):
             raise LookupError(f"{package} has no test {tests!r}, which a toy names")
 
