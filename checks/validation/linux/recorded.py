@@ -1,6 +1,7 @@
 """Points that are scenarios of their own: three runs between hosts of Linux 6.18.44, and the same seeds here.
 
-No constant of the transports was fitted to them; several of them led to rules. README.md says how they were measured.
+No constant of the transports was fitted to them; several of them led to rules. README.md says how they were
+measured.
 """
 
 from __future__ import annotations
