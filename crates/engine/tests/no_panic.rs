@@ -10,7 +10,7 @@ use anabranch_engine::control::applications::{ForwardingParameters, PacedParamet
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::PRESETS;
+use anabranch_engine::transport::{PRESETS, TransportConfig, preset};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,14 +21,15 @@ use std::path::Path;
 fn everything() -> Value {
     let mut b = parallel_paths(mbps(10), &[4, 6, 9], 20, Span::from_ms(400));
     let (from, to) = (NodeId(0), NodeId(1));
-    for (name, _) in PRESETS {
+    let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).filter(|name| !is_sprayed(name)).collect();
+    for name in &names {
         b.transport(name);
     }
     let size = Variate::Pareto { scale: 800.0, shape: 1.4 };
     let gap = Variate::Empirical { values: vec![1e9, 5e9], weights: vec![1.0, 2.0] };
     let messages = SourceSetup::messages(size, gap);
     let sources = [SourceSetup::Unlimited {}, SourceSetup::Sized { bytes: 40_000 }, messages];
-    for transport in 0..PRESETS.len() {
+    for transport in 0..names.len() {
         let source = sources[transport % 3].clone();
         b.flow(from, to, transport, source, Instant::ZERO + Span::from_ms(transport as u64));
     }
@@ -78,6 +79,44 @@ fn everything() -> Value {
     json!({ "setup": b.setup, "plan": plan })
 }
 
+/// Whether a preset sprays, which probes, captures and controllers do not take.
+fn is_sprayed(name: &str) -> bool {
+    matches!(preset(name), Some(TransportConfig::Spray(_)))
+}
+
+/// Sprayed flows over four paths with queues that trim, of which one waits for another, a failure and random loss.
+fn sprayed() -> Value {
+    let mut b = parallel_paths(mbps(10), &[4, 6, 9, 5], 20, Span::from_ms(400));
+    let (from, to) = (NodeId(0), NodeId(1));
+    let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).filter(|name| is_sprayed(name)).collect();
+    assert!(names.len() >= 3);
+    for name in names {
+        let transport = b.transport(name);
+        let start = Instant::ZERO + Span::from_ms(transport as u64);
+        b.flow(from, to, transport, SourceSetup::Sized { bytes: 60_000 }, start);
+        b.flow(to, from, transport, SourceSetup::Sized { bytes: 9_000 }, start);
+    }
+    b.setup.waits.push(WaitSetup {
+        flow: FlowId(3),
+        after: vec![FlowId(0), FlowId(1)],
+        delay: Span::from_ms(1),
+    });
+    for link in &mut b.setup.links {
+        *link.queue = queue("trim", 8);
+    }
+    *b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.05 });
+    b.setup.routing.scheme = Some(disjoint(4));
+    b.setup.routing.reaction = Some(Span::from_ms(30));
+    let links = vec![LinkId(0), LinkId(1)];
+    for (index, up) in [false, true].into_iter().enumerate() {
+        let change = Change::Links { links: links.clone(), up };
+        b.setup.events.push(EventSetup { at: at(0.05 * (index + 1) as f64), change });
+    }
+    sample(&mut b.setup, Span::from_ms(20));
+    let plan = plan(&b.setup);
+    json!({ "setup": b.setup, "plan": plan })
+}
+
 /// A setup with a controller: four switches in a ring, hosts (one of them with two links), ends of flows that are
 /// switches, small tables with time-outs, losses, and failures of links, a switch and the controller.
 fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull) -> Value {
@@ -92,8 +131,8 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
     for (host, switch) in [(0, 0), (1, 2), (2, 1), (0, 3)] {
         b.link(hosts[host], switches[switch], mbps(20), Span::from_us(10), 50);
     }
-    // A controller is refused for flows of several subflows.
-    let presets = PRESETS.iter().filter(|(name, _)| !name.contains("mptcp"));
+    // A controller is refused for flows of several subflows, and for those that choose their paths.
+    let presets = PRESETS.iter().filter(|(name, _)| !name.contains("mptcp") && !is_sprayed(name));
     let transports: Vec<usize> = presets.map(|(name, _)| b.transport(name)).collect();
     assert!(transports.len() > 10);
     let ends =
@@ -264,6 +303,7 @@ fn replace(document: &mut Value, pointer: &str, value: Value) {
 #[test]
 fn the_setup_that_is_mangled_is_a_good_one() {
     assert_eq!(try_to_run(everything()), Fate::Ran);
+    assert_eq!(try_to_run(sprayed()), Fate::Ran);
     for document in all_governed() {
         assert_eq!(try_to_run(document), Fate::Ran);
     }
@@ -275,6 +315,11 @@ fn the_setup_that_is_mangled_is_a_good_one() {
 #[test]
 fn a_mangled_setup_is_refused_or_runs() {
     mangle(&[everything()], 1_500);
+}
+
+#[test]
+fn a_mangled_setup_of_sprayed_flows_is_refused_or_runs() {
+    mangle(&[sprayed()], 1_500);
 }
 
 #[test]
@@ -314,7 +359,7 @@ fn mangle(originals: &[Value], least_cases: u32) {
 fn write_the_seed_of_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../checks/fuzz/corpus/setup");
     std::fs::create_dir_all(&folder).expect("a folder for the corpus");
-    let documents = std::iter::once(everything()).chain(all_governed());
+    let documents = [everything(), sprayed()].into_iter().chain(all_governed());
     for (number, document) in documents.enumerate() {
         let file = folder.join(format!("everything-{number}.json"));
         std::fs::write(&file, document.to_string()).expect("a file that can be written");
