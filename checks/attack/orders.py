@@ -186,7 +186,8 @@ ACROSS = (
         for column in ("srtt_ms", "rtt_ms")
         for aggregate, relation, whole in (("min", ">=", "rtt_min_ms"), ("max", "<=", "rtt_max_ms"))
     ),
-    Across("log", "rtt_min_ms", "min", ">=", "flows", "rtt_min_ms", "the smallest of all is no larger"),
+    # Clocks of timestamps that tick slowly make what is believed smaller than any sample.
+    Across("log", "rtt_min_ms", "min", "<=", "flows", "rtt_min_ms", "the smallest believed is no larger"),
     Across("flow_series", "retransmissions", "last", "<=", "flows", "retransmissions", "counted so far"),
     Across("flow_series", "goodput_mbps", "bytes", "<=", "flows", "delivered_bytes", "in the time so far"),
     Across(

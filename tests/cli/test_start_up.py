@@ -78,7 +78,8 @@ def test_the_version_needs_the_command_line_alone() -> None:
         "anabranch.terminal.given_files", "anabranch.terminal.import_command",
         "anabranch.terminal.manual_commands", "anabranch.terminal.new_command",
         "anabranch.terminal.report_command", "anabranch.terminal.values",
-        "anabranch.terminal.start_up", "anabranch.terminal.topology_command", "anabranch.text",
+        "anabranch.terminal.start_up", "anabranch.terminal.studio_command",
+        "anabranch.terminal.topology_command", "anabranch.text",
         "anabranch.text.suggest",
         # Names that the help lists.
         "anabranch.export", "anabranch.export.formats", "anabranch.own", "anabranch.own.kinds",

@@ -95,3 +95,15 @@ until = "done"
     one = anabranch.Scenario.loads(text.format(event=event)).run()
     assert one.flows["completion_s"][0] * 1e6 == pytest.approx(2 * line_us, rel=0.05)
     assert one.flows["drops_data"][0] == 0
+
+
+def test_logs_and_sequences_pass_sprayed_flows_over(fabric: Fabric) -> None:
+    other = '[[traffic]]\nfrom = "host1.1.1"\nto = "host4.2.2"\nsize = "20 kB"\ntransport = "newreno"\n'
+    for field in ("log", "sequences"):
+        both = fabric(INCAST + other)
+        result = both.replace({f"run.{field}": "*"}).run()
+        assert set(result.tables[field]["flow"]) == {8}
+        with pytest.raises(anabranch.ScenarioError, match=r'"traffic\[0\]\.0" is sprayed; '):
+            both.replace({f"run.{field}": ["traffic[0].0"]}).run()
+        with pytest.raises(anabranch.ScenarioError, match=rf"run\.{field}: every flow is sprayed; "):
+            fabric(INCAST).replace({f"run.{field}": "*"}).run()

@@ -187,6 +187,11 @@ def test_every_transport_has_a_model_or_is_no_tcp_of_one_path() -> None:
         "mptcp-balia",
         "mptcp-cubic",
         "linux-mptcp",
+        "dctcp-fabric",
+        "mprc-fabric",
+        "uet",
+        "uet-reps",
+        "mrc",
     }
     assert TRANSPORT_MODELS.keys() | without == set(_core.transport_preset_names())
     assert not TRANSPORT_MODELS.keys() & without

@@ -205,10 +205,14 @@ def test_presets_share_looks_only_where_they_do_not_stand_beside_each_other() ->
         found.setdefault((each.color, each.marker, each.hollow), []).append(name)
     shared = [names for names in found.values() if len(names) > 1]
     assert sorted(shared) == [
-        ["bbr3", "sliding-window"],
+        ["bbr3", "dctcp-fabric", "sliding-window"],
         ["dctcp", "mptcp-balia"],
+        ["mprc-fabric", "sdn-paced"],
+        ["mptcp-cubic", "mrc"],
         ["ns2-newreno", "mptcp-olia"],
+        ["rr-tcp", "uet-reps"],
         ["tcp-ncr", "linux-mptcp"],
+        ["tcp-pr", "uet"],
     ]
 
 

@@ -162,8 +162,8 @@ def test_the_reward_is_rate_less_delay() -> None:
     def worth(rate_mbps: float) -> float:
         return rate_mbps / 20 - 0.5 * (flow.srtt_s / flow.min_rtt_s - 1)
 
-    # The initial window in each round trip.
-    assert np.mean(short) == pytest.approx(worth(10 * MSS * 8e-6 / flow.srtt_s), abs=0.01)
+    # The initial window in each round trip, which the last ACK of a window makes up to a tenth longer.
+    assert np.mean(short) == pytest.approx(worth(10 * MSS * 8e-6 / flow.srtt_s), abs=0.025)
     for _ in range(4):
         env.step(np.ones(1))
     crowded = [env.step(np.zeros(1))[1] for _ in range(30)][-5:]

@@ -105,7 +105,7 @@ MISTAKES: dict[str, list[str]] = {
     ],
     "LinkSettings(queue=scenario.GilbertElliott(to_bad=0.1, to_good=0.2))": [
         'LinkSettings.queue: "gilbert-elliott" is a loss, for loss of links; here there are '
-        '"fifo", "threshold", "codel", "fq-codel", "pie", "red"'
+        '"fifo", "threshold", "codel", "fq-codel", "pie", "red", "trim"'
     ],
     "Traffic(source='a', destination='b', application=Codel())": [
         "Traffic.application: a table Codel does not belong here; a table here has a kind: "

@@ -20,9 +20,17 @@ from anabranch.scenario.typed import choice_of_data
 ROOT = Path(__file__).parents[2]
 TCP_KINDS = ("loss_detection", "congestion_control", "pacing")
 MPTCP_KINDS = ("path_manager", "scheduler")
-OTHER_KINDS = tuple(kind for kind in declarations() if kind not in {*TCP_KINDS, *MPTCP_KINDS, "protocol"})
+SPRAY_KINDS = ("path_selector", "window")
+OTHER_KINDS = tuple(
+    kind for kind in declarations() if kind not in {*TCP_KINDS, *MPTCP_KINDS, *SPRAY_KINDS, "protocol"}
+)
 """Kinds of algorithms outside the transport."""
-GO_WITH = {"min_threshold": {"max_threshold": 10**9}, "max_threshold": {"min_threshold": 1}}
+GO_WITH = {
+    "min_threshold": {"max_threshold": 10**9},
+    "max_threshold": {"min_threshold": 1},
+    "mark_from": {"mark_all_from": 1e6},
+    "mark_all_from": {"mark_from": 0.0},
+}
 """For a parameter that is bound by another one a value of that, with which its own bounds hold."""
 
 
@@ -57,7 +65,8 @@ def taken_by_the_core(kind: str, config: dict[str, Any]) -> bool:
             return bool(resolved_by_the_core(kind, config))
         except _core.SetupError:
             return False
-    transport = json.loads(_core.transport_preset("mptcp" if kind in MPTCP_KINDS else "newreno"))
+    preset = "mptcp" if kind in MPTCP_KINDS else "uet" if kind in SPRAY_KINDS else "newreno"
+    transport = json.loads(_core.transport_preset(preset))
     # Some controls live on marks.
     transport |= {"ecn": True} if "ecn" in transport else {}
     transport[kind] = config
@@ -98,7 +107,7 @@ def edges(parameter: dict[str, Any]) -> Iterator[tuple[float, bool]]:
 
 def parameters() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Every bounded parameter of an algorithm."""
-    for kind in (*TCP_KINDS, *MPTCP_KINDS, *OTHER_KINDS):
+    for kind in (*TCP_KINDS, *MPTCP_KINDS, *SPRAY_KINDS, *OTHER_KINDS):
         for name, algorithm in declarations()[kind].items():
             for parameter in algorithm["parameters"]:
                 if any(parameter[key] is not None for key in ("least", "above", "most", "below")):
@@ -141,7 +150,7 @@ def test_python_and_the_core_agree_at_every_bound(kind: str, name: str, paramete
     assert seen >= 1
 
 
-@pytest.mark.parametrize("kind", [*TCP_KINDS, *MPTCP_KINDS])
+@pytest.mark.parametrize("kind", [*TCP_KINDS, *MPTCP_KINDS, *SPRAY_KINDS])
 def test_defaults_are_the_same_in_both(kind: str) -> None:
     for name in declarations()[kind]:
         by_name = model_of(kind).validate_python(name)

@@ -359,6 +359,7 @@ mss = "536 B"
             "beta_ecn": 0.7,
             "c": 0.4,
             "fast_convergence": True,
+            "reno_friendly": True,
         },
         "pacing": {"algorithm": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2},
         "min_rto": 1_000_000_000_000,

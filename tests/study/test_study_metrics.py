@@ -70,6 +70,8 @@ def test_the_examples_are_studies() -> None:
     expected = {
         # Four transports, three delays, two ways of the ACKs, five replications.
         "acks": (4 * 3 * 2 * 5, ["categorical", "continuous", "categorical"]),
+        # Nine transports with their ways to spread, three states of a fabric, five replications.
+        "fabric": (9 * 3 * 5, ["categorical", "categorical"]),
         # Three queues, two transports; simulated, replications would be the same run.
         "live": (3 * 2, ["continuous", "categorical"]),
         # Transports over four round-trip times with five losses each, five seeds.

@@ -72,11 +72,17 @@ _BY_TRANSPORT = {
     "mptcp-balia": _PINK + _HOLLOW,
     "mptcp-cubic": _ORANGE,
     "linux-mptcp": _ORANGE + _HOLLOW,
+    "dctcp-fabric": _BLACK + _HOLLOW,
+    "mprc-fabric": _BLACK,
+    "uet": _SKY,
+    "uet-reps": _SKY + _HOLLOW,
+    "mrc": _ORANGE,
 }
 """The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
 no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia``,
 ``bbr3`` that of ``sliding-window``, ``linux-mptcp`` that of ``tcp-ncr`` and ``ns2-newreno`` that of
-``mptcp-olia``, beside which they do not stand."""
+``mptcp-olia``, beside which they do not stand; those of fabrics share looks of ``sdn-paced``, ``tcp-pr`` and
+``window-clamp``."""
 
 
 def look(name: str) -> Look:

@@ -21,10 +21,11 @@ impl Simulation {
             stats.acknowledged_at.map_or(f64::NAN, |at| at.saturating_since(*start).as_secs_f64())
         });
         table.numbers("acknowledged_s", acknowledged);
+        let trims = rows.iter().map(|row| self.data.taps.drops[row.0 as usize].trims);
+        table.integers("trims", trims);
         let mut count = |name, value: fn(&SpraySenderStats) -> u64| {
             table.integers(name, rows.iter().map(|row| value(&row.2)));
         };
-        count("trims", |stats| stats.nacks);
         count("trims_last_hop", |stats| stats.nacks_last_hop);
         count("losses", |stats| stats.losses);
         count("probes", |stats| stats.probes);

@@ -15,33 +15,56 @@ const MOST_NAMES_COMPARED: usize = 10_000;
 /// A field that names flows, and which flows it cannot name.
 pub(super) struct Watch {
     name: &'static str,
-    /// The protocols of the flows that it cannot name; `*` passes them over.
+    /// The flows that it cannot name; `*` passes them over.
+    unfit: &'static [Unfit],
+    /// What there is a row for.
+    rows: &'static str,
+    most: usize,
+}
+
+/// Flows of some protocols, which have nothing to look at.
+struct Unfit {
     protocols: &'static [&'static str],
     /// What these flows are.
     kind: &'static str,
     reason: &'static str,
-    /// What there is a row for.
-    rows: &'static str,
-    most: usize,
 }
 
 /// Of a flow of 1 MB a thousand segments and as many acknowledgments are noted. A multipath connection has a sequence for
 /// each subflow and none of its own.
 pub(super) const SEQUENCES: Watch = Watch {
     name: "sequences",
-    protocols: &["mptcp"],
-    kind: "multipath",
-    reason: "its subflows have sequence numbers of their own, and there is no table of them; write a [[capture]] of its \
-             host, and read it with anabranch capture or Wireshark",
+    unfit: &[
+        Unfit {
+            protocols: &["mptcp"],
+            kind: "multipath",
+            reason: "its subflows have sequence numbers of their own, and there is no table of them; write a \
+                     [[capture]] of its host, and read it with anabranch capture or Wireshark",
+        },
+        Unfit {
+            protocols: &["spray"],
+            kind: "sprayed",
+            reason: "its packets have no order; see the table spray_flows",
+        },
+    ],
     rows: "segments",
     most: 1000,
 };
 /// A log has a row for each ACK.
 pub(super) const LOG: Watch = Watch {
     name: "log",
-    protocols: &["sdn-paced", "sliding-window"],
-    kind: "without congestion control",
-    reason: "its sender decides nothing that a log could tell; name it in run.sequences",
+    unfit: &[
+        Unfit {
+            protocols: &["sdn-paced", "sliding-window"],
+            kind: "without congestion control",
+            reason: "its sender decides nothing that a log could tell; name it in run.sequences",
+        },
+        Unfit {
+            protocols: &["spray"],
+            kind: "sprayed",
+            reason: "its sender keeps no log; see the table spray_flows",
+        },
+    ],
     rows: "ACKs",
     most: 100,
 };
@@ -61,15 +84,20 @@ impl Watch {
         }
         let columns = &flows.connections;
         let of = |flow: usize| &columns.entries[columns.entry[flow] as usize];
-        let is_unfit = |flow: usize| self.protocols.contains(&transports[of(flow).transport].config.name());
+        let unfit = |flow: usize| {
+            let protocol = transports[of(flow).transport].config.name();
+            self.unfit.iter().find(|unfit| unfit.protocols.contains(&protocol))
+        };
         let field = format!("run.{}", self.name);
         let at = Place::Told(&field);
         let count = columns.number.len();
         let chosen: BTreeSet<usize> = match wanted {
             FlowNames::All => {
-                let fit: BTreeSet<_> = (0..count).filter(|&flow| !is_unfit(flow)).collect();
-                if fit.is_empty() && count > 0 {
-                    problems.add(&at, format!("every flow is {}; {}", self.kind, self.reason));
+                let fit: BTreeSet<_> = (0..count).filter(|&flow| unfit(flow).is_none()).collect();
+                if let Some(Unfit { kind, reason, .. }) =
+                    (fit.is_empty() && count > 0).then(|| unfit(0)).flatten()
+                {
+                    problems.add(&at, format!("every flow is {kind}; {reason}"));
                 }
                 fit
             }
@@ -83,13 +111,15 @@ impl Watch {
                             let first = (0..count.min(MOST_NAMES_COMPARED)).map(name).collect::<Vec<_>>();
                             problems.add(&at.entry(place), self.no_such(wanted, &first, flows));
                         }
-                        Some(&flow) if is_unfit(flow) => {
-                            let message = format!("{} is {}; {}", quoted(wanted), self.kind, self.reason);
-                            problems.add(&at.entry(place), message);
-                        }
-                        Some(&flow) => {
-                            named.insert(flow);
-                        }
+                        Some(&flow) => match unfit(flow) {
+                            Some(Unfit { kind, reason, .. }) => {
+                                let message = format!("{} is {kind}; {reason}", quoted(wanted));
+                                problems.add(&at.entry(place), message);
+                            }
+                            None => {
+                                named.insert(flow);
+                            }
+                        },
                     }
                 }
                 named

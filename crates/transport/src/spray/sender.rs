@@ -18,9 +18,7 @@ const RTO_RTTS: u64 = 6;
 /// What a sender of `spray` has done besides what all senders do.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SpraySenderStats {
-    /// NACKs for trimmed packets.
-    pub nacks: u64,
-    /// Of these, packets cut off in front of the last link.
+    /// NACKs for packets cut off in front of the last link.
     pub nacks_last_hop: u64,
     /// Packets given up without an answer, by a timeout or because later ones had one.
     pub losses: u64,
@@ -340,7 +338,6 @@ impl SpraySender {
 
     /// A switch has trimmed a packet. An answer to an earlier transmission of it says nothing new.
     fn on_nack(&mut self, now: Instant, answer: &Answer) {
-        self.spray_stats.nacks += 1;
         self.spray_stats.nacks_last_hop += u64::from(answer.at_last_hop);
         let feedback = if answer.at_last_hop { Feedback::TrimmedAtLastHop } else { Feedback::Trimmed };
         self.selector.on_feedback(now, answer.entropy, feedback);

@@ -138,7 +138,6 @@ proptest! {
         prop_assert!(line.is_done());
         prop_assert_eq!(line.receiver.stats().delivered, 1_000_003);
         prop_assert_eq!(line.nacks, trims);
-        prop_assert_eq!(line.sender.spray_stats().nacks, trims);
         prop_assert_eq!(line.sender.in_flight(), 0);
         prop_assert_eq!(line.sender.next_timeout(), None);
     }

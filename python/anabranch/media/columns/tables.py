@@ -137,8 +137,8 @@ RUN: Mapping[str, Meanings] = {
             "from the start until the sender has the acknowledgment of its last byte, half a round trip "
             "behind `completion_s` of `flows`; null where it has not"
         ),
-        "trims": "NACKs for packets whose payload was cut off",
-        "trims_last_hop": "of these, packets cut off in front of the last link of their way",
+        "trims": "packets whose payload was cut off on their way; they are in no other book",
+        "trims_last_hop": "NACKs for those that were cut off in front of the last link of their way",
         "losses": (
             "packets that the sender gave up without a NACK: by a timeout, or because later ones had arrived"
         ),

@@ -12,7 +12,7 @@ anabranch_units::parameters! {
     #[derive(Copy)]
     pub struct MixedParameters {
         /// Values of a lap of `bitmap`; a power of two.
-        values: u16 = 64, at_least(1);
+        values: u16 = 64, at_least(1).at_most(32_768);
     }
 }
 

@@ -10,7 +10,7 @@ anabranch_units::parameters! {
     #[derive(Copy)]
     pub struct ObliviousParameters {
         /// Values of a lap; a power of two.
-        values: u16 = 64, at_least(1);
+        values: u16 = 64, at_least(1).at_most(32_768);
     }
 }
 
