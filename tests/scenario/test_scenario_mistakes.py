@@ -197,8 +197,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "dctcp", "bbr", "ns2-newreno", "bbr3", '
-        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "dctcp-fabric", "mprc-fabric", "tcp-pr", "rr-tcp", '
-        '"tcp-ncr", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", '
+        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "dctcp-fabric", "mprc-fabric", "tcp-pr", '
+        '"rr-tcp", "tcp-ncr", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", '
         '"sliding-window", "uet", "uet-reps", "mrc"',
     ),
     (
@@ -284,8 +284,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "dctcp, bbr, ns2-newreno, bbr3, linux-reno, linux-cubic, "
-        "linux-bbr, mprc, dctcp-fabric, mprc-fabric, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, "
-        "mptcp-cubic, linux-mptcp, "
+        "linux-bbr, mprc, dctcp-fabric, mprc-fabric, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, "
+        "mptcp-balia, mptcp-cubic, linux-mptcp, "
         "sdn-paced, sliding-window, uet, uet-reps, mrc",
     ),
     (
