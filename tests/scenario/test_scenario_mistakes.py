@@ -198,8 +198,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "dctcp", "bbr", "ns2-newreno", "bbr3", '
         '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "dctcp-fabric", "mprc-fabric", "tcp-pr", '
-        '"rr-tcp", "tcp-ncr", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", '
-        '"sliding-window", "uet", "uet-reps", "mrc"',
+        '"rr-tcp", "tcp-ncr", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", '
+        '"sdn-paced", "sliding-window", "uet", "uet-reps", "mrc"',
     ),
     (
         "[run]",
