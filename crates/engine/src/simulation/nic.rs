@@ -91,7 +91,7 @@ pub(super) fn path_facts(
     links: &[LinkId],
     full_packet: u64,
 ) -> PathFacts {
-    let sum = |links: &[LinkId]| links.iter().map(|&id| network.link(id).capacity.as_bps()).sum::<u64>();
+    let sum = |links: &[LinkId]| together_bps(network, links);
     let lines = network.links_out(from);
     let rate = Rate::from_bps(sum(lines).min(sum(network.links_into(to))).max(1));
     let hop = |&link: &LinkId| {
@@ -101,6 +101,11 @@ pub(super) fn path_facts(
     };
     let base_rtt = links.iter().map(hop).fold(Span::ZERO, Span::saturating_add);
     PathFacts { rate, base_rtt, planes: lines.len().max(1) as u16 }
+}
+
+/// The capacity of links together in bits per second, or the largest that a number can be.
+fn together_bps(network: &Network, links: &[LinkId]) -> u64 {
+    links.iter().fold(0, |sum, &id| sum.saturating_add(network.link(id).capacity.as_bps()))
 }
 
 impl Simulation {
@@ -154,8 +159,7 @@ impl Simulation {
                 nic.ring.push_back(id);
             }
             if nic.lines.len() > 1 {
-                let rate: u64 =
-                    nic.lines.iter().map(|&line| self.data.network.link(line).capacity.as_bps()).sum();
+                let rate = together_bps(&self.data.network, &nic.lines);
                 nic.free_at = now + Rate::from_bps(rate.max(1)).time_for(Bytes(u64::from(bytes)));
             }
             break;
