@@ -69,13 +69,14 @@ def test_each_paper_has_its_own_page_with_as_many(key: str) -> None:
     assert counted == dict(findings(after.split("\n## ", 1)[0]))
 
 
-def test_the_readme_quotes_the_counts() -> None:
+def test_the_page_on_trust_quotes_the_counts() -> None:
     (sentence,) = re.findall(
         r"of \d+ printed claims \d+ agree, \d+ differ as predicted(?:, \d+ are refuted)? and \d+ differ;",
         PAGE,
     )
-    # What the README says wraps where its lines end.
-    assert sentence.rstrip(";") in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    # What it says wraps where its lines end.
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert sentence.rstrip(";") in " ".join(page.split())
 
 
 def test_what_made_each_prediction_is_in_the_repository() -> None:
