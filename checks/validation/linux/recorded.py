@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import tomllib
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -156,8 +156,9 @@ def simulate_recorded(points: Iterable[Recorded], workers: int = 2) -> list[Reco
     """Every point simulated with the seeds of its live runs, in order."""
     chosen = list(points)
     tasks = [(point, seed) for point in chosen for seed in SEEDS]
-    with ProcessPoolExecutor(workers) as pool:
-        values = list(pool.map(_run, tasks, chunksize=len(SEEDS)))
+    # The core runs beside Python; Polars does not survive a fork.
+    with ThreadPoolExecutor(workers) as pool:
+        values = list(pool.map(_run, tasks))
     count = len(SEEDS)
     return [
         RecordedOutcome(point, tuple(values[place * count : (place + 1) * count]))
