@@ -97,7 +97,7 @@ transport = "newreno"
     assert result.summary["completion"]["flows"] == 40
     assert any(
         warning.startswith(
-            "late: 1 of 1 flows begins after the end of the run, 6 s, and nothing of them is in the results"
+            "late: 1 of 1 flows begins after the end of the run, 6.1 s, and nothing of them is in the results"
         )
         for warning in result.summary["warnings"]
     )
@@ -215,7 +215,7 @@ def test_a_run_until_done_in_steps_and_on_two_cores_is_the_same() -> None:
 
 
 def test_a_run_until_done_has_its_duration_as_the_latest_end_and_wants_flows_that_complete() -> None:
-    assert run(run__until="done").summary["ended_s"] == 6
+    assert run(run__until="done").summary["ended_s"] == pytest.approx(6.1)
     sized = next(line for line in CROWDED.splitlines() if line.startswith("size"))
     with pytest.raises(ScenarioError, match=r"run.until: .*there are none; give traffic a size or a stop"):
         run(CROWDED.replace(sized, 'size = "unlimited"'), run__until="done")
@@ -354,7 +354,7 @@ def test_times_that_flows_have_not_come_to_bound_means(column: str) -> None:
     slow, fast = result.cells.to_dicts()
     flows = run(network__links__capacity="200 kbps").flows
     assert flows[column].null_count() > 0
-    had = pl.Series([6 - start for start in flows["start_s"]])
+    had = pl.Series([6.1 - start for start in flows["start_s"]])
     of_all = flows[column].fill_null(had).mean()
     assert (slow["time_s"], slow["time_s_flows"]) == (None, 40)
     assert slow["time_s_more_than"] == pytest.approx(of_all)
