@@ -19,7 +19,6 @@ from anabranch.topology.model import NodeKind
 
 from .attributes import draft_link, draft_node
 from .file_format import FileFormat
-from .node_kind import kind_of
 from .text import decode_text, without_comments
 from .yaml_tree import YamlNode, parse_yaml, texts
 
@@ -82,8 +81,8 @@ def _node(name: str, entry: YamlNode) -> DraftNode:
         for key, value in labels.mapping("labels").items():
             is_own = key.startswith(LABEL)
             attributes[key.removeprefix(LABEL) if is_own else f"labels.{key}"] = value.text or _NO_TEXT
-    stated_kind = kind_of(attributes)
-    kind: NodeKind = "switch" if lab_kind in _SWITCHES and stated_kind == "router" else stated_kind
+    # A label of our own export says what a bridge of the lab stands for.
+    kind: NodeKind = "switch" if lab_kind in _SWITCHES and "kind" not in attributes else "router"
     return replace(draft_node(name, attributes, entry.place), kind=kind)
 
 
