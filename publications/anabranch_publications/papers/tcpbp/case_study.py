@@ -21,7 +21,7 @@ MSS_BYTES: Final = 1460
 PUBLISHED_MBPS: Final = {1: 348.0, 2: 692.0, 3: 900.0}
 """In total, by the number of connections."""
 
-FITTED_WINDOW, FITTED_CAPACITY = "490 kB", "950 Mbps"
+FITTED_WINDOW, FITTED_CAPACITY = "520 kB", "950 Mbps"
 """With which one, two and three connections have the printed rates here. The thesis names 950 Mbps as what
 real Gigabit Ethernet has, and says that its link has 1 Gbps."""
 
