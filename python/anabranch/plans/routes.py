@@ -40,6 +40,8 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
+_ROWS_AT_ONCE = 1 << 14
+"""Rows of next hops that are grouped together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,18 +317,28 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
 
 def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each node and destination."""
-    to, node, counts, links = (pl.Series(part) for part in plan.hops())
-    if to.is_empty():
-        return _marked(pl.DataFrame(schema=_NEXT_HOPS), routing)
-    leads = counts > 0
-    to, node, counts = (part.filter(leads) for part in (to, node, counts))
+    to, node, counts, links = plan.hops()
+    behind = np.cumsum(counts, dtype=np.int64)
+    parts = []
+    # By parts: a fabric has millions of hops, and grouping all of them at once takes five times the table.
+    for first in range(0, len(to), _ROWS_AT_ONCE):
+        rows = slice(first, first + _ROWS_AT_ONCE)
+        of_rows = slice(behind[first] - counts[first], behind[rows][-1])
+        parts.append(_hops_of_rows(names, (to[rows], node[rows], counts[rows]), links[of_rows]))
+    return _marked(pl.concat(parts) if parts else pl.DataFrame(schema=_NEXT_HOPS), routing)
+
+
+def _hops_of_rows(
+    names: list[str], rows: tuple[NDArray[np.uint32], ...], links: NDArray[np.uint32]
+) -> pl.DataFrame:
+    """Those of some rows, of which destination, node and number of links are given; none without links."""
+    to, node, counts = (pl.Series(column[rows[2] > 0]) for column in rows)
     named = pl.Series(names, dtype=pl.String)
-    # Columns from one end to the other: a fabric has a million hops, and objects for each take much.
-    numbers = pl.Series(range(len(to)), dtype=pl.UInt32).repeat_by(counts).explode()
-    rows = pl.DataFrame({"row": numbers, "links": links})
-    grouped = rows.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
+    numbers = np.repeat(np.arange(len(to), dtype=np.uint32), counts)
+    hops = pl.DataFrame({"row": numbers, "links": links})
+    grouped = hops.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
     table = pl.DataFrame({"to": named.gather(to), "node": named.gather(node), "links": grouped["links"]})
-    return _marked(table.filter(to != node).cast(pl.Schema(_NEXT_HOPS)), routing)
+    return table.filter(to != node).cast(pl.Schema(_NEXT_HOPS))
 
 
 def _marked(table: pl.DataFrame, routing: int) -> pl.DataFrame:
