@@ -378,7 +378,7 @@ impl Forwarding {
         let mut all = Vec::with_capacity(table.next.len());
         for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
             let hops = match old.remove(node) {
-                Some(hops) if hops.links(&self.path_links) == *links => hops,
+                Some(hops) if hops.links(&self.path_links) == &**links => hops,
                 old => self.next_hops((*node, &network.node(*node).name, &to), links, mirror, old),
             };
             all.push((*node, hops));

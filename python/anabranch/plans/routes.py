@@ -40,8 +40,8 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
-_ROWS_AT_ONCE = 1 << 14
-"""Rows of next hops that are grouped together."""
+_TABLES_AT_ONCE = 64
+"""Destinations whose next hops are grouped together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,22 +317,18 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
 
 def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each node and destination."""
-    to, node, counts, links = plan.hops()
-    behind = np.cumsum(counts, dtype=np.int64)
-    parts = []
     # By parts: a fabric has millions of hops, and grouping all of them at once takes five times the table.
-    for first in range(0, len(to), _ROWS_AT_ONCE):
-        rows = slice(first, first + _ROWS_AT_ONCE)
-        of_rows = slice(behind[first] - counts[first], behind[rows][-1])
-        parts.append(_hops_of_rows(names, (to[rows], node[rows], counts[rows]), links[of_rows]))
+    parts = [
+        _hops_of_tables(names, plan.hops(first, _TABLES_AT_ONCE))
+        for first in range(0, plan.table_count(), _TABLES_AT_ONCE)
+    ]
     return _marked(pl.concat(parts) if parts else pl.DataFrame(schema=_NEXT_HOPS), routing)
 
 
-def _hops_of_rows(
-    names: list[str], rows: tuple[NDArray[np.uint32], ...], links: NDArray[np.uint32]
-) -> pl.DataFrame:
-    """Those of some rows, of which destination, node and number of links are given; none without links."""
-    to, node, counts = (pl.Series(column[rows[2] > 0]) for column in rows)
+def _hops_of_tables(names: list[str], columns: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
+    """Those of some tables, of which destination, node, number of links, and all links are given."""
+    to, node, counts, links = columns
+    to, node, counts = (pl.Series(column[counts > 0]) for column in (to, node, counts))
     named = pl.Series(names, dtype=pl.String)
     numbers = np.repeat(np.arange(len(to), dtype=np.uint32), counts)
     hops = pl.DataFrame({"row": numbers, "links": links})

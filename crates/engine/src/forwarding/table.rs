@@ -161,7 +161,7 @@ mod tests {
             let planned: Vec<NextHopsTo> = (0..)
                 .zip(&nodes)
                 .map(|(to, nodes)| {
-                    let next = nodes.iter().map(|&node| (NodeId(node), vec![hop(to, node)])).collect();
+                    let next = nodes.iter().map(|&node| (NodeId(node), [hop(to, node)].into())).collect();
                     NextHopsTo { to: NodeId(to), next }
                 })
                 .collect();

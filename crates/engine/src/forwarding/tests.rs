@@ -10,7 +10,6 @@ use anabranch_routing::{AdditiveMetric, LinkMask, Scheme, WeightedPath};
 use anabranch_routing::{EcmpScheme, SemperScheme};
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{FlowId, Rate, Span};
-use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 /// Host 0 at switch 1, hosts 4 and 5 at switch 3; between the switches an edge and node 2,
@@ -319,7 +318,7 @@ fn plans_of_one_network_lead_their_own_ways() {
     let network = four_ways();
     let (from, to) = FORTH;
     let table = |middle: u32, first: u32| {
-        let next = vec![(NodeId(0), vec![LinkId(first)]), (NodeId(middle), vec![LinkId(first + 2)])];
+        let next = vec![(NodeId(0), [LinkId(first)].into()), (NodeId(middle), [LinkId(first + 2)].into())];
         let routes = vec![Route { from, to, paths: Vec::new() }];
         Plan { routes, tables: vec![NextHopsTo { to, next }], ..Plan::default() }
     };
