@@ -24,7 +24,8 @@ _SHARED = (
     "setData", "dropPicture", "keepListeners", "h", "byId", "number", "measure", "withUnit", "decode",
     "setUpTheme", "setUpPrinting", "setUpCharts", "setTimeUnit", "timeMarks", "mapOf",
     "RouteChooser", "NetworkSection",
-    "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable", "shownTable",
+    "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable",
+    "collectiveTables", "shownTable",
     "DataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
 )  # fmt: skip
 """What the scripts of the pages of results give to the studio."""
@@ -58,7 +59,7 @@ def _everything() -> dict[str, Any]:
     """A page with every part of a run; the script hides those that a run does not have."""
     return {
         "events": [], "routes": {"moved": True}, "flow_series": True, "flows": {"rows": 0},
-        "latency": True, "multipath": {"series": True}, "studio": True,
+        "collectives": True, "latency": True, "multipath": {"series": True}, "studio": True,
     }  # fmt: skip
 
 

@@ -55,6 +55,7 @@ _OF_WHAT = (
     Column("server", priority=5),
     Column("side"),
     Column("server_port", format="d", priority=4),
+    Column("operation", priority=8),
     Column("state", priority=7),
     Column("subflow", format="d", priority=9),
     Column("subject"),
@@ -210,6 +211,11 @@ _COUNTS = (
     Column("tail_loss_probes", format=_COUNT, better="less"),
     Column("three_reordered_packets", "3-reordered", format=_COUNT, better="less"),
     Column("timeouts", format=_COUNT, priority=3, better="less"),
+    Column("collectives.hosts", "nodes", format=_COUNT, priority=4),
+    Column("collectives.steps", "steps", format=_COUNT, priority=3),
+    Column("collectives.flows", "flows", format=_COUNT, priority=2),
+    Column("slowest_chain", "slowest chain", format="d", priority=5),
+    Column("unfinished_flows", "unfinished", format=_COUNT, priority=9, better="less"),
     Column("zero_window_probes", "zero-window probes", format=_COUNT, priority=2),
 )  # fmt: skip
 

@@ -45,6 +45,13 @@ SUBFLOWS = (
     "reordered_packets", "path_changes", "opened_s", "handshake_s", "client_port", "server_port",
 )  # fmt: skip
 """The same of their subflows."""
+COLLECTIVES = (
+    "name", "operation", "hosts", "steps", "flows", "unfinished_flows", "start_s", "completion_s",
+    "slowest_chain",
+)  # fmt: skip
+"""The same of collective operations; one that was not complete has no completion, but unfinished flows."""
+COLLECTIVE_STEPS = ("name", "step", "start_s", "completion_s")
+"""The same of their steps."""
 _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
     f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
@@ -116,6 +123,19 @@ def event_table(result: Result, most: int) -> DataTable:
     return _table("events", "Changes of the network and its routes", events, ("time_s", "kind", "subject"))
 
 
+def collective_tables(result: Result) -> list[DataTable]:
+    """Collective operations and their steps; none where a run has none."""
+    shown = (
+        ("collectives", "Collective operations", COLLECTIVES, "operations"),
+        ("collective_steps", "Steps of the operations", COLLECTIVE_STEPS, "steps"),
+    )
+    return [
+        _table(name, title, result.tables[name], names, things)
+        for name, title, names, things in shown
+        if name in result.tables
+    ]
+
+
 def joined_connections(result: Result) -> pl.DataFrame:
     """The connections of Multipath TCP with what the table of flows has of them."""
     # An earlier version has fewer columns.
@@ -145,6 +165,7 @@ def run_tables(result: Result) -> list[DataTable]:
     if {"connections", "subflows"} <= result.tables.keys():
         connections = joined_connections(result)
         tables += [connection_table(connections), subflow_table(result.tables["subflows"], connections)]
+    tables += collective_tables(result)
     reordering = reordering_table(result)
     if reordering is not None:
         tables.append(reordering)
@@ -155,7 +176,7 @@ def run_tables(result: Result) -> list[DataTable]:
 
 
 def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[Piece]:
-    """The tables of flows and latencies, the totals, and where everything is, if it is in a folder."""
+    """The tables of flows, latencies and collectives, the totals, and where everything is, if in a folder."""
     flows, datagrams = result.flows, result.tables.get("datagram_flows")
     pieces: list[Piece] = []
     if flows.height or datagrams is None:
@@ -163,6 +184,8 @@ def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[P
         title = "packets without a connection"
     if datagrams is not None:
         pieces.append(_table("datagram_flows", title, measured(datagrams), LATENCIES))
+    # Of steps there are as many as of flows; what is asked is when an operation was complete.
+    pieces += collective_tables(result)[:1]
     lines = [*_failures(flows), *_completion(flows), _totals(result)]
     if folder is not None:
         lines.append(f"results in {folder}")
@@ -189,9 +212,11 @@ def against_pieces(result: Result) -> list[Piece]:
     ]
 
 
-def _table(name: str, title: str, frame: pl.DataFrame, names: tuple[str, ...]) -> DataTable:
+def _table(
+    name: str, title: str, frame: pl.DataFrame, names: tuple[str, ...], things: str = "flows"
+) -> DataTable:
     elsewhere = f"the table {name} ({name}.parquet)"
-    return DataTable.of_frame(name, title, frame, names, name, things="flows", elsewhere=elsewhere)
+    return DataTable.of_frame(name, title, frame, names, name, things=things, elsewhere=elsewhere)
 
 
 def without_connection(flows: pl.DataFrame) -> pl.DataFrame:
