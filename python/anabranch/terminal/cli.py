@@ -50,6 +50,7 @@ from anabranch.terminal.command_options import (
     load_study,
 )
 from anabranch.terminal.command_options import load_scenario as _load
+from anabranch.terminal.evaluate_command import evaluate
 from anabranch.terminal.export_command import export
 from anabranch.terminal.import_command import import_
 from anabranch.terminal.manual_commands import examples, help_
@@ -73,6 +74,7 @@ app = typer.Typer(
 )
 app.add_typer(topology_app, name="topology")
 app.command()(capture)
+app.command()(evaluate)
 app.command()(export)
 app.command("import")(import_)
 app.command()(studio)
