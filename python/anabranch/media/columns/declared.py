@@ -215,6 +215,7 @@ _COUNTS = (
 
 _SHARES = (
     Column("difference_percent", "difference", format="+.1f", priority=9),
+    Column("within_spread", "within spread", priority=8),
     Column("jain_index", "Jain index", format=".4f", better="more"),
     Column("latitude_deg", "latitude"),
     Column("longitude_deg", "longitude"),
