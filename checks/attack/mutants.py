@@ -520,6 +520,10 @@ class Mutants:
         content = draw.choice(self._scenarios)
         (folder / "x.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
         kind = draw.randrange(6)
+        if kind == 5 and draw.random() < 0.3:
+            control = word("cubic", "linux-bbr", "x.py:C", "mptcp")
+            only = word("7.7", "5.1.2", "7.10,7.4")
+            return ["evaluate", control, "--only", only, "--replications", "1", "--jobs", "1", "--out", "out"]
         if kind == 0:
             return [
                 "topology",

@@ -316,6 +316,7 @@ COMMANDS = {
     "export": "anabranch export examples/abilene.toml --to iproute2 --out results/routers",
     "import": "anabranch import demands.csv --topology zoo/Abilene",
     "study": "anabranch study examples/studies/queues.toml --jobs 2",
+    "evaluate": "anabranch evaluate examples/own/vegas.py:Vegas --only 5.1,5.2 --replications 3",
     "compare": "anabranch compare zoo/Abilene --systems hops,semper-mptcp,sprayed-mprc --quick",
     "report": "anabranch report results/queues --table tex --figures pdf --size ieee",
     "reproduce": "anabranch reproduce sdn A.3 --quick",

@@ -38,6 +38,7 @@ from anabranch.terminal.command_options import (
     FailuresOption,
     FiguresOption,
     KernelReceiversOption,
+    LiveRunsOption,
     MapOption,
     OptionalValues,
     PageOption,
@@ -50,6 +51,7 @@ from anabranch.terminal.command_options import (
     load_study,
 )
 from anabranch.terminal.command_options import load_scenario as _load
+from anabranch.terminal.evaluate_command import evaluate
 from anabranch.terminal.export_command import export
 from anabranch.terminal.import_command import import_
 from anabranch.terminal.manual_commands import examples, help_
@@ -73,6 +75,7 @@ app = typer.Typer(
 )
 app.add_typer(topology_app, name="topology")
 app.command()(capture)
+app.command()(evaluate)
 app.command()(export)
 app.command("import")(import_)
 app.command()(studio)
@@ -165,6 +168,7 @@ def live(
         str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
     ] = None,
     against: AgainstSimulationOption = None,
+    runs: LiveRunsOption = None,
     kernel_receivers: KernelReceiversOption = False,
     simulated_receivers: SimulatedReceiversOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
@@ -180,13 +184,13 @@ def live(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
-    from anabranch.live import Asked, HostProgram
+    from anabranch.live import LIVE_RUNS, Asked, HostProgram
     from anabranch.live import run as run_live
     from anabranch.media.terminal import show
     from anabranch.process.progress import run_progress
     from anabranch.report.views.run import against_pieces
 
-    _check_against(against)
+    _check_against(against, runs)
     asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
     loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
     folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
@@ -196,6 +200,7 @@ def live(
             loaded,
             asked=asked,
             against_simulation=against is not None,
+            runs=runs or LIVE_RUNS,
             kernel_receivers=kernel_receivers,
             simulated_receivers=simulated_receivers,
             switches=switches,
@@ -213,7 +218,9 @@ def live(
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
-def _check_against(against: str | None) -> None:
+def _check_against(against: str | None, runs: int | None = None) -> None:
+    if runs is not None and against is None:
+        raise LiveError("--runs: is of a comparison; give --against simulation as well")
     if against not in (None, "simulation"):
         raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
 

@@ -221,6 +221,7 @@ _COUNTS = (
 
 _SHARES = (
     Column("difference_percent", "difference", format="+.1f", priority=9),
+    Column("within_spread", "within spread", priority=8),
     Column("jain_index", "Jain index", format=".4f", better="more"),
     Column("latitude_deg", "latitude"),
     Column("longitude_deg", "longitude"),
@@ -286,17 +287,25 @@ _LOADS = (
 """Worst-case loads of links."""
 
 _OTHERS = (
+    Column("cubic", "CUBIC", digits=4, priority=9),
     Column("failed", format=_COUNT, better="less"),
     Column("flows", format=_COUNT),
     Column("note", priority=9, folds=True),
+    Column("rfc5166", "RFC 5166", priority=1),
+    Column("rfc9743", "RFC 9743", priority=9),
     Column("other_value", "other", digits=5, priority=9),
     Column("runs", format=_COUNT),
+    Column("scenario", priority=5, folds=True),
     Column("source", priority=9),
     Column("value", "measured", digits=5, priority=9),
+    Column("why", priority=9, folds=True),
 )
-"""Of studies, of networks that have a name, and of groups of flows."""
+"""Of studies, of evaluations, of networks that have a name, and of groups of flows."""
 
 _LABELS = (
+    Column("evaluation.measure", priority=9, folds=True),
+    Column("evaluation.value", "the control", digits=4, priority=9),
+    Column("evaluation.verdict", "beside CUBIC", priority=8),
     Column("flows.name", "flow", priority=9),
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars import selectors
@@ -53,8 +55,8 @@ COLLECTIVES = (
 COLLECTIVE_STEPS = ("name", "step", "start_s", "completion_s")
 """The same of their steps."""
 _AGAINST = (
-    "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
-    f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
+    "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", "within_spread",
+    COMPLETION, f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
 )  # fmt: skip
 _REORDERING = (
     "transport", "flows", "packets_received", "reordered_packets", "reordering_ratio",
@@ -209,7 +211,21 @@ def against_pieces(result: Result) -> list[Piece]:
             f"goodput differs by {verdict['median_difference_percent']:.2g} % at the median of "
             f"{verdict['flows']} real flows, and by {verdict['largest_difference_percent']:.2g} % at most"
         ),
+        *_spread(verdict),
     ]
+
+
+def _spread(verdict: Mapping[str, Any]) -> list[Piece]:
+    """Whether the differences are more than those of the runs of either side."""
+    if "beyond_spread" not in verdict:
+        return []
+    runs = f"{counted(verdict['live_runs'], 'live run')} and {verdict['simulated_runs']} simulated ones"
+    if verdict["spread_unknown"]:
+        unknown = counted(verdict["spread_unknown"], "flow")
+        differing = f"means differ by more than the simulated runs do for {unknown}"
+        return [Text(f"{runs}: {differing}; more live runs (--runs) would tell whether that is chance")]
+    beyond = counted(verdict["beyond_spread"], "flow")
+    return [Text(f"{runs}: means differ by more than the runs of either side for {beyond}")]
 
 
 def _table(
