@@ -21,6 +21,10 @@ CONFIDENCE = 0.90
 LEAST_ERRORS = {"rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05}
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
+_SAME = 3.0
+"""An estimate that is this many least errors away is one of the same."""
+_EXACT = 5.0
+"""In the middle of recorded truths estimates miss by a fifth of the least errors."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,9 @@ class Fit:
                 continue
             members += [best.with_values({one.name: value}) for value in (one.low, one.high)]
         members += [rival.model for rival in self.rivals[1:] if self._is_near(rival)]
+        if best.balancing == "subflow-round-robin":
+            # Which path a plain connection takes is the balancer's turn.
+            members.append(replace(best, paths=best.paths[::-1]))
         if best.discipline == "codel" and any(one.startswith(FAIR_OR_NOT) for one in self.unknown):
             members.append(replace(best, discipline="fq-codel"))
         return members
@@ -170,7 +177,11 @@ def ranges_of(
         value = model.value(name)
         key = name.partition(".")[0]
         least = LEAST_RTT_ERROR_MS if key == "rtt_ms" else LEAST_ERRORS.get(key, 0.0) * value
-        bounds = max(0.0, min(low, value - least)), max(high, value + least)
+        # What the search began with is another estimate of the same: chance in the misfit moves the search.
+        begun = one.candidate.model.value(name)
+        own = least / _EXACT
+        also = [begun - own, begun + own] if abs(begun - value) < _SAME * least else []
+        bounds = max(0.0, min(low, value - least, *also)), max(high, value + least, *also)
         is_bound = name == "buffer_bytes" and model.loss is not None and losses.by_queue == 0
         source = _source(name, estimates, is_bound=is_bound)
         ranges.append(Range(name, value, bounds[0], None if is_bound else bounds[1], source))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
@@ -141,34 +142,50 @@ def predict(
     _check(transports, buffers, size)
     lasting_s = duration_s or known.duration_s
     cases = [(transport, buffer) for transport in transports for buffer in (buffers or (AS_FITTED,))]
+    predictions = []
+    for number, (transport, buffer) in enumerate(cases):
+        members = tuple(_with_buffer(model, buffer) for model in known.members)
+        traffic = _traffic(transport, flows, size, lasting_s)
+        answers = answer(replace(known, members=members), traffic, lasting_s)
+        predictions.append(Prediction(transport, buffer, flows, answers))
+        if progress is not None:
+            each = len(known.members) + len(SEEDS) - 1
+            progress((number + 1) * each, len(cases) * each)
+    return predictions
+
+
+def answer(fitted: Fitted, traffic: dict[str, Any], duration_s: float) -> dict[str, Answer | None]:
+    """What one entry of traffic from ``src`` to ``dst`` gets over all that a measurement leaves open.
+
+    Raises:
+        ScenarioError: if the entry does not hold.
+    """
     work = [
-        (case, place, _with_buffer(model, case[1]), seed)
-        for case in cases
-        for place, model in enumerate(known.members)
+        (place, model, seed)
+        for place, model in enumerate(fitted.members)
         for seed in (SEEDS if place == 0 else SEEDS[:1])
     ]
-    done = 0
-
-    def answer(item: tuple[tuple[str, str], int, PathModel, int]) -> dict[str, float]:
-        nonlocal done
-        (transport, _), _, model, seed = item
-        found = _answers(model, transport, flows, size, lasting_s, seed)
-        done += 1
-        return found
-
     with ThreadPoolExecutor(cores()) as pool:
-        answers = []
-        for one in pool.map(answer, work):
-            answers.append(one)
-            if progress is not None:
-                progress(len(answers), len(work))
-    predictions = []
-    for case in cases:
-        of_case = [(item[1], found) for item, found in zip(work, answers, strict=True) if item[0] == case]
-        names = [name for name in SIMULATOR_ERRORS if any(name in found for _, found in of_case)]
-        ranged = {name: _ranged(name, of_case, known.score) for name in names}
-        predictions.append(Prediction(case[0], case[1], flows, ranged))
-    return predictions
+        runs = list(pool.map(lambda one: (one[0], simulated(one[1], traffic, duration_s, one[2])), work))
+    return {
+        name: _ranged(name, runs, fitted.score)
+        for name in SIMULATOR_ERRORS
+        if any(name in run for _, run in runs)
+    }
+
+
+def _traffic(transport: str, flows: int, size: str | None, duration_s: float) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": "flow",
+        "from": "src",
+        "to": "dst",
+        "transport": transport,
+        "flows": flows,
+    }
+    if size is not None:
+        transfers = max(1, int(duration_s / _PAUSE_S) - 1)
+        entry |= {"size": size, "flows": min(6, transfers), "inter_arrival": f"{_PAUSE_S:g} s"}
+    return entry
 
 
 def _check(transports: Sequence[str], buffers: Sequence[str], size: str | None) -> None:
@@ -213,42 +230,42 @@ def _with_buffer(model: PathModel, buffer: str) -> PathModel:
     return replace(model, buffer_bytes=buffer_bytes, paths=paths, discipline=None)
 
 
-def _answers(
-    model: PathModel, transport: str, flows: int, size: str | None, duration_s: float, seed: int
-) -> dict[str, float]:
-    entry: dict[str, Any] = {
-        "name": "flow",
-        "from": "src",
-        "to": "dst",
-        "transport": transport,
-        "flows": flows,
-    }
-    if size is not None:
-        transfers = max(1, int(duration_s / _PAUSE_S) - 1)
-        entry |= {"size": size, "flows": min(6, transfers), "inter_arrival": f"{_PAUSE_S:g} s"}
-    data = scenario_data(model, [entry], duration_s, seed=seed)
+def simulated(model: PathModel, traffic: dict[str, Any], duration_s: float, seed: int) -> dict[str, float]:
+    """What an entry of traffic gets over a path: of transfers of a size their mean completion, too."""
+    outcome = outcome_of(scenario_data(model, [traffic], duration_s, seed=seed))
+    return flow_answers(outcome["tables"]["flows"], str(traffic["name"]), is_sized="size" in traffic)
+
+
+def outcome_of(data: dict[str, Any]) -> Any:
+    """What the core measures in a scenario.
+
+    Raises:
+        ScenarioError: if it cannot be run.
+    """
     setup = resolve(Scenario.model_validate(data), Needed.ALL)
-    outcome = setup.core().simulate(plan(setup, None).plan, None, 1)
-    table = outcome["tables"]["flows"]
-    names = np.array([str(name) for name in _names(table["name"])])
-    own = np.char.startswith(names, "flow.") | (names == "flow")
-    if size is not None:
-        done = np.asarray(table["completion_s"])[own]
+    return setup.core().simulate(plan(setup, None).plan, None, 1)
+
+
+def flow_answers(table: Any, name: str, *, is_sized: bool) -> dict[str, float]:
+    """The measures of the flows of one entry of traffic, of the core's columns or a table's."""
+    column = table["name"]
+    names = [column[0][place] for place in column[1]] if isinstance(column, tuple) else list(column)
+    own = np.array([str(each) == name or str(each).startswith(f"{name}.") for each in names])
+
+    def values(measure: str) -> NDArray[np.float64]:
+        return np.asarray(np.asarray(table[measure], float)[own])
+
+    rtts_ms = values("rtt_mean_ms")
+    answers = {"rtt_mean_ms": float(np.nanmean(rtts_ms))} if np.isfinite(rtts_ms).any() else {}
+    if is_sized:
+        done = values("completion_s")
         done = done[np.isfinite(done)]
         return {"completion_s": float(done.mean())} if done.size else {}
     return {
-        "goodput_mbps": float(np.nansum(np.asarray(table["goodput_mbps"])[own])),
-        "rtt_mean_ms": float(np.nanmean(np.asarray(table["rtt_mean_ms"])[own])),
-        "retransmissions": float(np.nansum(np.asarray(table["retransmissions"])[own])),
+        "goodput_mbps": float(np.nansum(values("goodput_mbps"))),
+        **answers,
+        "retransmissions": float(np.nansum(values("retransmissions"))),
     }
-
-
-def _names(column: Any) -> Sequence[str]:
-    """A column of names, whichever of its two forms the core chose."""
-    if isinstance(column, tuple):
-        names, places = column
-        return [names[place] for place in places]
-    return list(column)
 
 
 def _ranged(name: str, found: Sequence[tuple[int, dict[str, float]]], score: float | None) -> Answer | None:

@@ -162,9 +162,13 @@ class Search:
             method="Nelder-Mead",
             options={"maxfev": budget, "xatol": 0.25, "fatol": 0.01, "initial_simplex": simplex},
         )
+        begun = one.model, one.misfit
         for model, found in found_models:
             if found.score < one.score:
                 one.model, one.misfit = model, found
+        if begun[1].score <= one.accepted_score:
+            # As good as the best one: estimates err less than the chance by which the search prefers another.
+            one.model, one.misfit = begun
         one.is_refined = True
 
     def profile(self, one: Explanation) -> dict[str, tuple[float, float]]:

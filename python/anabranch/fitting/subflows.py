@@ -21,6 +21,9 @@ _SHARED = (
     "whether subflows share a bottleneck: each is fitted by itself; measure plain TCP from each address, and "
     "both at once"
 )
+_PLAIN = (
+    "over which path plain TCP goes: subflows show both, and no choice between them; measure plain TCP, too"
+)
 
 
 def fit_subflows(measured: Measured, tell: Callable[[int], None] | None) -> Fit:
@@ -55,7 +58,7 @@ def fit_subflows(measured: Measured, tell: Callable[[int], None] | None) -> Fit:
         rivals=(Rival(HYPOTHESIS.name, HYPOTHESIS.title, score, score, True, "", model),),
         residuals=tuple((one.name, one.errors) for one in found.worst),
         verdict=verdict,
-        unknown=(_SHARED,),
+        unknown=(_SHARED, _PLAIN),
         notes=(*measured.notes, *simulator.failures),
         held_out=(),
         runs=simulator.runs,

@@ -11,7 +11,7 @@ from anabranch.fitting.outcome import Fit
 from anabranch.fitting.writing import estimate_words, label
 from anabranch.media.columns import Column, column
 from anabranch.media.columns.column import completed
-from anabranch.media.pieces import DataTable, Piece, Text, Worded
+from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded
 
 if TYPE_CHECKING:
     from anabranch.fitting.predict import Prediction
@@ -127,8 +127,8 @@ def prediction_table(predictions: Sequence[Prediction]) -> DataTable:
     shown = [name for name in _ANSWERS if any(one.answers.get(name) for one in predictions)]
     about = [completed(Column("buffer", priority=9)), completed(Column("flows", format=",d", priority=6))]
     answers = [replace(column(name), priority=8) for name in shown]
-    rows = [
-        (one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)) for one in predictions
+    rows: list[list[Cell]] = [
+        [one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)] for one in predictions
     ]
     caption = "Predictions, with ranges of what the measurement leaves open"
     return DataTable.of_rows("predictions", caption, (column("transport"), *about, *answers), rows)

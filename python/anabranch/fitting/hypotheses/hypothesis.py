@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -44,3 +45,31 @@ class Hypothesis:
 def basic_model(estimates: Estimates) -> PathModel:
     """The path by the estimates alone."""
     return PathModel(estimates.rate_mbps, estimates.rtt_ms, estimates.buffer_bytes)
+
+
+def other_rates(estimates: Estimates) -> tuple[dict[str, float], ...]:
+    """Other beginnings, for paths on which no one rate is that of most windows.
+
+    Under much loss the queue is empty, and the mode of the delivery rate is no bottleneck's; jitter bunches
+    what it delivers, and the highest rates are none, either.
+    """
+    features = estimates.features
+    rates = [estimates.rate_mbps]
+    for data_mbps in (
+        features.rate_mode_mbps,
+        features.rate_shares_mbps[3],
+        features.pair_top_mbps,
+        features.pair_shares_mbps[2],
+    ):
+        other = data_mbps * estimates.wire
+        is_new = math.isfinite(other) and all(abs(math.log(other / one)) > _APART for one in rates)
+        if is_new and other < _MOST * estimates.rate_mbps:
+            rates.append(other)
+    return tuple(
+        {"rate_mbps": rate, "buffer_bytes": estimates.buffer_bytes * rate / estimates.rate_mbps}
+        for rate in rates[1:]
+    )
+
+
+_APART = 0.05
+_MOST = 3

@@ -7,11 +7,19 @@ from dataclasses import replace
 
 from anabranch.fitting.estimates import Estimates
 from anabranch.fitting.exchange import HEADER_BYTES
-from anabranch.fitting.hypotheses.hypothesis import BASIC, Candidate, Hypothesis, basic_model
+from anabranch.fitting.hypotheses.hypothesis import (
+    BASIC,
+    Candidate,
+    Hypothesis,
+    basic_model,
+    other_rates,
+)
 from anabranch.fitting.hypotheses.random_loss import LEAST_LOSSES
 from anabranch.fitting.misfit import STEADY_MS
 
 _LOUD_MS = 2.2
+_BEGINNINGS = 1
+"""Beside that of the estimates: pairs of acknowledgments say nothing here."""
 
 
 def _propose(estimates: Estimates) -> Sequence[Candidate]:
@@ -24,10 +32,12 @@ def _propose(estimates: Estimates) -> Sequence[Candidate]:
     model = replace(
         base,
         jitter_ms=max(0.3, 1.5 * quiet_ms),
-        rtt_ms=max(0.2, features.least_rtt_ms - sending_ms - 1.2 * quiet_ms),
+        # The handshake had some jitter, too: propagation is no longer than it.
+        rtt_ms=max(0.2, min(base.rtt_ms, features.least_rtt_ms - sending_ms - 1.2 * quiet_ms)),
     )
     free = ("jitter_ms", *BASIC)
-    candidates = [Candidate(model, free, seeds=2)]
+    starts = other_rates(estimates)[:_BEGINNINGS]
+    candidates = [Candidate(model, free, seeds=2, starts=starts)]
     losses = estimates.losses
     if len(losses.by_chance) >= LEAST_LOSSES and features.early_share > 0.15:
         lossy = replace(model, loss=losses.share, lost_packets=losses.by_chance)

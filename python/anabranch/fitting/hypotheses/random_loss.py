@@ -5,12 +5,17 @@ The measured losses are replayed while fitting; the probability enters predictio
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from anabranch.fitting.estimates import Estimates
-from anabranch.fitting.hypotheses.hypothesis import BASIC, Candidate, Hypothesis, basic_model
+from anabranch.fitting.hypotheses.hypothesis import (
+    BASIC,
+    Candidate,
+    Hypothesis,
+    basic_model,
+    other_rates,
+)
 
 LEAST_LOSSES = 3
 """Fewer may be the queue's, met where no sample of the round-trip time was near."""
@@ -19,7 +24,6 @@ _REGULAR = 0.3
 """Variation of the distances below which losses are a queue's law, not chance."""
 _LAWFUL = 8.0
 """As many parameters as losses that are no chance cost the model that says so."""
-_APART = 0.05
 
 
 def _propose(estimates: Estimates, *, bursty: bool) -> Sequence[Candidate]:
@@ -41,25 +45,9 @@ def _propose(estimates: Estimates, *, bursty: bool) -> Sequence[Candidate]:
             BASIC,
             extra=(2.0 if bursty else 1.0) + (_LAWFUL if is_lawful else 0.0),
             caution="the losses come at distances too regular for chance" if is_lawful else "",
-            starts=_other_rates(estimates, model.rate_mbps, model.buffer_bytes),
+            starts=other_rates(estimates),
         )
     ]
-
-
-def _other_rates(estimates: Estimates, rate_mbps: float, buffer_bytes: float) -> tuple[dict[str, float], ...]:
-    """Under much loss the queue is empty, and the mode of the delivery rate is no bottleneck's."""
-    features = estimates.features
-    rates = [rate_mbps]
-    for data_mbps in (
-        features.rate_shares_mbps[3],
-        features.pair_top_mbps,
-        features.pair_shares_mbps[2],
-    ):
-        other = data_mbps * estimates.wire
-        is_new = math.isfinite(other) and all(abs(math.log(other / one)) > _APART for one in rates)
-        if is_new and other < 3 * rate_mbps:
-            rates.append(other)
-    return tuple({"rate_mbps": rate, "buffer_bytes": buffer_bytes * rate / rate_mbps} for rate in rates[1:])
 
 
 HYPOTHESIS = Hypothesis("loss", "random loss", lambda estimates: _propose(estimates, bursty=False))
