@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # that of typing, whose import takes longer than this one
 if TYPE_CHECKING:
     from typing import Any
 
+    from anabranch.api.fits import Fit, Prediction, fit, predict
     from anabranch.api.routes import Routes
     from anabranch.api.runs import Result, Simulation, run
     from anabranch.api.scenario import Scenario
@@ -35,6 +36,7 @@ __all__ = [
     "Capture",
     "Event",
     "Factor",
+    "Fit",
     "Level",
     "LinkOverride",
     "LinkSettings",
@@ -42,6 +44,7 @@ __all__ = [
     "Network",
     "NewNode",
     "OwnCodeError",
+    "Prediction",
     "Problem",
     "Range",
     "Result",
@@ -58,11 +61,14 @@ __all__ = [
     "Traffic",
     "Transport",
     "__version__",
+    "fit",
+    "predict",
     "run",
 ]
 
 
 _NAMES = {
+    "anabranch.api.fits": ("Fit", "Prediction", "fit", "predict"),
     "anabranch.api.routes": ("Routes",),
     "anabranch.api.runs": ("Result", "Simulation", "run"),
     "anabranch.api.scenario": ("Scenario",),

@@ -556,6 +556,9 @@ def draw_source_ports(seed: int, replication: int, name: str, count: int) -> NDA
 def balancer_choices(
     load_balancing_json: str, weights: list[float], subflows: list[tuple[int, int, int, int]]
 ) -> NDArray[np.uint64]: ...
+def exchanges(
+    path: str, ports: list[int], progress: Callable[[], None] | None = None
+) -> tuple[list[dict[str, Any]], list[str]]: ...
 def analyze_captures(
     paths: list[str],
     window_ps: int | None,

@@ -11,6 +11,7 @@ mod balancer;
 mod capture;
 mod controller;
 mod error;
+mod exchange;
 mod flows;
 #[cfg(target_os = "linux")]
 mod live;
@@ -97,6 +98,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::exchanges, module)?)?;
     module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("OwnCodeError", module.py().get_type::<own::OwnCodeError>())?;
     module.add("ProblemError", module.py().get_type::<world::ProblemError>())?;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
 PlanReport = Callable[[int, int], None]
-"""Called now and then with the pairs that have routes, or the failures looked at, and with all."""
+"""Called now and then with the pairs that have routes, failures looked at or simulations, and with all."""
 CaptureReport = Callable[[int, int], None]
 """Called now and then with the bytes of captures read and those to be read."""
 StudyReport = Callable[[int, int, int], None]
@@ -78,6 +78,24 @@ def failure_progress(title: str) -> Iterator[PlanReport | None]:
 
         def report(done: int, failures: int) -> None:
             update(done, failures, f"{done:,} of {failures:,} looked at, left")
+
+        yield report
+
+
+@contextmanager
+def fit_progress(title: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while simulations are made; None where that is no terminal.
+
+    Args:
+        title: what they are for.
+    """
+    with _line(title) as update:
+        if update is None:
+            yield None
+            return
+
+        def report(done: int, most: int) -> None:
+            update(done, most, f"{done:,} of at most {most:,} simulations, left")
 
         yield report
 

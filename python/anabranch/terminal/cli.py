@@ -53,6 +53,7 @@ from anabranch.terminal.command_options import (
 from anabranch.terminal.command_options import load_scenario as _load
 from anabranch.terminal.evaluate_command import evaluate
 from anabranch.terminal.export_command import export
+from anabranch.terminal.fit_command import fit, predict
 from anabranch.terminal.import_command import import_
 from anabranch.terminal.manual_commands import examples, help_
 from anabranch.terminal.new_command import new
@@ -77,6 +78,8 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(evaluate)
 app.command()(export)
+app.command()(fit)
+app.command()(predict)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)

@@ -1,0 +1,150 @@
+"""What a fit and predictions over it have found, as tables and sentences for every medium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anabranch.fitting.outcome import Fit
+from anabranch.fitting.writing import estimate_words, label
+from anabranch.media.columns import Column, column
+from anabranch.media.columns.column import completed
+from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded
+
+if TYPE_CHECKING:
+    from anabranch.fitting.predict import Prediction
+
+_PARAMETERS = tuple(
+    map(
+        completed,
+        (
+            Column("parameter", priority=9),
+            Column("estimate", priority=9),
+            Column("inferred_from", "inferred from", folds=True, priority=5),
+        ),
+    )
+)
+_MODELS = tuple(
+    map(
+        completed,
+        (
+            Column("model", priority=9),
+            Column("misfit", digits=3, priority=9),
+            Column("total", "with penalty", digits=3, priority=7),
+            Column("search", priority=5),
+            Column("caution", folds=True, priority=4),
+        ),
+    )
+)
+_RESIDUALS = tuple(
+    map(
+        completed,
+        (Column("comparison", priority=9), Column("errors", "standard errors", digits=2, priority=9)),
+    )
+)
+_HELD_OUT = tuple(
+    map(
+        completed,
+        (
+            Column("transfer", priority=9),
+            Column("measure", priority=9),
+            Column("measured", digits=4, priority=9),
+            Column("predicted", digits=4, priority=9),
+            Column("error_percent", priority=9),
+        ),
+    )
+)
+_ANSWERS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "completion_s")
+_MOST_RESIDUALS = 10
+
+
+def parameter_table(fit: Fit) -> DataTable:
+    """Each inferred value with its range and what it comes from."""
+    rows = [(label(one.name), estimate_words(one), one.source) for one in fit.ranges]
+    return DataTable.of_rows(
+        "parameters", "The path, with 90 % ranges", _PARAMETERS, rows, things="parameters"
+    )
+
+
+def model_table(fit: Fit) -> DataTable:
+    """Every model that was tried."""
+    rows = [
+        (
+            one.title + (" (chosen)" if number == 0 else ""),
+            one.score,
+            one.total,
+            "refined" if one.is_refined else "one simulation",
+            one.caution,
+        )
+        for number, one in enumerate(fit.rivals)
+        if math.isfinite(one.score)
+    ]
+    return DataTable.of_rows("models", "Models, the best first", _MODELS, rows, things="models")
+
+
+def residual_table(fit: Fit) -> DataTable:
+    """The comparisons that are furthest off."""
+    rows = fit.residuals[:_MOST_RESIDUALS]
+    return DataTable.of_rows(
+        "residuals",
+        "Simulated less measured, the largest differences",
+        _RESIDUALS,
+        rows,
+        things="comparisons",
+    )
+
+
+def held_out_table(fit: Fit) -> DataTable:
+    """The transfer that was predicted from the others."""
+    rows = [
+        (one.transfer, one.measure, one.measured, one.predicted, one.error_percent) for one in fit.held_out
+    ]
+    return DataTable.of_rows("held_out", "A transfer predicted from the others", _HELD_OUT, rows)
+
+
+def fit_pieces(fit: Fit, files: Sequence[str]) -> list[Piece]:
+    """What the command says."""
+    pieces: list[Piece] = [Text(sentence(fit.verdict)), parameter_table(fit)]
+    if len(fit.rivals) > 1:
+        pieces.append(model_table(fit))
+    if fit.held_out:
+        pieces.append(held_out_table(fit))
+    pieces += [Text(f"Cannot be told: {one}.") for one in fit.unknown]
+    pieces += [Text(f"Note: {one}.") for one in fit.notes]
+    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s; {', '.join(files)}"))
+    return pieces
+
+
+def sentence(words: str) -> str:
+    """Words with a capital letter and a full stop."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def prediction_table(predictions: Sequence[Prediction]) -> DataTable:
+    """What each transport would get."""
+    shown = [name for name in _ANSWERS if any(one.answers.get(name) for one in predictions)]
+    about = [completed(Column("buffer", priority=9)), completed(Column("flows", format=",d", priority=6))]
+    answers = [replace(column(name), priority=8) for name in shown]
+    rows: list[list[Cell]] = [
+        [one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)] for one in predictions
+    ]
+    caption = "Predictions, with ranges of what the measurement leaves open"
+    return DataTable.of_rows("predictions", caption, (column("transport"), *about, *answers), rows)
+
+
+def _worded(one: Prediction, name: str) -> Worded:
+    answer = one.answers.get(name)
+    if answer is None:
+        return Worded("-", None)
+    return Worded(f"{answer.value:.4g} ({answer.low:.4g} to {answer.high:.4g})", answer.value)
+
+
+def prediction_pieces(predictions: Sequence[Prediction], verdict: str, unknown: Sequence[str]) -> list[Piece]:
+    """What the command says."""
+    return [
+        Text(sentence(verdict)),
+        prediction_table(predictions),
+        *(Text(f"Cannot be told: {one}.") for one in unknown),
+    ]
