@@ -315,7 +315,7 @@ def shares_along(paths: Sequence[tuple[Sequence[int], float]]) -> list[tuple[int
 
 @final
 class WeightCases:
-    """Cases of traffic over arcs, each (number of a matrix, arcs that are down), and what weights do to them."""
+    """Cases of traffic over arcs, (number of a matrix, arcs that are down), and what weights do to them."""
 
     def __new__(
         cls,

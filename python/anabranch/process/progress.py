@@ -83,6 +83,24 @@ def failure_progress(title: str) -> Iterator[PlanReport | None]:
 
 
 @contextmanager
+def search_progress(title: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while a search spends its work; None where that is no terminal.
+
+    Args:
+        title: of what is searched.
+    """
+    with _line(title) as update:
+        if update is None:
+            yield None
+            return
+
+        def report(done: int, work: int) -> None:
+            update(done, work, f"{done / work:.0%} of the work done, left")
+
+        yield report
+
+
+@contextmanager
 def study_progress(title: str) -> Iterator[StudyReport | None]:
     """A progress line on standard error while a study runs; None where that is no terminal.
 

@@ -57,6 +57,7 @@ from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
 from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
+from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -74,6 +75,7 @@ app = typer.Typer(
 app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
+app.command(cls=OptionalValues)(weights)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)

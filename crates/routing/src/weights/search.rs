@@ -100,14 +100,18 @@ impl Evaluator {
         let goal = walk.highest * (1.0 + SAME);
         let mut order = walk.by_gain(weights, watch)?;
         walk.return_to(weights, LAST_POWER);
-        let mut at = order.len();
-        while at > 0 {
-            at -= 1;
-            watch(walk.work)?;
-            let back = walk.of_group(order[at], &limits.present);
-            if walk.trial(&back).highest <= goal {
-                walk.take(&back);
-                order.remove(at);
+        // What one cannot spare it may be able to spare once another is left out.
+        let mut is_shorter = true;
+        while is_shorter {
+            is_shorter = false;
+            for at in (0..order.len()).rev() {
+                watch(walk.work)?;
+                let back = walk.of_group(order[at], &limits.present);
+                if walk.trial(&back).highest <= goal {
+                    walk.take(&back);
+                    order.remove(at);
+                    is_shorter = true;
+                }
             }
         }
         let kept = walk.weights.clone();
@@ -351,7 +355,7 @@ impl<'a> Walk<'a> {
             }
             _ => {
                 let arc = self.draws.below(self.weights.len());
-                let usual = self.weights.iter().copied().max().unwrap_or(1).saturating_mul(2);
+                let usual = self.limits.present.iter().copied().max().unwrap_or(1).saturating_mul(2);
                 let most = self.limits.greatest.min(usual);
                 (arc, 1 + u32::try_from(self.draws.below(most as usize)).expect("below a weight"))
             }
