@@ -27,6 +27,7 @@ from anabranch.process.console import (
     write,
 )
 from anabranch.process.signals import ending, exit_status
+from anabranch.terminal.capacity_command import capacity
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -76,6 +77,7 @@ app.add_typer(topology_app, name="topology")
 app.command()(capture)
 app.command()(export)
 app.command(cls=OptionalValues)(weights)
+app.command(cls=OptionalValues)(capacity)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)
