@@ -315,6 +315,36 @@ def shares_by_weight(
 def shares_along(paths: Sequence[tuple[Sequence[int], float]]) -> list[tuple[int, float]]: ...
 
 @final
+class WeightCases:
+    """Cases of traffic over arcs, (number of a matrix, arcs that are down), and what weights do to them."""
+
+    def __new__(
+        cls,
+        tail: NDArray[np.uint32],
+        head: NDArray[np.uint32],
+        capacity_mbps: NDArray[np.float64],
+        matrices: Sequence[NDArray[np.float64]],
+        cases: Sequence[tuple[int, Sequence[int]]],
+    ) -> Self: ...
+    def loads(self, weights: NDArray[np.uint32]) -> NDArray[np.float64]: ...
+    def search(
+        self,
+        present: NDArray[np.uint32],
+        begin: NDArray[np.uint32],
+        group: NDArray[np.uint32],
+        *,
+        greatest: int,
+        most_changes: int,
+        boldness: float,
+        work: int,
+        seed: int,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> tuple[NDArray[np.uint32], float, int]: ...
+    def fewest_changes(
+        self, present: NDArray[np.uint32], weights: NDArray[np.uint32], group: NDArray[np.uint32]
+    ) -> list[int]: ...
+
+@final
 class PathNames:
     """The text of paths over the links of a network."""
 

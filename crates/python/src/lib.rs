@@ -27,6 +27,7 @@ mod setup;
 mod simulation;
 mod transport;
 mod watch;
+mod weights;
 mod world;
 
 /// The version of the package, the same in Rust and Python.
@@ -91,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::shares_along, module)?)?;
     module.add_function(wrap_pyfunction!(plan::text_of_path, module)?)?;
     module.add_function(wrap_pyfunction!(plan::nodes_of_path, module)?)?;
+    module.add_class::<weights::WeightCases>()?;
     module.add_class::<simulation::Simulation>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveNetwork>()?;

@@ -325,18 +325,22 @@ def worst_loads(
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)
     routers = RouterNetwork.of(setup)
     try:
-        return _score(scenario, routers, failures, jobs, progress)
+        return loads_of_routers(scenario, routers, failures, jobs, progress)
     except RobustRoutingError as error:
         raise as_scenario_error(error, scenario.origin) from None
 
 
-def _score(
+def loads_of_routers(
     scenario: Scenario,
     routers: RouterNetwork,
     failures: str | None,
-    jobs: int | None,
-    progress: Callable[[int, int], None] | None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> WorstLoads:
+    """The worst case of a scenario whose routers are known; their bounds count, not those of the scenario.
+
+    Args and raises as of :func:`worst_loads`; raises errors of robust routing as well.
+    """
     setup = routers.setup
     source, target = routers.bounds.pairs()
     pairs = np.stack([source, target], axis=1)

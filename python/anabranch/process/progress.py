@@ -65,37 +65,20 @@ def plan_progress(title: str) -> Iterator[PlanReport | None]:
 
 
 @contextmanager
-def failure_progress(title: str) -> Iterator[PlanReport | None]:
-    """A progress line on standard error while failures are looked at; None where that is no terminal.
+def counted_progress(title: str, words: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while things are counted; None where that is no terminal.
 
     Args:
-        title: whose failures.
+        title: whose they are.
+        words: of a line, with ``done`` and ``of`` in braces: ``{done:,} of {of:,} looked at``.
     """
     with _line(title) as update:
         if update is None:
             yield None
             return
 
-        def report(done: int, failures: int) -> None:
-            update(done, failures, f"{done:,} of {failures:,} looked at, left")
-
-        yield report
-
-
-@contextmanager
-def fit_progress(title: str) -> Iterator[PlanReport | None]:
-    """A progress line on standard error while simulations are made; None where that is no terminal.
-
-    Args:
-        title: what they are for.
-    """
-    with _line(title) as update:
-        if update is None:
-            yield None
-            return
-
-        def report(done: int, most: int) -> None:
-            update(done, most, f"{done:,} of at most {most:,} simulations, left")
+        def report(done: int, of: int) -> None:
+            update(done, of, f"{words.format(done=done, of=of)}, left")
 
         yield report
 

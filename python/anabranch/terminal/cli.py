@@ -27,6 +27,7 @@ from anabranch.process.console import (
     write,
 )
 from anabranch.process.signals import ending, exit_status
+from anabranch.terminal.capacity_command import capacity
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -60,6 +61,7 @@ from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
 from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
+from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -80,6 +82,8 @@ app.command()(evaluate)
 app.command()(export)
 app.command()(fit)
 app.command()(predict)
+app.command(cls=OptionalValues)(weights)
+app.command(cls=OptionalValues)(capacity)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)
@@ -343,14 +347,14 @@ def load(
     from anabranch.media.terminal import show
     from anabranch.plans.load_series import busiest_of_series
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
-    from anabranch.process.progress import failure_progress
+    from anabranch.process.progress import counted_progress
     from anabranch.report.plan_files import PlanFiles, chosen_link
     from anabranch.report.views.loads import load_document, load_pieces
 
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or ("links" if page is not None else None)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
-    with failure_progress(loaded.title or scenario.stem) as progress:
+    with counted_progress(loaded.title or scenario.stem, "{done:,} of {of:,} looked at") as progress:
         made = busiest_of_series if series else worst_loads
         loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
     if growth is not None:

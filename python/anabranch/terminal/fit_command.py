@@ -60,7 +60,7 @@ def fit(
     from anabranch.fitting.tables import fit_pieces  # noqa: PLC0415
     from anabranch.fitting.writing import check_folder, save  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
-    from anabranch.process.progress import fit_progress  # noqa: PLC0415
+    from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
     folder = out if out is not None else Path("results") / f"{measurements[0].name.split('.', 1)[0]}-fit"
@@ -68,7 +68,7 @@ def fit(
     with ExitStack() as stack:
         for file in measurements:
             stack.enter_context(other_kinds_told(file, CAPTURE, MEASUREMENT))
-        progress = stack.enter_context(fit_progress("fit"))
+        progress = stack.enter_context(counted_progress("fit", "{done:,} of at most {of:,} simulations"))
         found = fit_path(
             *measurements,
             transport=transport,
@@ -120,11 +120,11 @@ def predict(
     from anabranch.fitting.predict import predict as predict_all  # noqa: PLC0415
     from anabranch.fitting.tables import prediction_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
-    from anabranch.process.progress import fit_progress  # noqa: PLC0415
+    from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
     known = read_fitted(fitted)
-    with fit_progress("predict") as progress:
+    with counted_progress("predict", "{done:,} of at most {of:,} simulations") as progress:
         predictions = predict_all(
             fitted,
             transports=transport or DEFAULT_TRANSPORTS,

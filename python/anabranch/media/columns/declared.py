@@ -267,6 +267,7 @@ _LOADS = (
     Column("failed_load_percent", "load in a failure", format=".4f", priority=8, better="less", limit=FULL,
            factor=100),
     Column("full_in_years", "full in", format=".1f", priority=8, better="more"),
+    Column("gain_points", "gain", format="+.4f", priority=9, better="more", factor=100),
     Column("headroom_percent", "head\u00adroom", format="+.1%", priority=8, better="more", factor=100),
     Column("label", "of", priority=5),
     Column("lost_mbps", "lost", priority=7, better="less"),
@@ -282,6 +283,12 @@ _LOADS = (
     Column("traffic_mbps", "traffic", priority=9),
     Column("verdict", priority=7),
     Column("which", folds=True),
+    Column("module_price", "price of a module", format="g", priority=6),
+    Column("modules", "modules", format=_COUNT, priority=9, better="less"),
+    Column("modules_for_hose", "by the hose model", format=_COUNT, priority=8, better="less"),
+    Column("modules_of_least_cost", "by any routing", format=_COUNT, priority=8, better="less"),
+    Column("weight_after", "new weight", format="d", priority=9),
+    Column("weight_before", "weight now", format="d", priority=9),
     Column("worst_link", "worst link", priority=9),
 )  # fmt: skip
 """Worst-case loads of links."""
