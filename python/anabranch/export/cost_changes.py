@@ -140,7 +140,7 @@ def _text(words: Sequence[str], steps: Sequence[CostStep], say: Callable[[int, C
 
 
 def change_words(changes: CostChanges, source: str, names: Sequence[str]) -> list[str]:
-    """What is to be said of a change, in sentences."""
+    """A change in sentences: how many costs, whether it is safe, and what is not."""
     if not changes.steps:
         return [f"Nothing is to be changed: all costs are those of {source}."]
     one = "cost differs" if changes.changed == 1 else "costs differ"

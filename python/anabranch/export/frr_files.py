@@ -14,7 +14,7 @@ DAEMONS: Final = ("staticd", "bgpd", "ospfd", "isisd", "pathd", "pbrd")
 
 @dataclass(frozen=True)
 class RouterLines:
-    """What the configuration of one router says besides its name and its addresses."""
+    """The lines of the configuration of one router besides its name and its addresses."""
 
     of_interface: Callable[[Interface], Sequence[str]]
     """Lines of an interface that leads to another router, without the blank in front."""

@@ -1,4 +1,4 @@
-"""What FRR's own configuration says of interfaces: addresses, costs of OSPF and IS-IS, descriptions.
+"""Interfaces in a configuration of FRR: addresses, costs of OSPF and IS-IS, descriptions.
 
 The lines are those of FRR's manual ("Interface Commands", OSPFv2, ISIS): a block of ``interface NAME`` with
 lines that begin with a blank, until ``exit``, ``!`` or a line that does not. Other lines are left alone.

@@ -17,7 +17,7 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.placed_ports import PlacedPorts
-from anabranch.export.ports import Port
+from anabranch.export.ports import NamedPort
 from anabranch.plans.switch_rules import edges_of
 from anabranch.setup.model import LinkSetup, Setup
 
@@ -27,7 +27,7 @@ _EDGES_6: Final = IPv6Address("fd00::")
 MOST_NODES: Final = 65_000
 MOST_EDGES: Final = 500_000
 HOST_PORT: Final = 1000
-"""Port of a switch where the end system of its node is attached."""
+"""NamedPort of a switch where the end system of its node is attached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,6 @@ class DeviceLayout:
         return f"{self.names[origin]} to {self.names[to]}"
 
 
-def _prefix_length(port: Port | None) -> int:
+def _prefix_length(port: NamedPort | None) -> int:
     """Of the subnet of a link; that of two addresses where the table has none."""
     return 31 if port is None or port.address is None else port.address.network.prefixlen

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.export.ports import Port, PortTable, read_ports
+from anabranch.export.ports import NamedPort, PortTable, read_ports
 from anabranch.plans.switch_rules import edges_of
 from anabranch.setup.model import Setup
 
@@ -20,7 +20,7 @@ class PlacedPorts:
     """A table of interfaces, and the two of each edge."""
 
     table: PortTable
-    of_edges: tuple[tuple[Port, Port], ...]
+    of_edges: tuple[tuple[NamedPort, NamedPort], ...]
     """In the order of :func:`edges_of`: at the node where the edge's first link begins, and at the other."""
     notes: tuple[str, ...]
     """What of the table is not used, or filled in, in plain sentences."""
@@ -50,7 +50,7 @@ def placed_ports(path: Path, setup: Setup, option: str = "--interfaces") -> Plac
     names = [node.name for node in setup.nodes]
     table = read_ports(path, names, option)
     problems = list[Problem]()
-    placed = list[tuple[Port, Port]]()
+    placed = list[tuple[NamedPort, NamedPort]]()
     used = set[int]()
     unnamed = defaultdict[tuple[int, int], int](int)
     missing = list[str]()
@@ -85,7 +85,7 @@ def placed_ports(path: Path, setup: Setup, option: str = "--interfaces") -> Plac
     return PlacedPorts(table, tuple(placed), tuple(_notes(table, setup, used, unnamed)))
 
 
-def _of_end(table: PortTable, pair: tuple[int, int], link: str, used: set[int]) -> Port | None:
+def _of_end(table: PortTable, pair: tuple[int, int], link: str, used: set[int]) -> NamedPort | None:
     """The interface of a link's end: the one whose row or description names it, or else the next one."""
     free = [port for port in table.links(*pair) if id(port) not in used]
     named = [port for port in free if link and link in (port.link, port.description)]
@@ -97,7 +97,7 @@ def _of_end(table: PortTable, pair: tuple[int, int], link: str, used: set[int]) 
     return chosen
 
 
-def _address_problems(one: Port, other: Port) -> list[Problem]:
+def _address_problems(one: NamedPort, other: NamedPort) -> list[Problem]:
     if (one.address is None) != (other.address is None):
         lacks, there = (one, other) if one.address is None else (other, one)
         message = (
@@ -119,8 +119,8 @@ def _address_problems(one: Port, other: Port) -> list[Problem]:
 def _repeated(table: PortTable, names: Sequence[str]) -> list[Problem]:
     """Interfaces of one name at a node, and addresses that two have."""
     problems = list[Problem]()
-    first_name = dict[tuple[int, str], Port]()
-    first_address = dict[object, Port]()
+    first_name = dict[tuple[int, str], NamedPort]()
+    first_address = dict[object, NamedPort]()
     for port in table.ports:
         earlier = first_name.setdefault((port.node, port.interface), port)
         if earlier is not port:

@@ -38,7 +38,7 @@ _INTERFACE: Final = re.compile(r"[^\s|!;\"'\x00-\x1f]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class NamedPort:
     """An interface in the operator's words."""
 
     place: str
@@ -60,18 +60,18 @@ class PortTable:
 
     source: str
     """The file or the folder."""
-    ports: tuple[Port, ...]
+    ports: tuple[NamedPort, ...]
     own_addresses: Mapping[int, IPv4Address] = field(default_factory=dict)
     """By node."""
     hostnames: Mapping[int, str] = field(default_factory=dict)
     """By node, where the source has names of its own."""
     notes: tuple[str, ...] = ()
 
-    def links(self, node: int, neighbour: int) -> list[Port]:
+    def links(self, node: int, neighbour: int) -> list[NamedPort]:
         """The interfaces of a node that lead to another, in the order of the table."""
         return [port for port in self.ports if (port.node, port.neighbour) == (node, neighbour)]
 
-    def out(self, node: int) -> list[Port]:
+    def out(self, node: int) -> list[NamedPort]:
         """The interfaces of a node that lead out of the network."""
         return [port for port in self.ports if port.node == node and port.neighbour is None]
 
@@ -132,7 +132,7 @@ def _of_rows(path: Path, text: str, nodes: Sequence[str], problems: Problems) ->
             'link with names such as "Oslo->Bergen"'
         )
     index = {name: number for number, name in enumerate(nodes)}
-    ports, own = list[Port](), dict[int, IPv4Address]()
+    ports, own = list[NamedPort](), dict[int, IPv4Address]()
     for row in table_rows(path.name, text, ("node", "interface", leads), problems):
         if (port := _row(row, leads, index, problems)) is None:
             continue
@@ -144,7 +144,7 @@ def _of_rows(path: Path, text: str, nodes: Sequence[str], problems: Problems) ->
     return PortTable(str(path), tuple(ports), own)
 
 
-def _row(row: TableRow, leads: str, index: Mapping[str, int], problems: Problems) -> Port | None:
+def _row(row: TableRow, leads: str, index: Mapping[str, int], problems: Problems) -> NamedPort | None:
     node = _node(row.place, row.cells["node"], index, problems)
     name = _interface(row.place, row.cells["interface"], problems)
     link, neighbour = None, None
@@ -165,10 +165,10 @@ def _row(row: TableRow, leads: str, index: Mapping[str, int], problems: Problems
         return None
     address = _address(row.place, row.cells.get("address", ""), problems)
     cost = _cost(row.place, row.cells.get("cost", ""), problems)
-    return Port(row.place, node, name, neighbour, link, address, cost)
+    return NamedPort(row.place, node, name, neighbour, link, address, cost)
 
 
-def _of_links(name: str, text: str, nodes: Sequence[str], problems: Problems) -> Iterator[Port]:
+def _of_links(name: str, text: str, nodes: Sequence[str], problems: Problems) -> Iterator[NamedPort]:
     """Both ends of each row of a CSV of links."""
     index = {node: number for number, node in enumerate(nodes)}
     for row in table_rows(name, text, _OF_LINKS, problems):
@@ -180,7 +180,7 @@ def _of_links(name: str, text: str, nodes: Sequence[str], problems: Problems) ->
             address = _address(row.place, row.cells.get(f"{key}_address", ""), problems)
             cost = _cost(row.place, row.cells.get(f"{key}_cost", ""), problems)
             if node is not None and neighbour is not None and interface is not None:
-                yield Port(row.place, node, interface, neighbour, None, address, cost)
+                yield NamedPort(row.place, node, interface, neighbour, None, address, cost)
 
 
 def _of_lab(path: Path, text: str, nodes: Sequence[str], problems: Problems) -> PortTable:
@@ -190,13 +190,13 @@ def _of_lab(path: Path, text: str, nodes: Sequence[str], problems: Problems) -> 
     except TopologyError as error:
         raise ExportError(f"--interfaces {error}") from None
     index = {name: number for number, name in enumerate(nodes)}
-    ports, hostnames = list[Port](), dict[int, str]()
+    ports, hostnames = list[NamedPort](), dict[int, str]()
     for end in lab:
         interface = _interface(end.place, end.interface, problems)
         if end.node in index and interface is not None:
             # A lab has hosts and customers besides: for the network they are outside.
             neighbour = None if end.neighbour is None else index.get(end.neighbour)
-            ports.append(Port(end.place, index[end.node], interface, neighbour))
+            ports.append(NamedPort(end.place, index[end.node], interface, neighbour))
             hostnames[index[end.node]] = end.name
     return PortTable(str(path), tuple(ports), {}, hostnames)
 
@@ -211,7 +211,7 @@ def _of_routers(
         for one in router.interfaces:
             if one.address is not None and one.name != LOOPBACK:
                 at[one.address.network].append(node)
-    ports, own = list[Port](), dict[int, IPv4Address]()
+    ports, own = list[NamedPort](), dict[int, IPv4Address]()
     for node, router in owners.items():
         for one in router.interfaces:
             if one.name == LOOPBACK:
@@ -224,7 +224,7 @@ def _of_routers(
                 problems.add(one.place, message)
                 continue
             words = (one.address, one.cost, one.description)
-            ports.append(Port(one.place, node, one.name, others[0] if others else None, None, *words))
+            ports.append(NamedPort(one.place, node, one.name, others[0] if others else None, None, *words))
         if router.router_id is not None:
             own.setdefault(node, router.router_id)
     problems.raise_if_any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from anabranch.plans.paths import PlanPaths
 from anabranch.plans.saved import plan_of_scenario, plans_by_flow
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.unknown import unknown_choice
-from anabranch.setup import Needed, resolve
+from anabranch.setup import Needed, Setup, resolve
 from anabranch.text.suggest import listed
 
 DEFAULT_BUCKETS = 64
@@ -102,22 +103,10 @@ def export(
         layout = DeviceLayout.of(
             scenario.title, setup, None if interfaces is None else placed_ports(interfaces, setup)
         )
-        if FORMATS[to].by_flow and setup.own_routes:
-            made, (first, *others) = plans_by_flow(scenario, setup)
-            others_planned = own_plans(layout, setup, made, others)
-        else:
-            first, others_planned = plan_of_scenario(scenario, setup), ()
-        job = ExportJob(
-            setup,
-            layout,
-            PlanPaths.of(first, setup.links),
-            scenario.routing.metric,
-            buckets,
-            resilient,
-            others_planned,
-            setup.routing.load_balancing.algorithm,
-            has_events=bool(setup.events),
-            scheme=scenario.routing.scheme_name,
+        job = dataclasses.replace(
+            _job(scenario, setup, layout, by_flow=FORMATS[to].by_flow),
+            buckets=buckets,
+            resilient=resilient,
             present=None if present is None else present_costs(present, setup),
         )
         exported = FORMATS[to].write(job)
@@ -135,6 +124,26 @@ def export(
         to, tuple(sorted(exported.files)), tuple(exported.notes), what, tuple(loads), changed_by,
         tuple(exported.tables), remarks,
     )  # fmt: skip
+
+
+def _job(scenario: Scenario, setup: Setup, layout: DeviceLayout, *, by_flow: bool) -> ExportJob:
+    """The network and its plan, with routes of their own for formats that tell flows apart."""
+    if by_flow and setup.own_routes:
+        made, (first, *others) = plans_by_flow(scenario, setup)
+        others_planned = own_plans(layout, setup, made, others)
+    else:
+        first, others_planned = plan_of_scenario(scenario, setup), ()
+    return ExportJob(
+        setup,
+        layout,
+        PlanPaths.of(first, setup.links),
+        scenario.routing.metric,
+        DEFAULT_BUCKETS,
+        own=others_planned,
+        balancing=setup.routing.load_balancing.algorithm,
+        has_events=bool(setup.events),
+        scheme=scenario.routing.scheme_name,
+    )
 
 
 def _check_use(option: str, given: Path | None, to: str, has_it: Mapping[str, bool]) -> None:

@@ -130,7 +130,7 @@ class CostLoads:
         return CostState(cost, hops, shares, self.load(shares.__getitem__))
 
     def transition(self, before: CostState, after: CostState) -> Transition:
-        """What may happen while routers change from one state to another, in whatever order."""
+        """The loops and the loads that are possible while routers change from one state to another."""
         changed = np.flatnonzero((before.hops != after.hops).any(axis=0)).tolist()
         mixed: dict[int, Floats] = {}
         round_ = list[int]()
@@ -172,7 +172,7 @@ class CostLoads:
 
 @dataclass(frozen=True, eq=False)
 class CostState:
-    """What routers do when all know the same costs."""
+    """Next hops and loads when all routers know the same costs."""
 
     cost: Ints
     hops: Flags
@@ -190,7 +190,7 @@ class CostState:
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """What may happen while routers change from one state to another."""
+    """The loops and the loads that are possible while routers change from one state to another."""
 
     loops: tuple[int, ...]
     """Destinations to which packets may go round."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ORDER = (
-    *("examples", "new", "run", "watch", "studio", "routes", "load", "study", "report"),
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "brief", "study", "report"),
     *("topology", "import", "capture", "export", "live", "schema", "help"),
 )
 """The commands in the order in which one comes to need them; all others follow."""
