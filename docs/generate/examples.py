@@ -312,6 +312,7 @@ COMMANDS = {
     "help": "anabranch help routing",
     "run": 'anabranch run examples/abilene.toml --set run.duration="5 s" --seed 2 --out results/first',
     "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
+    "brief": "anabranch brief examples/isp/net.toml --growth 30 --page brief.html",
     "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf --page loads.html",
     "export": "anabranch export examples/abilene.toml --to iproute2 --out results/routers",
     "import": "anabranch import demands.csv --topology zoo/Abilene",

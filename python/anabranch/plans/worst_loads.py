@@ -63,15 +63,20 @@ class LinkLoad:
         return 1 / self.load - 1 if self.load > 0 else None
 
     def years_until_full(self, growth_a_year: float) -> float | None:
-        """When the link is full if all traffic grows by this ratio each year, from now on.
+        """When the link is full, as of :func:`years_until_full`."""
+        return years_until_full(self.load, growth_a_year)
 
-        0 for one that is full, None for a link without traffic, and for one with room where nothing grows.
-        """
-        if self.load <= 0 or (growth_a_year <= 0 and self.load < 1):
-            return None
-        if self.load >= 1:
-            return 0.0
-        return -math.log(self.load) / math.log1p(growth_a_year)
+
+def years_until_full(load: float, growth_a_year: float) -> float | None:
+    """When a link is full if all traffic grows by this ratio each year, from now on.
+
+    0 for one that is full, None for a link without traffic, and for one with room where nothing grows.
+    """
+    if load <= 0 or (growth_a_year <= 0 and load < 1):
+        return None
+    if load >= 1:
+        return 0.0
+    return -math.log(load) / math.log1p(growth_a_year)
 
 
 @dataclass(frozen=True, slots=True)

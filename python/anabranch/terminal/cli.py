@@ -28,6 +28,7 @@ from anabranch.process.console import (
 )
 from anabranch.process.signals import ending, exit_status
 from anabranch.terminal.capacity_command import capacity
+from anabranch.terminal.brief_command import brief
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -77,6 +78,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(topology_app, name="topology")
+app.command(cls=OptionalValues)(brief)
 app.command()(capture)
 app.command()(evaluate)
 app.command()(export)
