@@ -290,7 +290,8 @@ networks: setup ## the networks that have a name, as files for pages, into targe
 	$(RUN) checks/validation/browser_networks.py target/wasm/networks
 
 # The manual, and in its folder studio the page that runs the core in the browser; any web server can serve it.
-site: docs wasm networks ## the manual and the studio without an installation, into target/docs/html; see docs/browser.md
+site: setup $(STAMPS)/docs wasm networks ## the manual and the studio without an installation, into target/docs/html; see docs/browser.md
+	$(RUN) docs/site/build.py target/docs --live
 	$(RUN) docs/site/studio.py target/wasm target/docs/html/studio
 
 check-wasm: wasm networks ## examples in headless Chromium, each table beside the native one; needs Chromium

@@ -18,9 +18,10 @@ from anabranch.studio.static import static_files
 ROOT = Path(__file__).parents[2]
 MODULE = ("anabranch_wasm.js", "anabranch_wasm_bg.wasm")
 EXAMPLES = (
-    "first.toml", "classroom/slow_start.toml", "classroom/unequal_rtts.toml", "classroom/bufferbloat.toml",
-    "classroom/spraying.toml", "classroom/mptcp_failover.toml", "dumbbell.toml", "ecn.toml", "failure.toml",
-    "leaf_spine.toml", "rrul.toml", "sdn_incast.toml", "semper.toml", "slow_reader.toml",
+    "first.toml", "abilene.toml", "classroom/slow_start.toml", "classroom/unequal_rtts.toml",
+    "classroom/bufferbloat.toml", "classroom/spraying.toml", "classroom/mptcp_failover.toml", "dumbbell.toml",
+    "ecn.toml", "failure.toml", "leaf_spine.toml", "rrul.toml", "sdn_incast.toml", "semper.toml",
+    "slow_reader.toml",
 )  # fmt: skip
 """Examples that a page can run: the rest names files, plans by a solver, or code in Python."""
 

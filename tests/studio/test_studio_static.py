@@ -218,6 +218,7 @@ def test_the_catalogue_is_there_and_what_a_page_has_not_names_the_command(page: 
     assert answer["problems"] == []
     assert answer["picture"]["kind"] == "routes"
     assert len(answer["picture"]["network"]["names"]) == 50
+    assert answer["picture"]["links"]["rows"] == 176
     text = (EXAMPLES / "first.toml").read_text()
     loads = page.ask("show", file="first.toml", text=text, mode="loads")
     assert "anabranch load first.toml" in loads["problems"][0]["message"]

@@ -154,8 +154,12 @@ impl PageScenario {
         let located = |problem| Document { text: &self.text, root }.locate(vec![problem]);
         let plain = network_of(scenario, beside.network).map_err(located)?;
         let files = PageFiles(beside.files);
-        let (network, _) =
-            resolve(scenario, &mut World { network: &plain, files: &files, own: &mut NoOwnCode });
+        let mut world = World { network: &plain, files: &files, own: &mut NoOwnCode };
+        let (mut network, resolved) = resolve(scenario, &mut world);
+        // What can run has its links in the setup.
+        if let Ok(resolved) = resolved {
+            network.links = resolved.setup.links;
+        }
         Ok(DrawnNetwork::of(&network))
     }
 }
