@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -289,8 +289,14 @@ wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
 networks: setup ## the networks that have a name, as files for pages, into target/wasm/networks
 	$(RUN) checks/validation/browser_networks.py target/wasm/networks
 
+# The manual, and in its folder studio the page that runs the core in the browser; any web server can serve it.
+site: setup $(STAMPS)/docs wasm networks ## the manual and the studio without an installation, into target/docs/html; see docs/browser.md
+	$(RUN) docs/site/build.py target/docs --live
+	$(RUN) docs/site/studio.py target/wasm target/docs/html/studio
+
 check-wasm: wasm networks ## examples in headless Chromium, each table beside the native one; needs Chromium
 	$(RUN) checks/validation/browser.py target/wasm
+	$(RUN) -m pytest --quiet tests/studio/test_studio_static.py
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
 	$(RUN) checks/release/check.py docs/release_checks.md

@@ -28,6 +28,8 @@ _LONE_DEGREES = 40.0
 """How far a map of a single node reaches to each side."""
 _WIDEST_TIER, _TIER_WIDTH, _HOST_STEP = 100, 2.4, 0.03
 """Hosts that stand side by side at most, the width of all tiers, and by how much each of more is lower."""
+_NOISE = 1e-9
+"""Below it, as a share of the largest, a coordinate is rounding alone."""
 _SPREAD = 0.012
 """Nodes in one place stand on a circle of this radius, as a share of the map's width."""
 
@@ -305,12 +307,11 @@ def _least_stress(points: Points, distances: NDArray[np.float64]) -> Points:
 
 
 def _lying(points: Points) -> Points:
-    """The longer way from left to right, the first node on the left."""
+    """The longer way from left to right, the first node that is off the middle on the left, and above."""
     centred = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned: Points = centred @ axes.T
-    if turned[0, 0] > 0:
-        turned[:, 0] *= -1
-    if turned[0, 1] > 0:
-        turned[:, 1] *= -1
-    return turned
+    # Of a node in the middle only rounding has a sign.
+    off = np.abs(turned) > _NOISE * np.abs(turned).max()
+    first = turned[off.argmax(axis=0), range(turned.shape[1])]
+    return turned * np.where(off.any(axis=0) & (first > 0), -1.0, 1.0)

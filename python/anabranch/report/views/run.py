@@ -58,7 +58,7 @@ _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", "within_spread",
     COMPLETION, f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
 )  # fmt: skip
-_REORDERING = (
+REORDERING = (
     "transport", "flows", "packets_received", "reordered_packets", "reordering_ratio",
     "reordering_extent_max", "spurious_retransmissions",
 )  # fmt: skip
@@ -116,7 +116,7 @@ def reordering_table(result: Result) -> DataTable | None:
     )
     share = pl.col("reordered_packets") / pl.col("packets_received")
     ratio = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
-    return _table("reordering", "Reordering", sums.with_columns(ratio).sort("transport"), _REORDERING)
+    return _table("reordering", "Reordering", sums.with_columns(ratio).sort("transport"), REORDERING)
 
 
 def event_table(result: Result, most: int) -> DataTable:

@@ -1,0 +1,46 @@
+// Links that carry a scenario behind the `#`, which a browser sends nowhere.
+//
+// `#example=first.toml` names an example; `#file=NAME&scenario=TEXT` has the text itself, deflated (RFC 1951) and in the
+// alphabet of RFC 4648 section 5.
+
+/** Characters of a text at most: a link with more would not open everywhere, and one that is no scenario might have no end. */
+const MOST_CHARACTERS = 1_000_000;
+
+async function through(bytes, stream) {
+  const chunks = [];
+  let length = 0;
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > 4 * MOST_CHARACTERS) throw new Error("the scenario in this link is too long");
+    chunks.push(value);
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
+}
+
+/** The fragment of a link that shows a scenario. */
+export async function fragmentOf(file, text, mode) {
+  const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  const parts = new URLSearchParams({ file: file ?? "scenario.toml" });
+  if (mode && mode !== "run") parts.set("mode", mode);
+  return `${parts}&scenario=${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/** What a fragment asks for: a file, and its text where the link carries it; null where it asks for nothing. */
+export async function openedFragment(fragment) {
+  const parts = new URLSearchParams(fragment);
+  const example = parts.get("example");
+  if (example) return { file: example };
+  const base64 = parts.get("scenario");
+  if (!base64) return null;
+  try {
+    const bytes = Uint8Array.from(atob(base64.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await through(bytes, new DecompressionStream("deflate-raw")));
+    return { file: parts.get("file") ?? "scenario.toml", text };
+  } catch {
+    throw new Error("the scenario in this link has not come whole");
+  }
+}
