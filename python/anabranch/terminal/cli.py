@@ -27,8 +27,8 @@ from anabranch.process.console import (
     write,
 )
 from anabranch.process.signals import ending, exit_status
-from anabranch.terminal.capacity_command import capacity
 from anabranch.terminal.brief_command import brief
+from anabranch.terminal.capacity_command import capacity
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
