@@ -1,6 +1,8 @@
 """The studio without an installation: the core in the browser answers as the program does."""
 
+import base64
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,13 +187,18 @@ def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
     page.page.click("#keep-link")
     link = page.page.locator("#dialog pre").inner_text()
     before = len(page.requests)
-    page.open(link.removeprefix(page.address))
+    page.open(link.removeprefix(page.address) + "&mode=routes")
+    assert page.page.locator("input[name=mode][value=routes]").is_checked()
+    assert page.page.locator("#plan-tables tbody").count() == 1
     assert page.page.locator("#toml").input_value() == text
     assert not any("scenario=" in request.url.split("#")[0] for request in page.requests[before:])
     page.page.goto("about:blank")
-    page.page.goto(f"{page.address}#scenario=AAAA")
-    page.page.wait_for_selector("#banner:not([hidden])")
-    assert "has not come whole" in page.page.inner_text("#banner")
+    bomb = zlib.compress(b" " * 3_000_000, wbits=-15)
+    for broken in ("AAAA", base64.urlsafe_b64encode(bomb).decode().rstrip("=")):
+        page.page.goto("about:blank")
+        page.page.goto(f"{page.address}#scenario={broken}")
+        page.page.wait_for_selector("#banner:not([hidden])")
+        assert "has not come whole" in page.page.inner_text("#banner")
     page.wrong = [words for words in page.wrong if "has not come whole" not in words]
 
 

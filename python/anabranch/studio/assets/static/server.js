@@ -73,7 +73,7 @@ export class Server {
     if (opened?.text !== undefined) this.texts.set(opened.file, opened.text);
     this.examples = welcome.files;
     const first = opened?.file ?? welcome.files[0];
-    return { ...welcome, files: this.files(), first };
+    return { ...welcome, files: this.files(), first, mode: opened?.mode };
   }
 
   files() {
