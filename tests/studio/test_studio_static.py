@@ -253,6 +253,23 @@ def test_a_long_run_says_how_far_it_is_and_stops(page: Page) -> None:
     assert "stopped before its end" in page.page.inner_text("#cards")
 
 
+def test_runs_of_two_tabs_go_on_in_turns_and_a_later_one_of_a_tab_replaces_the_first(page: Page) -> None:
+    page.page.goto(page.address)
+    text = (EXAMPLES / "first.toml").read_text()
+    long = text.replace('duration = "30 s"', 'duration = "90 s"')
+    answers = page.page.evaluate(
+        f"""async ([text, long]) => {{
+          const ask = {ASK};
+          const show = (tab, text) => ask({{ what: "show", tab, file: "first.toml", text }});
+          const every = [show("a", long), show("a-beside", long), show("b", long), show("b", text)];
+          const told = ({{ answer }}) => [answer.picture?.ended_s ?? null, answer.replaced];
+          return (await Promise.all(every)).map(told);
+        }}""",
+        [text, long],
+    )
+    assert answers == [[90, False], [90, False], [None, True], [30, False]]
+
+
 def test_axe_finds_nothing_serious(page: Page) -> None:
     page.open()
     found = Axe().run(page.page).response["violations"]

@@ -222,11 +222,14 @@ async function simulated(simulation, work, tell) {
 }
 
 const channel = new MessageChannel();
+/** Runs that wait for their turn: one that stands beside another one goes on in between. */
+const turns = [];
+channel.port1.onmessage = () => turns.shift()();
 
 /** Lets messages that have come be heard; a timer would wait for four milliseconds. */
 function heard() {
   return new Promise((done) => {
-    channel.port1.onmessage = () => done(undefined);
+    turns.push(done);
     channel.port2.postMessage(null);
   });
 }
