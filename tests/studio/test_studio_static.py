@@ -180,6 +180,11 @@ def test_a_slider_runs_the_core_and_mistakes_stand_at_their_places(page: Page) -
 
 def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
     page.open("#example=classroom/slow_start.toml")
+    page.page.click("#keep-link")
+    assert (
+        page.page.locator("#dialog pre").inner_text() == f"{page.address}#example=classroom/slow_start.toml"
+    )
+    page.page.keyboard.press("Escape")
     page.page.get_by_role("tab", name="Text", exact=True).click()
     toml = page.page.locator("#toml")
     text = toml.input_value().replace("Slow start", "Slow start, é <b>").replace('"20 Mbps"', '"5 Mbps"')

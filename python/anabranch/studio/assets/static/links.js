@@ -21,12 +21,13 @@ async function through(bytes, stream) {
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-/** The fragment of a link that shows a scenario. */
+/** The fragment of a link that shows a scenario; without a text an example. */
 export async function fragmentOf(file, text, mode) {
+  const shown = mode && mode !== "run" ? { mode } : {};
+  if (text === null) return new URLSearchParams({ example: file, ...shown }).toString().replaceAll("%2F", "/");
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-  const parts = new URLSearchParams({ file: file ?? "scenario.toml" });
-  if (mode && mode !== "run") parts.set("mode", mode);
+  const parts = new URLSearchParams({ file: file ?? "scenario.toml", ...shown });
   return `${parts}&scenario=${base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
