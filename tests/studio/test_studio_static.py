@@ -1,6 +1,8 @@
 """The studio without an installation: the core in the browser answers as the program does."""
 
+import base64
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -178,6 +180,11 @@ def test_a_slider_runs_the_core_and_mistakes_stand_at_their_places(page: Page) -
 
 def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
     page.open("#example=classroom/slow_start.toml")
+    page.page.click("#keep-link")
+    assert (
+        page.page.locator("#dialog pre").inner_text() == f"{page.address}#example=classroom/slow_start.toml"
+    )
+    page.page.keyboard.press("Escape")
     page.page.get_by_role("tab", name="Text", exact=True).click()
     toml = page.page.locator("#toml")
     text = toml.input_value().replace("Slow start", "Slow start, é <b>").replace('"20 Mbps"', '"5 Mbps"')
@@ -185,13 +192,18 @@ def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
     page.page.click("#keep-link")
     link = page.page.locator("#dialog pre").inner_text()
     before = len(page.requests)
-    page.open(link.removeprefix(page.address))
+    page.open(link.removeprefix(page.address) + "&mode=routes")
+    assert page.page.locator("input[name=mode][value=routes]").is_checked()
+    assert page.page.locator("#plan-tables tbody").count() == 1
     assert page.page.locator("#toml").input_value() == text
     assert not any("scenario=" in request.url.split("#")[0] for request in page.requests[before:])
     page.page.goto("about:blank")
-    page.page.goto(f"{page.address}#scenario=AAAA")
-    page.page.wait_for_selector("#banner:not([hidden])")
-    assert "has not come whole" in page.page.inner_text("#banner")
+    bomb = zlib.compress(b" " * 3_000_000, wbits=-15)
+    for broken in ("AAAA", base64.urlsafe_b64encode(bomb).decode().rstrip("=")):
+        page.page.goto("about:blank")
+        page.page.goto(f"{page.address}#scenario={broken}")
+        page.page.wait_for_selector("#banner:not([hidden])")
+        assert "has not come whole" in page.page.inner_text("#banner")
     page.wrong = [words for words in page.wrong if "has not come whole" not in words]
 
 
@@ -244,6 +256,23 @@ def test_a_long_run_says_how_far_it_is_and_stops(page: Page) -> None:
     page.page.wait_for_selector("#stop:not([hidden])")
     page.after(lambda: page.page.click("#stop"))
     assert "stopped before its end" in page.page.inner_text("#cards")
+
+
+def test_runs_of_two_tabs_go_on_in_turns_and_a_later_one_of_a_tab_replaces_the_first(page: Page) -> None:
+    page.page.goto(page.address)
+    text = (EXAMPLES / "first.toml").read_text()
+    long = text.replace('duration = "30 s"', 'duration = "90 s"')
+    answers = page.page.evaluate(
+        f"""async ([text, long]) => {{
+          const ask = {ASK};
+          const show = (tab, text) => ask({{ what: "show", tab, file: "first.toml", text }});
+          const every = [show("a", long), show("a-beside", long), show("b", long), show("b", text)];
+          const told = ({{ answer }}) => [answer.picture?.ended_s ?? null, answer.replaced];
+          return (await Promise.all(every)).map(told);
+        }}""",
+        [text, long],
+    )
+    assert answers == [[90, False], [90, False], [None, True], [30, False]]
 
 
 def test_axe_finds_nothing_serious(page: Page) -> None:

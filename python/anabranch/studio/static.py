@@ -75,7 +75,7 @@ def _welcome(examples: Sequence[str]) -> dict[str, Any]:
 
 
 def views() -> dict[str, Any]:
-    """What tables and charts of runs are made by, as plain data: columns, tables, looks and bounds."""
+    """The columns, tables, looks and bounds by which runs are shown, as plain data."""
     return {
         "columns": {name: _column(about) for name, about in COLUMNS.items()},
         "tables": {

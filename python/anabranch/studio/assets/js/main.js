@@ -44,7 +44,9 @@ class Studio {
   }
 
   /** @param {Record<string, any>} welcome */
-  async start({ first, files, text = null }) {
+  async start({ first, files, text = null, mode = "run" }) {
+    this.model.mode = mode;
+    /** @type {HTMLInputElement} */ (document.querySelector(`input[name=mode][value="${mode}"]`)).checked = true;
     const file = first ?? files[0];
     if (text !== null) this.model.load({ file, text, stamp: "" });
     else if (file && files.includes(file)) this.model.load(await this.answerer.ask({ what: "open", file }));

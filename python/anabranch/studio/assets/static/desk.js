@@ -38,6 +38,8 @@ export class Desk {
     this.latest = new Map();
     this.networks = new Map();
     this.world = null;
+    /** @type {any[] | null} */
+    this.entries = null;
     /** Texts of files that scenarios name, which the reader gave, by name. */
     this.files = {};
   }
@@ -63,6 +65,7 @@ export class Desk {
     return Boolean(work);
   }
 
+  /** @param {any} question @param {(told: any) => void} tell */
   async show({ tab, text: given, changes, mode, file }, tell) {
     const text = edited(this.core, given, changes);
     const about = { text, data: this.core.tomlData(text) ?? null, mode };
@@ -79,8 +82,8 @@ export class Desk {
       return { ...about, problems: [], picture, replaced: work.isReplaced };
     } catch (error) {
       if (!error.problems) throw error;
-      const problems = error.problems.map(({ place, message, line = null, column = null }) => ({ place, message, line, column }));
-      return { ...about, problems, picture: await this.networkAlone(text), replaced: work.isReplaced };
+      const mistakes = error.problems.map(({ place, message, line = null, column = null }) => ({ place, message, line, column }));
+      return { ...about, problems: mistakes, picture: await this.networkAlone(text), replaced: work.isReplaced };
     } finally {
       if (this.latest.get(tab) === work) this.latest.delete(tab);
     }
@@ -89,11 +92,11 @@ export class Desk {
   async picture(text, data, mode, work, tell, file) {
     const scenario = new this.core.Scenario(text);
     try {
-      if (scenario.problems.length) throw problems(...scenario.problems);
+      if (scenario.problems.length) throw refusal(...scenario.problems);
       const network = await this.networkOf(scenario);
       if (mode === "none") return this.drawn(scenario.network(network, this.files));
       if (mode === "loads") {
-        throw problems({ place: "", message: `the highest loads over all traffic within bounds are computed by a solver, which a page has not; save the scenario, and: anabranch load ${quoted(file ?? "scenario.toml")}` });
+        throw refusal({ place: "", message: `the highest loads over all traffic within bounds are computed by a solver, which a page has not; save the scenario, and: anabranch load ${quoted(file ?? "scenario.toml")}` });
       }
       const simulation = scenario.start(network, this.files);
       try {
@@ -152,7 +155,7 @@ export class Desk {
     if (!file) return undefined;
     if (!this.networks.has(file)) {
       const found = await this.fetched(`networks/${file}`);
-      if (!found.ok) throw problems({ place: "network.topology", message: await this.unknown(scenario.topology) });
+      if (!found.ok) throw refusal({ place: "network.topology", message: await this.unknown(scenario.topology) });
       this.networks.set(file, await found.text());
     }
     return this.networks.get(file);
@@ -178,6 +181,7 @@ export class Desk {
     return outlines(this.world, box);
   }
 
+  /** @param {any} question */
   async imported({ files, topology }) {
     if (topology) {
       const entry = (await this.catalogue()).find((each) => each.topology.toLowerCase() === topology.toLowerCase() && each.scenario);
@@ -194,14 +198,15 @@ export class Desk {
     return { text: scenarios[0][1], taken: texts.map(([name]) => ({ file: name, holds: name.endsWith(".toml") ? "a scenario" : "a file beside it", notes: [] })), assumed: [], kept: [] };
   }
 
+  /** @param {any} question */
   command({ file, mode }) {
     const command = { run: "run", routes: "routes", loads: "load" }[mode] ?? "run";
     return `anabranch ${command} ${quoted(file ?? "scenario.toml")}`;
   }
 }
 
-/** @param {...Record<string, any>} list */
-function problems(...list) {
+/** What is wrong with a scenario, to be thrown. @param {...Record<string, any>} list */
+function refusal(...list) {
   return Object.assign(new Error(list.map(({ message }) => message).join("\n")), { problems: list });
 }
 
@@ -217,11 +222,14 @@ async function simulated(simulation, work, tell) {
 }
 
 const channel = new MessageChannel();
+/** Runs that wait for their turn: one that stands beside another one goes on in between. */
+const turns = [];
+channel.port1.onmessage = () => turns.shift()();
 
 /** Lets messages that have come be heard; a timer would wait for four milliseconds. */
 function heard() {
   return new Promise((done) => {
-    channel.port1.onmessage = () => done(undefined);
+    turns.push(done);
     channel.port2.postMessage(null);
   });
 }

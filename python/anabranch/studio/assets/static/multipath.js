@@ -85,7 +85,7 @@ function waysOf({ pathNodes }, subflows, connections) {
 
 /** What has a line: the group (a flow, or all), the way and how many subflows, in the order of the lines; and the line of each way. */
 function pathLines(subflows, ways, kept, most) {
-  const groups = new Map([[ALL, new Map()], ...[...kept].sort((a, b) => a - b).map((flow) => [flow, new Map()])]);
+  const groups = new Map([ALL, ...[...kept].sort((a, b) => a - b)].map((group) => [group, new Map()]));
   const delivered = subflows.get("delivered_bytes");
   ways.forEach((way, row) => {
     for (const group of [ALL, subflows.get("flow")[row]]) {
@@ -108,8 +108,8 @@ function pathLines(subflows, ways, kept, most) {
     });
     const isLast = (name) => Number(name === OTHERS || name === UNKNOWN);
     const ordered = [...merged.values()].sort((a, b) => isLast(a.name) - isLast(b.name) || (a.name < b.name ? -1 : 1));
-    ordered.forEach(({ name, count, ways: of }, place) => {
-      for (const way of of) lineOf.set(`${group} ${way}`, lines.length);
+    ordered.forEach(({ name, count, ways: merges }, place) => {
+      for (const way of merges) lineOf.set(`${group} ${way}`, lines.length);
       lines.push({ group, name, count, place });
     });
   }

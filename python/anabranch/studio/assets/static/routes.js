@@ -27,6 +27,7 @@ export function routesDocument(run, simulation, picture, links) {
     from: run.nodes[from][0], to: run.nodes[to][0], path: text, weight, hops: path.length || NaN,
     delay_ms: path.length ? path.reduce((all, link) => all + delay[link], 0) : NaN, bottleneck_mbps: Math.min(...path.map((link) => capacity[link])),
   })));
+  /** @type {Map<string, any>} */
   const columns = new Map(["from", "to", "path"].map((name) => [name, rows.map((row) => row[name])]));
   for (const name of ["weight", "hops", "delay_ms", "bottleneck_mbps"]) columns.set(name, Float64Array.from(rows, (row) => (Number.isFinite(row[name]) ? row[name] : NaN)));
   const table = new Frame(columns, new Set(["hops"]));

@@ -64,7 +64,7 @@ export class Server {
     open: ({ file }) => this.open(file),
     save: (question) => this.save(question),
     look: () => ({ state: "same" }),
-    link: ({ file, text, mode }) => fragmentOf(file, text, mode).then((fragment) => ({ link: `${location.href.split("#")[0]}#${fragment}` })),
+    link: (question) => this.link(question),
   };
 
   async welcome() {
@@ -73,7 +73,19 @@ export class Server {
     if (opened?.text !== undefined) this.texts.set(opened.file, opened.text);
     this.examples = welcome.files;
     const first = opened?.file ?? welcome.files[0];
-    return { ...welcome, files: this.files(), first };
+    return { ...welcome, files: this.files(), first, mode: opened?.mode };
+  }
+
+  /** The address that shows a scenario; an example as it is needs its name alone. */
+  async link({ file, text, mode }) {
+    const isExample = this.examples.includes(file) && text === await this.example(file);
+    return { link: `${location.href.split("#")[0]}#${await fragmentOf(file, isExample ? null : text, mode)}` };
+  }
+
+  /** The text of an example; null where there is none of this name. */
+  async example(file) {
+    const found = this.examples.includes(file) ? await fetch(`examples/${encodeURI(file)}`) : null;
+    return found?.ok ? found.text() : null;
   }
 
   files() {
@@ -83,9 +95,9 @@ export class Server {
   async open(file) {
     const own = this.texts.get(file) ?? stored(file);
     if (own !== null && own !== undefined) return { file, text: own, stamp: "" };
-    const found = this.examples.includes(file) ? await fetch(`examples/${encodeURI(file)}`) : null;
-    if (!found?.ok) throw new AnswerError(`${file} is not there`);
-    return { file, text: await found.text(), stamp: "" };
+    const text = await this.example(file);
+    if (text === null) throw new AnswerError(`${file} is not there`);
+    return { file, text, stamp: "" };
   }
 
   /** Keeps the text in this browser, and gives it as a file. */

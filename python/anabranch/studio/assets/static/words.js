@@ -4,6 +4,7 @@ export const NOTHING = "–";
 
 /** Units of a kind, each a thousand of the one before. */
 const KINDS = [["bps", "kbps", "Mbps", "Gbps", "Tbps"], ["ns", "us", "ms", "s"], ["bytes", "kB", "MB", "GB", "TB"]];
+/** @type {[number, string][]} */
 const PREFIXES = [[1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]];
 const THIN_SPACE = "\u202f";
 
