@@ -86,6 +86,7 @@ def _of_weights(path: Path, setup: Setup) -> dict[int, int | None]:
         count[ends] += 1
         number[*ends, count[ends]] = place
     costs = dict[int, int | None]()
+    out_of_service = {link.partition("#")[0] for link in setup.outages.links_out}
     for row in table_rows(path.name, _text(path), ("from", "to", "weight"), problems):
         ends = (row.cells["from"], row.cells["to"])
         weight, index = row.cells["weight"], row.cells.get("index", "")
@@ -97,6 +98,9 @@ def _of_weights(path: Path, setup: Setup) -> dict[int, int | None]:
             problems.add(row.place, f"the weight is {quoted(weight)}; it is a whole number from 1 on")
         elif index and not (index.isascii() and index.isdigit() and (*ends, int(index)) in number):
             problems.add(row.place, f"no link {quoted(index)} from {quoted(ends[0])} to {quoted(ends[1])}")
+        elif not count[ends] and "->".join(ends) in out_of_service:
+            # A link that is out of service has a weight, and nothing goes by it.
+            continue
         elif not count[ends]:
             problems.add(row.place, f"no link from {quoted(ends[0])} to {quoted(ends[1])}")
         else:
