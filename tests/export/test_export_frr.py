@@ -14,8 +14,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -37,9 +38,26 @@ CONVERGE_S = 90.0
 FLOWS_PER_GBPS = 20
 
 
+@dataclass(frozen=True)
+class Daemons:
+    """The daemons of a router; calling them is vtysh with these arguments."""
+
+    name: str
+    folder: Path
+    pids: tuple[int, ...]
+
+    def __call__(self, *arguments: str) -> str:
+        return inside(self.name, "vtysh", "--vty_socket", str(self.folder), *arguments)
+
+    def signal(self, number: int) -> None:
+        """Sends each daemon a signal."""
+        for pid in self.pids:
+            os.kill(pid, number)
+
+
 @contextmanager
-def frr(name: str, *more: str) -> Iterator[Callable[..., str]]:
-    """FRR's zebra, staticd and further daemons in a namespace; ``vtysh(...)`` speaks to them."""
+def frr(name: str, *more: str) -> Iterator[Daemons]:
+    """FRR's zebra, staticd and further daemons in a namespace."""
     folder = Path(tempfile.mkdtemp(prefix="abfrr"))
     pids = []
     common = ["-d", "-u", "frr", "-g", "frr", "--vty_socket", str(folder), "-z", str(folder / "z.sock")]
@@ -50,7 +68,7 @@ def frr(name: str, *more: str) -> Iterator[Callable[..., str]]:
             shutil.chown(folder, "frr", "frr")
             inside(name, daemon, *common, "-i", str(pid), "-f", str(folder / "empty.conf"))
             pids.append(pid)
-        yield lambda *arguments: inside(name, "vtysh", "--vty_socket", str(folder), *arguments)
+        yield Daemons(name, folder, tuple(int(pid.read_text()) for pid in pids))
     finally:
         for pid in reversed(pids):
             if pid.exists():
@@ -97,7 +115,7 @@ def test_frr_takes_the_static_routes(tmp_path: Path) -> None:
 @contextmanager
 def routers(
     scenario: Scenario, folder: Path, daemon: str, prefix: str, interfaces: Path | None = None
-) -> Iterator[tuple[DeviceLayout, list[str], list[Callable[..., str]]]]:
+) -> Iterator[tuple[DeviceLayout, list[str], list[Daemons]]]:
     """A namespace for each node with its interfaces, and FRR with the configuration of an export."""
     setup = resolve(scenario, Needed.ROUTES)
     layout = DeviceLayout.of("", setup, None if interfaces is None else placed_ports(interfaces, setup))
@@ -176,6 +194,18 @@ def sinks(names: list[str]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def silent(daemons: list[Daemons]) -> Iterator[None]:
+    """No packets of the protocol: the kernel has the routes, and nobody hears that the others are stopped."""
+    try:
+        for each in daemons:
+            each.signal(signal.SIGSTOP)
+        yield
+    finally:
+        for each in daemons:
+            each.signal(signal.SIGCONT)
+
+
 def send_matrix(layout: DeviceLayout, names: list[str], flows: Mapping[tuple[str, str], int]) -> None:
     """One datagram of each flow of each pair, from ports of their own."""
     for node, name in enumerate(names):
@@ -208,14 +238,14 @@ def test_routers_that_find_their_routes_load_links_as_we_say(tmp_path: Path, for
     with (ROOT / "examples" / "isp" / "traffic.csv").open() as lines:
         rates = {(row["from"], row["to"]): float(row["rate_gbps"]) for row in csv.DictReader(lines)}
     flows = {pair: round(FLOWS_PER_GBPS * rate) for pair, rate in rates.items()}
-    with routers(scenario, tmp_path / "out", daemon, "abi", table) as (layout, names, _):
+    with routers(scenario, tmp_path / "out", daemon, "abi", table) as (layout, names, speak):
         wait_for_routes(layout, names)
         ends = [layout.sender[link] for link in range(len(layout.links))]
-        before = [sent(names[end.node], end.name) for end in ends]
-        with sinks(names):
+        with sinks(names), silent(speak):
+            before = [sent(names[end.node], end.name) for end in ends]
             send_matrix(layout, names, flows)
             time.sleep(1)
-        after = [sent(names[end.node], end.name) for end in ends]
+            after = [sent(names[end.node], end.name) for end in ends]
     loads = worst_loads(scenario)
     total = sum(flows.values())
     assert total == pytest.approx(FLOWS_PER_GBPS * sum(rates.values()), rel=0.01)
@@ -224,7 +254,7 @@ def test_routers_that_find_their_routes_load_links_as_we_say(tmp_path: Path, for
         crossing = [(flows[one.source, one.destination], one.share) for one in loads.matrix(link.name)]
         expected = sum(count * share for count, share in crossing)
         # Flows that split are shared by a hash, like coins: five standard deviations of their sum, and some
-        # packets of the protocol itself.
+        # packets of neighbours that look for each other.
         spread = sum(count * share * (1 - share) for count, share in crossing) ** 0.5
         assert -0.5 - 5 * spread <= last - first - expected <= 5 * spread + 12, link.name
         off = max(off, abs(last - first - expected) / total)

@@ -333,3 +333,30 @@ def test_changes_need_traffic(tmp_path: Path) -> None:
     with pytest.raises(ExportError) as told:
         export(diamond(ECMP), "frr-ospf", tmp_path / "out", present=tmp_path / "t.csv")
     assert "--present looks at the loads on the way, and the scenario has no traffic" in str(told.value)
+
+
+def test_a_link_out_of_service_has_a_weight_and_no_change(tmp_path: Path) -> None:
+    """The file of weights has all links; b-c is down, and so has neither an interface nor a step."""
+    down = '[network.out_of_service]\nlinks = ["b-c"]\n'
+    scenario = diamond(f'{ECMP}[routing.demand]\npair = "1 Mbps"\n', more=down)
+    (tmp_path / "now.csv").write_text(
+        "from,to,weight\n" + "".join(f"{a},{b},9\n{b},{a},9\n" for a, b in EDGES)
+    )
+    (tmp_path / "t.csv").write_text(TABLE)
+    exported, files = written(
+        scenario, "frr-ospf", tmp_path / "out", interfaces=tmp_path / "t.csv", present=tmp_path / "now.csv"
+    )
+    assert exported.remarks[0].startswith("8 costs differ from")
+    assert any("lead to no link of the network: 2, such as b xe3, c xe3" in one for one in exported.remarks)
+    assert "xe3" not in files["b"]
+
+
+def test_a_router_with_both_protocols_has_a_cost_of_each(tmp_path: Path) -> None:
+    """OSPF has 4 everywhere as planned, IS-IS 7: it alone has something to change."""
+    (tmp_path / "t.csv").write_text(TABLE)
+    written(planned(4), "frr-ospf", tmp_path / "now", interfaces=tmp_path / "t.csv")
+    for file in (tmp_path / "now").glob("n*/frr.conf"):
+        file.write_text(file.read_text().replace(" ip ospf cost 4\n", " ip ospf cost 4\n isis metric 7\n"))
+    for form, words in (("frr-ospf", "Nothing is to be changed"), ("frr-isis", "10 costs differ")):
+        exported, _ = written(planned(4), form, tmp_path / "out", present=tmp_path / "now")
+        assert exported.remarks[0].startswith(words)

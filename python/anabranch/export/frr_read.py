@@ -16,7 +16,7 @@ from anabranch.scenario.quantity import quoted
 from anabranch.setup.problems import Problems
 
 _ADDRESS: Final = re.compile(r"ip(?:v4)? address (\S+)")
-_COST: Final = re.compile(r"(?:ip ospf cost|isis metric(?: level-[12])?) (\S+)")
+_COST: Final = re.compile(r"(ip ospf cost|isis metric(?: level-[12])?) (\S+)")
 _ROUTER_ID: Final = re.compile(r"(?:ospf )?router-id (\S+)")
 
 
@@ -29,7 +29,8 @@ class FrrInterface:
     name: str
     address: IPv4Interface | None = None
     """The first one."""
-    cost: int | None = None
+    ospf_cost: int | None = None
+    isis_metric: int | None = None
     description: str = ""
 
 
@@ -86,9 +87,12 @@ def _with_line(interface: FrrInterface, line: str, place: str, problems: Problem
         except ValueError:
             problems.add(place, f"{quoted(match[1])} is no address with a prefix length")
     elif match := _COST.match(line):
-        if match[1].isascii() and match[1].isdigit() and int(match[1]) > 0:
-            return replace(interface, cost=int(match[1]))
-        problems.add(place, f"the cost is {quoted(match[1])}; it is a whole number from 1 on")
+        cost = match[2]
+        if cost.isascii() and cost.isdigit() and int(cost) > 0:
+            if match[1].startswith("ip ospf"):
+                return replace(interface, ospf_cost=int(cost))
+            return replace(interface, isis_metric=int(cost))
+        problems.add(place, f"the cost is {quoted(cost)}; it is a whole number from 1 on")
     return interface
 
 

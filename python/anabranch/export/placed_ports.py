@@ -25,14 +25,18 @@ class PlacedPorts:
     notes: tuple[str, ...]
     """What of the table is not used, or filled in, in plain sentences."""
 
-    @property
-    def costs(self) -> dict[int, int | None]:
-        """The cost in the table, by edge and side: ``2 * edge + side``."""
-        return {
-            2 * edge + side: port.cost
-            for edge, both in enumerate(self.of_edges)
-            for side, port in enumerate(both)
-        }
+    def costs(self, *, isis: bool) -> dict[int, int | None]:
+        """The cost in the table, by edge and side: ``2 * edge + side``.
+
+        Args:
+            isis: metrics of IS-IS come before costs of OSPF where an interface has both.
+        """
+        costs = dict[int, int | None]()
+        for edge, both in enumerate(self.of_edges):
+            for side, port in enumerate(both):
+                first, other = (port.isis_metric, port.cost) if isis else (port.cost, port.isis_metric)
+                costs[2 * edge + side] = other if first is None else first
+        return costs
 
 
 def placed_ports(path: Path, setup: Setup, option: str = "--interfaces") -> PlacedPorts:

@@ -51,7 +51,10 @@ class NamedPort:
     """The directed link that sends there, where the table names it; tells parallel links apart."""
     address: IPv4Interface | None = None
     cost: int | None = None
+    """Of OSPF, where the source tells the two apart."""
     description: str = ""
+    isis_metric: int | None = None
+    """None where the source has no metric of IS-IS beside."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,7 @@ def _of_routers(
                 message = f"{one.name} is in a subnet of more than two routers, which is no link"
                 problems.add(one.place, message)
                 continue
-            words = (one.address, one.cost, one.description)
+            words = (one.address, one.ospf_cost, one.description, one.isis_metric)
             ports.append(NamedPort(one.place, node, one.name, others[0] if others else None, None, *words))
         if router.router_id is not None:
             own.setdefault(node, router.router_id)

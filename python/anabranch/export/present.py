@@ -32,13 +32,14 @@ class PresentCosts:
     by_link: tuple[int, ...]
 
 
-def present_costs(path: Path, setup: Setup) -> PresentCosts:
+def present_costs(path: Path, setup: Setup, *, isis: bool) -> PresentCosts:
     """Reads the costs that links have now.
 
     Args:
         path: a scenario (TOML) of the same network, a CSV with the columns ``from,to,weight`` (and
             ``index``), or whatever has interfaces with costs (:func:`~anabranch.export.ports.read_ports`).
         setup: whose links.
+        isis: metrics of IS-IS come before costs of OSPF where an interface has both.
 
     Raises:
         ExportError: if it cannot be read.
@@ -49,7 +50,7 @@ def present_costs(path: Path, setup: Setup) -> PresentCosts:
     elif path.is_file() and {"from", "to", "weight"} <= set(header_of(_text(path))):
         costs = _of_weights(path, setup)
     else:
-        costs = _of_interfaces(path, setup)
+        costs = _of_interfaces(path, setup, isis=isis)
     missing = [link.name for number, link in enumerate(setup.links) if costs.get(number) is None]
     if missing:
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
@@ -86,6 +87,7 @@ def _of_weights(path: Path, setup: Setup) -> dict[int, int | None]:
         count[ends] += 1
         number[*ends, count[ends]] = place
     costs = dict[int, int | None]()
+    out_of_service = {link.partition("#")[0] for link in setup.outages.links_out}
     for row in table_rows(path.name, _text(path), ("from", "to", "weight"), problems):
         ends = (row.cells["from"], row.cells["to"])
         weight, index = row.cells["weight"], row.cells.get("index", "")
@@ -97,6 +99,9 @@ def _of_weights(path: Path, setup: Setup) -> dict[int, int | None]:
             problems.add(row.place, f"the weight is {quoted(weight)}; it is a whole number from 1 on")
         elif index and not (index.isascii() and index.isdigit() and (*ends, int(index)) in number):
             problems.add(row.place, f"no link {quoted(index)} from {quoted(ends[0])} to {quoted(ends[1])}")
+        elif not count[ends] and "->".join(ends) in out_of_service:
+            # A link that is out of service has a weight, and nothing goes by it.
+            continue
         elif not count[ends]:
             problems.add(row.place, f"no link from {quoted(ends[0])} to {quoted(ends[1])}")
         else:
@@ -106,8 +111,8 @@ def _of_weights(path: Path, setup: Setup) -> dict[int, int | None]:
     return costs
 
 
-def _of_interfaces(path: Path, setup: Setup) -> dict[int, int | None]:
-    costs = placed_ports(path, setup, _OPTION).costs
+def _of_interfaces(path: Path, setup: Setup, *, isis: bool) -> dict[int, int | None]:
+    costs = placed_ports(path, setup, _OPTION).costs(isis=isis)
     by_link = dict[int, int | None]()
     for edge, (forth, back) in enumerate(edges_of(setup.links)):
         by_link[forth] = costs[2 * edge]

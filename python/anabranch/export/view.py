@@ -18,7 +18,7 @@ def export_pieces(exported: Exported, folder: Path) -> list[Piece]:
         caption = f"{exported.what} of links with {exported.changed_by}"
         pieces.append(DataTable.of_rows("rounding", caption, about, rows, things="links", most=20))
     elif exported.loads:
-        pieces.append(Text(f"{exported.changed_by}: no link's {exported.what} changes"))
+        pieces.append(Text(f"with {exported.changed_by} each link has the {exported.what} of the plan"))
     pieces += exported.tables
     pieces += [Text(remark) for remark in exported.remarks]
     pieces += [Text(f"not expressed: {note}") for note in exported.notes]

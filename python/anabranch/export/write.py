@@ -107,7 +107,7 @@ def export(
             _job(scenario, setup, layout, by_flow=FORMATS[to].by_flow),
             buckets=buckets,
             resilient=resilient,
-            present=None if present is None else present_costs(present, setup),
+            present=None if present is None else present_costs(present, setup, isis=to == "frr-isis"),
         )
         exported = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()

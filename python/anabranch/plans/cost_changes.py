@@ -77,7 +77,7 @@ class _Search:
         self.trials += 1
         costs = state.cost.copy()
         costs[arc] = cost
-        after = self.loads.state(costs)
+        after = self.loads.state(costs, state)
         meanwhile = self.loads.transition(state, after)
         worst = int(after.load.argmax()) if meanwhile.load is None else int(meanwhile.load.argmax())
         step = CostStep(

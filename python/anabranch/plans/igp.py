@@ -9,8 +9,9 @@ sends over a link follows by recursion from the destination, since routers choos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from anabranch.routing.router_network import RouterNetwork
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Part: TypeAlias = "Floats | sparse.csr_array"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,26 @@ class IgpGraph:
                     ready.append(before)
         return ready if len(ready) == self.nodes else None
 
+    def traffic(self, uses: Flags, sent: Floats) -> Floats:
+        """The traffic on each link to one destination, in the unit of what each node sends there.
+
+        Args:
+            uses: whether a link is used; without a circle.
+            sent: by each node.
+        """
+        ready = self.order(uses)
+        assert ready is not None  # noqa: S101 - as the caller promises
+        on_links = np.zeros(len(self.origin))
+        waiting = sent.tolist()
+        leaving, ends = self._leaving(uses), self.to.tolist()
+        for node in reversed(ready):
+            links = leaving.get(node, [])
+            if links and (part := waiting[node] / len(links)):
+                on_links[links] = part
+                for link in links:
+                    waiting[ends[link]] += part
+        return on_links
+
     def highest_shares(self, choices: tuple[Flags, ...]) -> Floats | None:
         """The highest share of each node's packets on each link by any mix of next hops.
 
@@ -123,51 +145,60 @@ class CostLoads:
         graph = IgpGraph(network.tail, network.head, len(network.nodes), forwards)
         object.__setattr__(self, "graph", graph)
 
-    def state(self, cost: Ints) -> CostState:
-        """The next hops and the loads by costs of all links."""
+    def state(self, cost: Ints, near: CostState | None = None) -> CostState:
+        """The next hops and the loads by costs of all links.
+
+        Args:
+            cost: of each link, from 1 on.
+            near: a state with similar costs, from which unchanged destinations are taken.
+        """
         hops = self.graph.next_hops(cost)
-        shares = [self._shares((hops[:, to],)) for to in range(self.graph.nodes)]
-        return CostState(cost, hops, shares, self.load(shares.__getitem__))
+        parts = list[Part]()
+        for to in range(self.graph.nodes):
+            if near is not None and np.array_equal(hops[:, to], near.hops[:, to]):
+                parts.append(near.parts[to])
+                continue
+            parts.append(self._sent(to, hops[:, to]))
+        return CostState(cost, hops, parts, self._load(parts))
 
     def transition(self, before: CostState, after: CostState) -> Transition:
         """The loops and the loads that are possible while routers change from one state to another."""
-        changed = np.flatnonzero((before.hops != after.hops).any(axis=0)).tolist()
-        mixed: dict[int, Floats] = {}
-        round_ = list[int]()
-        for to in changed:
+        parts, loops = list(before.parts), list[int]()
+        for to in np.flatnonzero((before.hops != after.hops).any(axis=0)).tolist():
             shares = self.graph.highest_shares((before.hops[:, to], after.hops[:, to]))
             if shares is None:
-                round_.append(to)
-            else:
-                mixed[to] = shares
-        if round_:
-            return Transition(tuple(round_), None)
-        if not changed:
-            return Transition((), before.load)
-        return Transition((), self.load(lambda to: mixed[to] if to in mixed else before.shares[to]))
+                loops.append(to)
+            elif not loops:
+                parts[to] = self._part(to, shares)
+        return Transition(tuple(loops), None if loops else self._load(parts))
 
-    def load(self, shares_to: Callable[[int], Floats]) -> Floats:
-        """The load of each link, a ratio to its capacity.
+    def _sent(self, to: int, uses: Flags) -> Part:
+        """What the traffic to a destination adds to loads when all routers know the same costs."""
+        if self.has_matrix:
+            return self.graph.traffic(uses, self.routers.bounds.pair_mbps[:, to])
+        shares = self.graph.highest_shares((uses,))
+        assert shares is not None  # noqa: S101 - costs from 1 on leave no circle
+        return sparse.csr_array(shares)
 
-        Args:
-            shares_to: for a destination the share of each node's packets on each link, shape (nodes, links).
-        """
+    def _part(self, to: int, shares: Floats) -> Part:
+        """What the traffic to a destination adds to loads: Mbps on each link, or with bounds the shares."""
+        if self.has_matrix:
+            mbps: Floats = self.routers.bounds.pair_mbps[:, to] @ shares
+            return mbps
+        return sparse.csr_array(shares)
+
+    def _load(self, parts: Sequence[Part]) -> Floats:
+        """The load of each link, a ratio to its capacity."""
         bounds, capacity = self.routers.bounds, self.routers.network.capacity_mbps
         if self.has_matrix:
-            traffic = np.zeros(len(capacity))
-            for to in range(self.graph.nodes):
-                traffic += bounds.pair_mbps[:, to] @ shares_to(to)
+            traffic = np.asarray(np.sum(parts, axis=0), np.float64)
             return np.divide(traffic, capacity, out=np.zeros(len(capacity)), where=capacity > 0)
         source, target = bounds.pairs()
-        rows = [shares_to(int(b))[int(a)] for a, b in zip(source, target, strict=True)]
-        share = sparse.csr_array(np.array(rows))
+        # All shares below each other, by destination and then by node, and of these the pairs' rows.
+        rows = target * self.graph.nodes + source
+        share = sparse.csr_array(sparse.vstack(parts, format="csr"))[rows]
         loads: Floats = load_of_shares(self.routers.network, bounds, source, target, share).load
         return loads
-
-    def _shares(self, choices: tuple[Flags, ...]) -> Floats:
-        shares = self.graph.highest_shares(choices)
-        assert shares is not None  # noqa: S101 - costs from 1 on leave no circle
-        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +208,8 @@ class CostState:
     cost: Ints
     hops: Flags
     """As of :meth:`IgpGraph.next_hops`."""
-    shares: list[Floats]
-    """For each destination the share of each node's packets on each link."""
+    parts: list[Part]
+    """For each destination what its traffic adds to loads."""
     load: Floats
     """Of each link."""
 
