@@ -1,8 +1,9 @@
 """Holds ``anabranch fit`` against paths with known truth: ``make validate-fit``, and ``docs/fit_checks.md``.
 
-A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` says which runs there are) and ``answers.csv`` with what the
-kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures of ``measure`` lie in the
-folder of their live run. What is missing is run by ``anabranch live``, which needs root and a quiet machine.
+A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` says which runs there are) and ``answers.csv`` with
+what the kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures of
+``measure`` lie in the folder of their live run. What is missing is run by ``anabranch live``, which needs root and
+a quiet machine.
 """
 
 from __future__ import annotations
@@ -67,19 +68,20 @@ class Row:
         return self.low <= self.kernel <= self.high
 
 
-def live(truth: Path, out: Path) -> Path:
-    """The folder of the live run of a scenario, which is made if it is not there."""
+def ran(truth: Path, out: Path, command: str) -> Path:
+    """The folder of the run of a scenario, ``live`` or ``run``, which is made if it is not there."""
     folder = out / truth.name.removesuffix(".toml")
     if not (folder / "flows.parquet").exists():
-        command = [sys.executable, "-m", "anabranch", "live", str(truth), "--out", str(folder), "--no-page"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+        given = [command, str(truth), "--out", str(folder), "--no-page"]
+        called = [sys.executable, "-m", "anabranch", *given]
+        done = subprocess.run(called, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if done.returncode:
             sys.exit(f"{truth.name}: {done.stderr.strip() or done.stdout.strip()}")
     return folder
 
 
 def kernel_answers(
-    folder: Path, live_runs: Path, names: Iterable[str]
+    folder: Path, runs: Path, names: Iterable[str], command: str
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By truth and run what the kernel got: recorded, or of live runs."""
     recorded = folder / "answers.csv"
@@ -88,7 +90,7 @@ def kernel_answers(
         for scenario in sorted(folder.glob(f"{name}.*.toml")):
             run = scenario.name.removesuffix(".toml").removeprefix(f"{name}.")
             if run != "measure" and not recorded.exists():
-                table = pl.read_parquet(live(scenario, live_runs) / "flows.parquet")
+                table = pl.read_parquet(ran(scenario, runs, command) / "flows.parquet")
                 sized = "size" in own_entry(scenario)
                 answers.setdefault(name, {})[run] = flow_answers(table, "f", is_sized=sized)
     if not recorded.exists():
@@ -182,7 +184,11 @@ def kind_of(truth: str) -> str:
 
 def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> str:
     """The page in Markdown."""
-    head = "| | answers | fit: median / p95 % | baseline | true scenario simulated | ranges that hold, % |\n|---|---|---|---|---|---|"
+    head = (
+        "| | answers | fit: median / p95 % | baseline | true scenario simulated | ranges that hold, % |\n"
+        + "|---" * 6
+        + "|"
+    )
     goodput = [row for row in rows if row.measure != "rtt_mean_ms"]
     rtts = [row for row in rows if row.measure == "rtt_mean_ms"]
     large = [row for row in rows if abs(row.error(row.value)) > LARGE]
@@ -241,6 +247,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("truths", nargs="?", type=Path, help="folder of truths; drawn anew if left out")
     parser.add_argument("--live", type=Path, default=Path("results/fit-live"), help="folder of live runs")
+    parser.add_argument(
+        "--simulated", action="store_true", help="simulate the truth: needs no root, and flatters"
+    )
     parser.add_argument("--paths", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="truths whose names contain this")
@@ -251,22 +260,23 @@ def main() -> None:
         write_truths(truths, given.paths, given.seed)
     names = sorted(file.name.removesuffix(".measure.toml") for file in truths.glob("*.measure.toml"))
     names = [name for name in names if given.only in name]
-    answers = kernel_answers(truths, given.live, names)
+    command = "run" if given.simulated else "live"
+    answers = kernel_answers(truths, given.live, names, command)
     rows: list[Row] = []
     fits: dict[str, Fit] = {}
     failures = []
     for name in names:
-        capture = live(truths / f"{name}.measure.toml", given.live) / "src.pcapng"
+        capture = ran(truths / f"{name}.measure.toml", given.live, command) / "src.pcapng"
         try:
             fits[name] = fit(capture)
         except AnabranchError as error:
             failures.append(f"{name}: {error}")
             continue
         rows += rows_of(truths, name, fits[name], answers.get(name, {}))
-        print(f"{name}: {fits[name].verdict}", file=sys.stderr)
+        sys.stderr.write(f"{name}: {fits[name].verdict}\n")
     text = page(rows, fits, failures)
     if given.out is None:
-        print(text)
+        sys.stdout.write(text)
     else:
         given.out.write_text(text, encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Hidden paths of every kind that ``anabranch fit`` knows, drawn at random, and the runs over them.
 
-Of each path there are five scenarios ``NAME.RUN.toml``: ``measure``, one CUBIC flow of 15 s that is captured, and the
-answers to predict: ``reno``, ``bbr``, ``two`` CUBIC flows and ``short``, six transfers of 100 kB.
+Of each path there are five scenarios ``NAME.RUN.toml``: ``measure``, one CUBIC flow of 15 s that is captured, and
+the answers to predict: ``reno``, ``bbr``, ``two`` CUBIC flows and ``short``, six transfers of 100 kB.
 """
 
 from __future__ import annotations

@@ -27,10 +27,13 @@ def captured(tmp_path: Path) -> Captured:
         transport: str = "linux-cubic",
         seed: int = 11,
         receiver: bool = False,
+        transports: dict[str, Any] | None = None,
         **entry: Any,
     ) -> Path:
         traffic = [{"name": "f", "from": "src", "to": "dst", "transport": transport, **entry}]
         data = scenario_data(model, traffic, duration_s, seed=seed, capture="src.pcapng")
+        if transports is not None:
+            data["transport"] = transports
         if receiver:
             data["capture"].append({"file": "dst.pcapng", "host": "dst", "snap_length": "128 B"})
         folder = tmp_path / name

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _ORDER = (
     *("examples", "new", "run", "watch", "studio", "routes", "load", "study", "report"),
-    *("topology", "import", "capture", "export", "live", "schema", "help"),
+    *("topology", "import", "capture", "fit", "predict", "export", "live", "schema", "help"),
 )
 """The commands in the order in which one comes to need them; all others follow."""
 _OTHER_WORDS = {
@@ -54,6 +54,9 @@ _OTHER_WORDS = {
     "analyze": "capture",
     "analyse": "capture",
     "pcap": "capture",
+    "calibrate": "fit",
+    "infer": "fit",
+    "forecast": "predict",
     "plan": "routes",
     "route": "routes",
     "path": "routes",
