@@ -13,7 +13,7 @@ def _html(found: Fit) -> str:
     from anabranch.fitting.tables import fit_pieces  # noqa: PLC0415 - only notebooks ask
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - as above
 
-    return pieces_html(fit_pieces(found, ()))
+    return pieces_html(fit_pieces(found, None))
 
 
 # Fits know nothing of what draws them.

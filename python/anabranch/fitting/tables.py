@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.fitting.outcome import Fit
-from anabranch.fitting.writing import estimate_words, label
+from anabranch.fitting.writing import SCENARIO, estimate_words, label
 from anabranch.media.columns import Column, column
 from anabranch.media.columns.column import completed
 from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded
@@ -104,7 +105,7 @@ def held_out_table(fit: Fit) -> DataTable:
     return DataTable.of_rows("held_out", "A transfer predicted from the others", _HELD_OUT, rows)
 
 
-def fit_pieces(fit: Fit, files: Sequence[str]) -> list[Piece]:
+def fit_pieces(fit: Fit, folder: Path | None) -> list[Piece]:
     """What the command says."""
     pieces: list[Piece] = [Text(sentence(fit.verdict)), parameter_table(fit)]
     if len(fit.rivals) > 1:
@@ -113,7 +114,8 @@ def fit_pieces(fit: Fit, files: Sequence[str]) -> list[Piece]:
         pieces.append(held_out_table(fit))
     pieces += [Text(f"Cannot be told: {one}.") for one in fit.unknown]
     pieces += [Text(f"Note: {one}.") for one in fit.notes]
-    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s; {', '.join(files)}"))
+    where = "" if folder is None else f"; the scenario is {folder / SCENARIO}"
+    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s{where}"))
     return pieces
 
 
