@@ -1,9 +1,9 @@
 """Holds ``anabranch fit`` against paths with known truth: ``make validate-fit``, and ``docs/fit_checks.md``.
 
-A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` says which runs there are) and ``answers.csv`` with
-what the kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures of
-``measure`` lie in the folder of their live run. What is missing is run by ``anabranch live``, which needs root and
-a quiet machine.
+A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` has the runs) and ``answers.csv`` with
+what the kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures are in
+the folder of the live run of ``measure``. What is missing is run by ``anabranch live``: as root, on a
+quiet machine.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from anabranch.fitting.fit import fit
 from anabranch.fitting.outcome import Fit
 from anabranch.fitting.path import PathModel
 from anabranch.fitting.predict import answer, fitted_of, flow_answers, outcome_of, simulated
+from anabranch.fitting.writing import estimate_words, label
 
 MEASURES = ("goodput_mbps", "rtt_mean_ms", "completion_s")
 FLOOR_SEEDS = (11, 12, 13)
@@ -182,6 +183,21 @@ def kind_of(truth: str) -> str:
     return truth.partition("-")[2] or truth
 
 
+def _inferred(name: str, found: Fit) -> str:
+    values = "; ".join(f"{label(one.name)} {estimate_words(one)}" for one in found.ranges)
+    score = found.score or math.nan
+    return f"| {name} | {found.title} | {score:.2f} | {found.runs}, {found.wall_s:.1f} | {values} |"
+
+
+def _large(row: Row) -> str:
+    told = "told" if row.told else "NOT TOLD"
+    return (
+        f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
+        f"{row.error(row.floor):+.0f} %), {told}, range {row.low:.3g} to {row.high:.3g}, "
+        f"kernel {row.kernel:.3g}"
+    )
+
+
 def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> str:
     """The page in Markdown."""
     head = (
@@ -197,7 +213,8 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "",
         "Written by `make validate-fit`; [fit.md](fit.md) says what is measured and how.",
         "",
-        f"Anabranch {_core.version()}, Linux {platform.release()}, {os.cpu_count()} cores of {platform.machine()}, "
+        f"Anabranch {_core.version()}, Linux {platform.release()}, {os.cpu_count()} cores of "
+        f"{platform.machine()}, "
         f"{datetime.now(UTC):%d %B %Y}. {len(fits)} paths, {len(rows)} answers.",
         "",
         "## By what is predicted",
@@ -220,21 +237,11 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "## What was inferred",
         "",
         "| path | model | misfit | simulations, s | path's parameters |\n|---|---|---|---|---|",
-        *(
-            f"| {name} | {found.title} | {found.score or math.nan:.2f} | {found.runs}, {found.wall_s:.1f} | "
-            + "; ".join(f"{one.name} {one.value:.4g} ({one.low:.4g} to {one.high or math.inf:.4g})" for one in found.ranges)
-            + " |"
-            for name, found in fits.items()
-        ),
+        *(_inferred(name, found) for name, found in fits.items()),
         "",
         f"## Errors above {LARGE:g} %",
         "",
-        *(
-            f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
-            f"{row.error(row.floor):+.0f} %), {'told' if row.told else 'NOT TOLD'}, range {row.low:.3g} to {row.high:.3g}, "
-            f"kernel {row.kernel:.3g}"
-            for row in large
-        ),
+        *map(_large, large),
         *([] if large else ["None."]),
         *([] if not failures else ["", "## Not fitted", "", *(f"- {one}" for one in failures)]),
         "",

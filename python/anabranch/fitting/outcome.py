@@ -18,7 +18,10 @@ EXPLAINED = 1.5
 """Up to this misfit a model explains a measurement (docs/fit.md)."""
 CONFIDENCE = 0.90
 """Of printed ranges."""
-LEAST_ERRORS = {"rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05}
+LEAST_ERRORS = {
+    "rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05, "jitter_ms": 0.1, "uplink_packets": 0.05,
+    "policer_mbps": 0.03, "policer_bytes": 0.3,
+}  # fmt: skip
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
 _SAME = 3.0
