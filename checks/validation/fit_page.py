@@ -1,9 +1,8 @@
 """Holds ``anabranch fit`` against paths with known truth: ``make validate-fit``, and ``docs/fit_checks.md``.
 
-A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` has the runs) and ``answers.csv`` with
-what the kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures are in
-the folder of the live run of ``measure``. What is missing is run by ``anabranch live``: as root, on a
-quiet machine.
+A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` has the runs) and ``answers.csv``, what the kernel
+got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures are in the folder of
+the live run of ``measure``. What is missing is run by ``anabranch live``: as root, on a quiet machine.
 """
 
 from __future__ import annotations
@@ -213,7 +212,7 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "",
         "Written by `make validate-fit`; [fit.md](fit.md) says what is measured and how.",
         "",
-        f"Anabranch {_core.version()}, Linux {platform.release()}, {os.cpu_count()} cores of "
+        f"Anabranch {_core.version()}, Linux {platform.release().partition('-')[0]}, {os.cpu_count()} cores of "
         f"{platform.machine()}, "
         f"{datetime.now(UTC):%d %B %Y}. {len(fits)} paths, {len(rows)} answers.",
         "",

@@ -164,9 +164,8 @@ def _drop_tail(_: Drawn) -> None:
 
 KINDS: dict[str, Callable[[Drawn], None]] = {
     "drop-tail": _drop_tail, "loss": _loss, "burst-loss": _burst_loss, "codel": _codel,
-    "fq-codel-udp": _fq_codel, "jitter": _jitter, "slow-uplink": _uplink, "udp-constant": _udp, "udp-on-off": _on_off,
-    "tcp-across": _elastic,
-    "rate-varying": _varying, "policer": _policer,
+    "fq-codel-udp": _fq_codel, "jitter": _jitter, "slow-uplink": _uplink, "udp-constant": _udp,
+    "udp-on-off": _on_off, "tcp-across": _elastic, "rate-varying": _varying, "policer": _policer,
 }  # fmt: skip
 
 

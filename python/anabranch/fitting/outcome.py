@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from anabranch.fitting.estimates import Estimates, Losses
 from anabranch.fitting.features import Features
-from anabranch.fitting.path import PathModel
+from anabranch.fitting.path import BY_SUBFLOW, PathModel
 from anabranch.fitting.search import Explanation
 
 EXPLAINED = 1.5
@@ -124,8 +124,8 @@ class Fit:
                 continue
             members += [best.with_values({one.name: value}) for value in (one.low, one.high)]
         members += [rival.model for rival in self.rivals[1:] if self._is_near(rival)]
-        if best.balancing == "subflow-round-robin":
-            # Which path a plain connection takes is the balancer's turn.
+        if best.balancing == BY_SUBFLOW:
+            # Plain TCP may go over another path than that of the first subflow.
             members.append(replace(best, paths=best.paths[::-1]))
         if best.discipline == "codel" and any(one.startswith(FAIR_OR_NOT) for one in self.unknown):
             members.append(replace(best, discipline="fq-codel"))

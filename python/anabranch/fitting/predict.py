@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.fitting.outcome import EXPLAINED, Fit
-from anabranch.fitting.path import PathModel, Sprayed, scenario_data
+from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed, scenario_data
 from anabranch.fitting.search import cores
 from anabranch.fitting.writing import DOCUMENT
 from anabranch.plans.routes import plan
@@ -231,7 +231,10 @@ def _with_buffer(model: PathModel, buffer: str) -> PathModel:
 
 
 def simulated(model: PathModel, traffic: dict[str, Any], duration_s: float, seed: int) -> dict[str, float]:
-    """What an entry of traffic gets over a path: of transfers of a size their mean completion, too."""
+    """What an entry of traffic gets over a path: of transfers of a size their mean completion alone."""
+    if model.balancing == BY_SUBFLOW and "mptcp" not in str(traffic["transport"]):
+        # Plain TCP goes where the connection began.
+        model = model.first_path
     outcome = outcome_of(scenario_data(model, [traffic], duration_s, seed=seed))
     return flow_answers(outcome["tables"]["flows"], str(traffic["name"]), is_sized="size" in traffic)
 
