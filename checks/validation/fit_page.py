@@ -212,8 +212,8 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "",
         "Written by `make validate-fit`; [fit.md](fit.md) says what is measured and how.",
         "",
-        f"Anabranch {_core.version()}, Linux {platform.release().partition('-')[0]}, {os.cpu_count()} cores of "
-        f"{platform.machine()}, "
+        f"Anabranch {_core.version()}, Linux {platform.release().partition('-')[0]}, "
+        f"{os.cpu_count()} cores of {platform.machine()}, "
         f"{datetime.now(UTC):%d %B %Y}. {len(fits)} paths, {len(rows)} answers.",
         "",
         "## By what is predicted",
