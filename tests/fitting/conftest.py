@@ -23,7 +23,7 @@ def captured(tmp_path: Path) -> Captured:
         model: PathModel,
         *,
         name: str = "a",
-        duration_s: float = 8.0,
+        duration_s: float = 6.0,
         transport: str = "linux-cubic",
         seed: int = 11,
         receiver: bool = False,

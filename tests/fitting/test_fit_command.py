@@ -40,7 +40,7 @@ def test_a_fit_is_a_scenario_that_runs_and_predictions_over_it(
     captured: Captured, command: Command, tmp_path: Path
 ) -> None:
     file = captured(PathModel(12.0, 30.0, 60_000, loss=2e-3), duration_s=10.0)
-    done = command("fit", file, "--out", "path", "--budget", "30")
+    done = command("fit", file, "--out", "path", "--budget", "15")
     assert done.returncode == 0, done.stderr
     assert "Explained: random loss" in done.stdout
     assert "the scenario is path/fitted.toml" in done.stdout
@@ -84,7 +84,7 @@ def test_predictions_say_what_is_wrong(command: Command, tmp_path: Path) -> None
 
 def test_ranges_are_carried_through(captured: Captured) -> None:
     """What is left open of the loss makes a range of Reno's goodput: the square root of 1 / p."""
-    found = anabranch.fit(captured(PathModel(30.0, 40.0, 200_000, loss=3e-3), duration_s=8.0), budget=30)
+    found = anabranch.fit(captured(PathModel(30.0, 40.0, 200_000, loss=3e-3), duration_s=8.0), budget=15)
     loss = next(one for one in found.ranges if one.name == "loss")
     assert loss.high is not None
     goodput = predict(found, transports=["linux-reno"])[0].answers["goodput_mbps"]

@@ -118,22 +118,22 @@ def test_a_ping_tells_codel_from_fq_codel(captured: Captured, tmp_path: Path) ->
     quiet.write_text(pings(0.02))
     busy = tmp_path / "busy.txt"
     busy.write_text(pings(1.0))
-    assert anabranch.fit(file, budget=30).model.discipline == "codel"
-    told = anabranch.fit(file, ping=quiet, budget=30)
+    assert anabranch.fit(file, budget=12).model.discipline == "codel"
+    told = anabranch.fit(file, ping=quiet, budget=12)
     assert told.model.discipline == "fq-codel"
     assert not any("CoDel" in sentence for sentence in told.unknown)
-    assert anabranch.fit(file, ping=busy, budget=30).model.discipline == "codel"
+    assert anabranch.fit(file, ping=busy, budget=12).model.discipline == "codel"
 
 
 def test_the_receivers_capture_tells_which_direction_queues(captured: Captured) -> None:
     truth = PathModel(20.0, 40.0, 100_000, uplink_mbps=0.3, uplink_packets=40)
     file = captured(truth, receiver=True)
-    found = anabranch.fit(file, receiver=file.with_name("dst.pcapng"), budget=40)
+    found = anabranch.fit(file, receiver=file.with_name("dst.pcapng"), budget=20)
     assert found.kind == "slow-uplink"
     assert found.model.uplink_packets == pytest.approx(40, rel=0.1)
     assert not any("which direction queues" in sentence for sentence in found.unknown)
     # Given the other way round, the receiver's capture is taken as one of the same transfer.
-    swapped = anabranch.fit(file, file.with_name("dst.pcapng"), budget=40)
+    swapped = anabranch.fit(file, file.with_name("dst.pcapng"), budget=20)
     assert swapped.model.uplink_packets == pytest.approx(40, rel=0.1)
 
 
@@ -150,7 +150,7 @@ def test_the_receiver_alone_gives_rate_and_rtt(captured: Captured) -> None:
 
 def test_a_second_transfer_is_predicted_from_the_first(captured: Captured) -> None:
     first, second = captured(PATH), captured(PATH, name="b", transport="linux-reno", seed=12)
-    found = anabranch.fit(first, second, transport=["linux-cubic", "linux-reno"], budget=40)
+    found = anabranch.fit(first, second, transport=["linux-cubic", "linux-reno"], budget=20)
     errors = {one.measure: one.error_percent for one in found.held_out}
     assert abs(errors["goodput_mbps"]) < 2
     assert abs(errors["rtt_mean_ms"]) < 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from anabranch.fitting.fit import fit
 from anabranch.fitting.outcome import Fit
-from anabranch.fitting.predict import Prediction, predict
+from anabranch.fitting.predict import TransportPrediction, predict
 
-__all__ = ["Fit", "Prediction", "fit", "predict"]
+__all__ = ["Fit", "TransportPrediction", "fit", "predict"]
 
 
 def _html(found: Fit) -> str:

@@ -15,7 +15,7 @@ from anabranch.fitting.estimates import Estimates
 from anabranch.fitting.features import Features
 from anabranch.fitting.hypotheses import HYPOTHESES
 from anabranch.fitting.logged import fit_log
-from anabranch.fitting.measured import Measured, Pings, read_measured
+from anabranch.fitting.measured import GivenMeasurements, Pings, read_measured
 from anabranch.fitting.outcome import EXPLAINED, Fit, HeldOut, Rival, ranges_of, unknown_of
 from anabranch.fitting.saving import check_folder, save
 from anabranch.fitting.search import Explanation, Search
@@ -108,7 +108,7 @@ def _check_transports(names: Sequence[str]) -> None:
 
 
 def _fit_transfers(
-    measured: Measured, *, is_named: bool, budget: int, tell: Callable[[int], None] | None
+    measured: GivenMeasurements, *, is_named: bool, budget: int, tell: Callable[[int], None] | None
 ) -> Fit:
     transfers = measured.transfers
     first = transfers[0]

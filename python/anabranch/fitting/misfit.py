@@ -93,7 +93,7 @@ def _ratio(simulated: float, measured: float, error: float) -> float:
 
 
 def rtt_error_ms(measured: Features) -> float:
-    """What the simulator's queue differs by: a constant part, and one of the queue's length."""
+    """The error of the simulator's queue: a constant part, and one of the queue's length."""
     return 0.4 + 0.04 * (measured.most_rtt_ms - measured.least_rtt_ms)
 
 

@@ -1,4 +1,4 @@
-"""What a fit has found: the path, how sure it is of each value, and what the measurement cannot tell."""
+"""The outcome of a fit: the path, how sure each value is, and what the measurement cannot tell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXACT = 5.0
 
 
 @dataclass(frozen=True)
-class Range:
+class InferredRange:
     """An inferred value."""
 
     name: str
@@ -91,7 +91,7 @@ class Fit:
     model: PathModel
     score: float | None
     """The misfit; None of logs without packets, which no simulation is compared with."""
-    ranges: tuple[Range, ...]
+    ranges: tuple[InferredRange, ...]
     rivals: tuple[Rival, ...]
     """Every model that was tried, the chosen one first."""
     residuals: tuple[tuple[str, float], ...]
@@ -172,7 +172,7 @@ def poisson_range(count: int) -> tuple[float, float]:
 
 def ranges_of(
     one: Explanation, profile: dict[str, tuple[float, float]], estimates: Estimates
-) -> tuple[Range, ...]:
+) -> tuple[InferredRange, ...]:
     """The range of each value of a model, with what it comes from."""
     model, losses = one.model, estimates.losses
     ranges = []
@@ -187,19 +187,22 @@ def ranges_of(
         bounds = max(0.0, min(low, value - least, *also)), max(high, value + least, *also)
         is_bound = name == "buffer_bytes" and model.loss is not None and losses.by_queue == 0
         source = _source(name, estimates, is_bound=is_bound)
-        ranges.append(Range(name, value, bounds[0], None if is_bound else bounds[1], source))
+        ranges.append(InferredRange(name, value, bounds[0], None if is_bound else bounds[1], source))
     if "rate_mbps" not in profile and model.udp_mbps:
         error = LEAST_ERRORS["rate_mbps"] * model.rate_mbps
         source = "the comb of acknowledgments' gaps, which are whole packet times of the link"
         ranges.insert(
-            0, Range("rate_mbps", model.rate_mbps, model.rate_mbps - error, model.rate_mbps + error, source)
+            0,
+            InferredRange(
+                "rate_mbps", model.rate_mbps, model.rate_mbps - error, model.rate_mbps + error, source
+            ),
         )
     if model.loss is not None:
         ranges.append(_loss_range(model, losses))
     return tuple(ranges)
 
 
-def _loss_range(model: PathModel, losses: Losses) -> Range:
+def _loss_range(model: PathModel, losses: Losses) -> InferredRange:
     low, high = poisson_range(losses.bursts)
     share = model.loss or 0.0
     per_burst = share / max(1, losses.bursts)
@@ -207,7 +210,7 @@ def _loss_range(model: PathModel, losses: Losses) -> Range:
         f"{len(losses.by_chance)} of {losses.packets} packets were lost while the queue was not full, in "
         f"{losses.bursts} events; {losses.by_queue} met a full queue"
     )
-    return Range("loss", share, low * per_burst, min(0.5, high * per_burst), source)
+    return InferredRange("loss", share, low * per_burst, min(0.5, high * per_burst), source)
 
 
 def _source(name: str, estimates: Estimates, *, is_bound: bool) -> str:
@@ -230,9 +233,14 @@ def _source(name: str, estimates: Estimates, *, is_bound: bool) -> str:
 
 
 def unknown_of(
-    model: PathModel, ranges: Sequence[Range], estimates: Estimates, *, has_ping: bool, has_receiver: bool
+    model: PathModel,
+    ranges: Sequence[InferredRange],
+    estimates: Estimates,
+    *,
+    has_ping: bool,
+    has_receiver: bool,
 ) -> list[str]:
-    """What the measurement cannot tell, with the measurement that would."""
+    """The things that a measurement cannot tell, with the measurement that would."""
     losses = estimates.losses
     low, high = poisson_range(losses.bursts)
     cases = (

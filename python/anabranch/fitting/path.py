@@ -25,7 +25,7 @@ class Sprayed:
 
     @property
     def bdp_bytes(self) -> float:
-        """What fills the propagation delay."""
+        """The bytes that fill the propagation delay."""
         return self.rate_mbps * 1e3 / 8 * self.rtt_ms
 
 
@@ -90,7 +90,7 @@ class PathModel:
 
     @property
     def bdp_bytes(self) -> float:
-        """What fills the propagation delay."""
+        """The bytes that fill the propagation delay."""
         return self.rate_mbps * 1e3 / 8 * self.rtt_ms
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch import _core
-from anabranch.fitting.outcome import Fit, Range
+from anabranch.fitting.outcome import Fit, InferredRange
 from anabranch.fitting.path import PathModel, rate, scenario_data, span
 
 SCENARIO, DOCUMENT = "fitted.toml", "fit.json"
@@ -32,7 +32,7 @@ def label(name: str) -> str:
     return f"{_LABELS[key]} of path {int(number) + 1}" if number else _LABELS[key]
 
 
-def estimate_words(one: Range) -> str:
+def estimate_words(one: InferredRange) -> str:
     """A value with its range: ``22.0 Mbps (21.9 to 22.1)``, or ``at least 40 kB``."""
     factor, unit = _SCALES[one.name.partition(".")[0]]
     value, low = (_number(x * factor) for x in (one.value, one.low))
