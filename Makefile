@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -171,6 +171,13 @@ validate-live: setup ## the same points measured anew between hosts of this kern
 validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
 	-@command -v go >/dev/null && cd $(STAMPS) && go mod download $(CONTAINERLAB)
 	$(RUN) checks/validation/export_page.py docs/export_checks.md
+
+# A folder of recorded paths with what the kernel got over them; left out, paths are drawn and run live (root, a quiet machine).
+TRUTHS ?=
+# Folder of live runs of them, which are not repeated.
+LIVE_RUNS ?= results/fit-live
+validate-fit: setup ## fits of captures held against paths whose truth is known (Linux, root, or TRUTHS= and LIVE_RUNS=); writes docs/fit_checks.md
+	$(RUN) checks/validation/fit_page.py $(TRUTHS) --live $(LIVE_RUNS) --out docs/fit_checks.md
 
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr

@@ -1,8 +1,8 @@
 """Holds ``anabranch fit`` against paths with known truth: ``make validate-fit``, and ``docs/fit_checks.md``.
 
-A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` says which runs there are) and ``answers.csv`` with what the
-kernel got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures of ``measure`` lie in the
-folder of their live run. What is missing is run by ``anabranch live``, which needs root and a quiet machine.
+A folder of truths has ``NAME.RUN.toml`` (``fit_truths.py`` has the runs) and ``answers.csv``, what the kernel
+got: truth, run, flow, goodput_mbps, rtt_mean_ms, retransmissions, completion_s. Captures are in the folder of
+the live run of ``measure``. What is missing is run by ``anabranch live``: as root, on a quiet machine.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from anabranch.fitting.fit import fit
 from anabranch.fitting.outcome import Fit
 from anabranch.fitting.path import PathModel
 from anabranch.fitting.predict import answer, fitted_of, flow_answers, outcome_of, simulated
+from anabranch.fitting.writing import estimate_words, label
 
 MEASURES = ("goodput_mbps", "rtt_mean_ms", "completion_s")
 FLOOR_SEEDS = (11, 12, 13)
@@ -67,19 +68,20 @@ class Row:
         return self.low <= self.kernel <= self.high
 
 
-def live(truth: Path, out: Path) -> Path:
-    """The folder of the live run of a scenario, which is made if it is not there."""
+def ran(truth: Path, out: Path, command: str) -> Path:
+    """The folder of the run of a scenario, ``live`` or ``run``, which is made if it is not there."""
     folder = out / truth.name.removesuffix(".toml")
     if not (folder / "flows.parquet").exists():
-        command = [sys.executable, "-m", "anabranch", "live", str(truth), "--out", str(folder), "--no-page"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+        given = [command, str(truth), "--out", str(folder), "--no-page"]
+        called = [sys.executable, "-m", "anabranch", *given]
+        done = subprocess.run(called, capture_output=True, text=True, check=False)  # noqa: S603 - our own
         if done.returncode:
             sys.exit(f"{truth.name}: {done.stderr.strip() or done.stdout.strip()}")
     return folder
 
 
 def kernel_answers(
-    folder: Path, live_runs: Path, names: Iterable[str]
+    folder: Path, runs: Path, names: Iterable[str], command: str
 ) -> dict[str, dict[str, dict[str, float]]]:
     """By truth and run what the kernel got: recorded, or of live runs."""
     recorded = folder / "answers.csv"
@@ -88,7 +90,7 @@ def kernel_answers(
         for scenario in sorted(folder.glob(f"{name}.*.toml")):
             run = scenario.name.removesuffix(".toml").removeprefix(f"{name}.")
             if run != "measure" and not recorded.exists():
-                table = pl.read_parquet(live(scenario, live_runs) / "flows.parquet")
+                table = pl.read_parquet(ran(scenario, runs, command) / "flows.parquet")
                 sized = "size" in own_entry(scenario)
                 answers.setdefault(name, {})[run] = flow_answers(table, "f", is_sized=sized)
     if not recorded.exists():
@@ -180,9 +182,28 @@ def kind_of(truth: str) -> str:
     return truth.partition("-")[2] or truth
 
 
+def _inferred(name: str, found: Fit) -> str:
+    values = "; ".join(f"{label(one.name)} {estimate_words(one)}" for one in found.ranges)
+    score = found.score or math.nan
+    return f"| {name} | {found.title} | {score:.2f} | {found.runs}, {found.wall_s:.1f} | {values} |"
+
+
+def _large(row: Row) -> str:
+    told = "told" if row.told else "NOT TOLD"
+    return (
+        f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
+        f"{row.error(row.floor):+.0f} %), {told}, range {row.low:.3g} to {row.high:.3g}, "
+        f"kernel {row.kernel:.3g}"
+    )
+
+
 def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> str:
     """The page in Markdown."""
-    head = "| | answers | fit: median / p95 % | baseline | true scenario simulated | ranges that hold, % |\n|---|---|---|---|---|---|"
+    head = (
+        "| | answers | fit: median / p95 % | baseline | true scenario simulated | ranges that hold, % |\n"
+        + "|---" * 6
+        + "|"
+    )
     goodput = [row for row in rows if row.measure != "rtt_mean_ms"]
     rtts = [row for row in rows if row.measure == "rtt_mean_ms"]
     large = [row for row in rows if abs(row.error(row.value)) > LARGE]
@@ -191,7 +212,8 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "",
         "Written by `make validate-fit`; [fit.md](fit.md) says what is measured and how.",
         "",
-        f"Anabranch {_core.version()}, Linux {platform.release()}, {os.cpu_count()} cores of {platform.machine()}, "
+        f"Anabranch {_core.version()}, Linux {platform.release().partition('-')[0]}, "
+        f"{os.cpu_count()} cores of {platform.machine()}, "
         f"{datetime.now(UTC):%d %B %Y}. {len(fits)} paths, {len(rows)} answers.",
         "",
         "## By what is predicted",
@@ -214,21 +236,11 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "## What was inferred",
         "",
         "| path | model | misfit | simulations, s | path's parameters |\n|---|---|---|---|---|",
-        *(
-            f"| {name} | {found.title} | {found.score or math.nan:.2f} | {found.runs}, {found.wall_s:.1f} | "
-            + "; ".join(f"{one.name} {one.value:.4g} ({one.low:.4g} to {one.high or math.inf:.4g})" for one in found.ranges)
-            + " |"
-            for name, found in fits.items()
-        ),
+        *(_inferred(name, found) for name, found in fits.items()),
         "",
         f"## Errors above {LARGE:g} %",
         "",
-        *(
-            f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
-            f"{row.error(row.floor):+.0f} %), {'told' if row.told else 'NOT TOLD'}, range {row.low:.3g} to {row.high:.3g}, "
-            f"kernel {row.kernel:.3g}"
-            for row in large
-        ),
+        *map(_large, large),
         *([] if large else ["None."]),
         *([] if not failures else ["", "## Not fitted", "", *(f"- {one}" for one in failures)]),
         "",
@@ -241,6 +253,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("truths", nargs="?", type=Path, help="folder of truths; drawn anew if left out")
     parser.add_argument("--live", type=Path, default=Path("results/fit-live"), help="folder of live runs")
+    parser.add_argument(
+        "--simulated", action="store_true", help="simulate the truth: needs no root, and flatters"
+    )
     parser.add_argument("--paths", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="truths whose names contain this")
@@ -251,22 +266,23 @@ def main() -> None:
         write_truths(truths, given.paths, given.seed)
     names = sorted(file.name.removesuffix(".measure.toml") for file in truths.glob("*.measure.toml"))
     names = [name for name in names if given.only in name]
-    answers = kernel_answers(truths, given.live, names)
+    command = "run" if given.simulated else "live"
+    answers = kernel_answers(truths, given.live, names, command)
     rows: list[Row] = []
     fits: dict[str, Fit] = {}
     failures = []
     for name in names:
-        capture = live(truths / f"{name}.measure.toml", given.live) / "src.pcapng"
+        capture = ran(truths / f"{name}.measure.toml", given.live, command) / "src.pcapng"
         try:
             fits[name] = fit(capture)
         except AnabranchError as error:
             failures.append(f"{name}: {error}")
             continue
         rows += rows_of(truths, name, fits[name], answers.get(name, {}))
-        print(f"{name}: {fits[name].verdict}", file=sys.stderr)
+        sys.stderr.write(f"{name}: {fits[name].verdict}\n")
     text = page(rows, fits, failures)
     if given.out is None:
-        print(text)
+        sys.stdout.write(text)
     else:
         given.out.write_text(text, encoding="utf-8")
 

@@ -1,7 +1,7 @@
 """Hidden paths of every kind that ``anabranch fit`` knows, drawn at random, and the runs over them.
 
-Of each path there are five scenarios ``NAME.RUN.toml``: ``measure``, one CUBIC flow of 15 s that is captured, and the
-answers to predict: ``reno``, ``bbr``, ``two`` CUBIC flows and ``short``, six transfers of 100 kB.
+Of each path there are five scenarios ``NAME.RUN.toml``: ``measure``, one CUBIC flow of 15 s that is captured,
+and the answers to predict: ``reno``, ``bbr``, ``two`` CUBIC flows and ``short``, six transfers of 100 kB.
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ def _drop_tail(_: Drawn) -> None:
 
 
 KINDS: dict[str, Callable[[Drawn], None]] = {
-    "drop-tail": _drop_tail, "loss": _loss, "burst-loss": _burst_loss, "codel": _codel, "fq-codel-udp": _fq_codel,
-    "jitter": _jitter, "slow-uplink": _uplink, "udp-constant": _udp, "udp-on-off": _on_off, "tcp-across": _elastic,
-    "rate-varying": _varying, "policer": _policer,
+    "drop-tail": _drop_tail, "loss": _loss, "burst-loss": _burst_loss, "codel": _codel,
+    "fq-codel-udp": _fq_codel, "jitter": _jitter, "slow-uplink": _uplink, "udp-constant": _udp,
+    "udp-on-off": _on_off, "tcp-across": _elastic, "rate-varying": _varying, "policer": _policer,
 }  # fmt: skip
 
 

@@ -322,6 +322,8 @@ COMMANDS = {
     "report": "anabranch report results/queues --table tex --figures pdf --size ieee",
     "reproduce": "anabranch reproduce sdn A.3 --quick",
     "capture": "anabranch capture results/lossy/source.pcapng",
+    "fit": "anabranch fit results/lossy/source.pcapng --out results/path",
+    "predict": 'anabranch predict results/path --transport linux-bbr --buffer "2 BDP"',
     "new": "anabranch new congestion-control gentle --out results/gentle",
     "schema": "anabranch schema --study",
     "topology list": "anabranch topology list generator",

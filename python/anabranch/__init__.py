@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # that of typing, whose import takes longer than this one
 if TYPE_CHECKING:
     from typing import Any
 
-    from anabranch.api.fits import Fit, Prediction, fit, predict
+    from anabranch.api.fits import Fit, TransportPrediction, fit, predict
     from anabranch.api.routes import Routes
     from anabranch.api.runs import Result, Simulation, run
     from anabranch.api.scenario import Scenario
@@ -44,7 +44,6 @@ __all__ = [
     "Network",
     "NewNode",
     "OwnCodeError",
-    "Prediction",
     "Problem",
     "Range",
     "Result",
@@ -60,6 +59,7 @@ __all__ = [
     "StudyResult",
     "Traffic",
     "Transport",
+    "TransportPrediction",
     "__version__",
     "fit",
     "predict",
@@ -68,7 +68,7 @@ __all__ = [
 
 
 _NAMES = {
-    "anabranch.api.fits": ("Fit", "Prediction", "fit", "predict"),
+    "anabranch.api.fits": ("Fit", "TransportPrediction", "fit", "predict"),
     "anabranch.api.routes": ("Routes",),
     "anabranch.api.runs": ("Result", "Simulation", "run"),
     "anabranch.api.scenario": ("Scenario",),

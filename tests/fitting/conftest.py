@@ -23,14 +23,17 @@ def captured(tmp_path: Path) -> Captured:
         model: PathModel,
         *,
         name: str = "a",
-        duration_s: float = 8.0,
+        duration_s: float = 6.0,
         transport: str = "linux-cubic",
         seed: int = 11,
         receiver: bool = False,
+        transports: dict[str, Any] | None = None,
         **entry: Any,
     ) -> Path:
         traffic = [{"name": "f", "from": "src", "to": "dst", "transport": transport, **entry}]
         data = scenario_data(model, traffic, duration_s, seed=seed, capture="src.pcapng")
+        if transports is not None:
+            data["transport"] = transports
         if receiver:
             data["capture"].append({"file": "dst.pcapng", "host": "dst", "snap_length": "128 B"})
         folder = tmp_path / name

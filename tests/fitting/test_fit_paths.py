@@ -18,7 +18,7 @@ from anabranch.fitting.path import PathModel
 
 from .conftest import Captured
 
-BUDGET = 50
+BUDGET = 24
 
 
 def drawn(seed: str) -> PathModel:
@@ -38,7 +38,7 @@ def check(found: Fit, truth: PathModel, *names: str, within: float = 0.0) -> Non
         assert found.model.value(name) == pytest.approx(true, rel=0.15), name
 
 
-@pytest.mark.parametrize("seed", ["one", "two", "three"])
+@pytest.mark.parametrize("seed", ["one", "two"])
 def test_drop_tail(seed: str, captured: Captured) -> None:
     truth = drawn(seed)
     found = anabranch.fit(captured(truth), budget=BUDGET)
@@ -72,7 +72,7 @@ def test_codel_is_no_chance(captured: Captured) -> None:
 
 def test_jitter(captured: Captured) -> None:
     truth = replace(drawn("jitter"), jitter_ms=2.0)
-    found = anabranch.fit(captured(truth), budget=90)
+    found = anabranch.fit(captured(truth, duration_s=8.0), budget=90)
     assert found.kind == "jitter"
     assert found.model.rate_mbps == pytest.approx(truth.rate_mbps, rel=0.02)
     assert found.model.jitter_ms == pytest.approx(2.0, rel=0.35)
@@ -117,7 +117,7 @@ def test_packets_over_two_paths(captured: Captured) -> None:
 
     paths = (Sprayed(10.0, 20.4, 90_000), Sprayed(10.0, 60.4, 90_000))
     truth = PathModel(20.0, 20.4, 90_000, paths=paths, balancing="packet-round-robin")
-    found = anabranch.fit(captured(truth), budget=90)
+    found = anabranch.fit(captured(truth), budget=60)
     assert found.kind == "sprayed"
     assert found.model.balancing == "packet-round-robin"
     assert found.model.total_mbps == pytest.approx(20.0, rel=0.03)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from anabranch.fitting.fit import fit
 from anabranch.fitting.outcome import Fit
-from anabranch.fitting.predict import Prediction, predict
+from anabranch.fitting.predict import TransportPrediction, predict
 
-__all__ = ["Fit", "Prediction", "fit", "predict"]
+__all__ = ["Fit", "TransportPrediction", "fit", "predict"]
 
 
 def _html(found: Fit) -> str:
     from anabranch.fitting.tables import fit_pieces  # noqa: PLC0415 - only notebooks ask
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - as above
 
-    return pieces_html(fit_pieces(found, ()))
+    return pieces_html(fit_pieces(found, None))
 
 
 # Fits know nothing of what draws them.

@@ -19,7 +19,7 @@ _SEARCHED = ("rate_mbps", "rtt_ms", "uplink_packets")
 
 @dataclass(frozen=True)
 class BothEnds:
-    """What both captures say together. Their clocks need not agree: delays count from the least one."""
+    """The words of both captures together. Their clocks need not agree: delays count from the least one."""
 
     forward_ms: Numbers
     """Delay of each packet with data above the least."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from anabranch.fitting.exchange import BARE_BYTES, HEADER_BYTES, Numbers
 from anabranch.fitting.features import QUARTER_S, TOGETHER, Features
+from anabranch.fitting.misfit import STEADY_MS
 
 _BUSY_SHARE = 0.3
 """From so many samples with a queue on, the mode of the delivery rate is the bottleneck's."""
@@ -66,7 +67,7 @@ class Estimates:
 
     @cached_property
     def buffer_bytes(self) -> float:
-        """What waited when the queue was fullest."""
+        """The bytes that waited when the queue was fullest."""
         waiting_ms = max(self.full_rtt_ms - self.features.least_rtt_ms, 0.3)
         return max(3000.0, waiting_ms * self.rate_mbps * 1e3 / 8)
 
@@ -124,7 +125,9 @@ class Estimates:
     def is_chaotic(self) -> bool:
         """Whether others have much of the link, so that chance decides what the flow gets."""
         own_mbps = self.features.goodput_mbps * self.wire
-        return self.top_mbps > 1.5 * own_mbps and self.features.queue_share > _BUSY_SHARE
+        # Jitter makes pairs of any rate, and no others are behind them.
+        is_quiet = self.features.jitter_ms[0] < STEADY_MS
+        return is_quiet and self.top_mbps > 1.5 * own_mbps and self.features.queue_share > _BUSY_SHARE
 
     @cached_property
     def uplink_mbps(self) -> float:

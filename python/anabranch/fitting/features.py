@@ -1,4 +1,4 @@
-"""What a capture says of its path, in numbers: the same of a measurement and of a simulation."""
+"""The numbers of a capture that depend on its path: the same of a measurement and of a simulation."""
 
 from __future__ import annotations
 

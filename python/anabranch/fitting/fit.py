@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import replace as changed
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,9 @@ from anabranch.fitting.estimates import Estimates
 from anabranch.fitting.features import Features
 from anabranch.fitting.hypotheses import HYPOTHESES
 from anabranch.fitting.logged import fit_log
-from anabranch.fitting.measured import Measured, Pings, read_measured
+from anabranch.fitting.measured import GivenMeasurements, Pings, read_measured
 from anabranch.fitting.outcome import EXPLAINED, Fit, HeldOut, Rival, ranges_of, unknown_of
+from anabranch.fitting.saving import check_folder, save
 from anabranch.fitting.search import Explanation, Search
 from anabranch.fitting.simulate import Simulator, Transfer
 from anabranch.fitting.subflows import fit_subflows
@@ -38,6 +39,9 @@ def fit(
     ping: Path | str | None = None,
     ports: Sequence[int] = (),
     budget: int = DEFAULT_BUDGET,
+    out: Path | str | None = None,
+    page: bool = True,
+    replace: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Fit:
     """Infers a path from measurements over it (docs/fit.md).
@@ -51,6 +55,10 @@ def fit(
         ping: a log of ``ping`` during the first transfer.
         ports: only flows with one of these ports; empty for all.
         budget: simulations at most.
+        out: folder for ``fitted.toml``, ``fit.json`` and, with ``page``, ``report.html``; left out, nothing
+            is written.
+        page: whether the folder gets ``report.html``.
+        replace: write over an earlier fit.
         progress: called now and then with the simulations so far and the budget.
 
     Returns:
@@ -58,7 +66,11 @@ def fit(
 
     Raises:
         CaptureError: if the measurements cannot be read or say nothing of a path.
+        ResultError: if there is a fit in the folder, without ``replace``, or it cannot be written.
     """
+    if out is not None:
+        # Before the work, not after it.
+        check_folder(Path(out), replace=replace)
     begin = time.perf_counter()
     if budget < LEAST_BUDGET:
         raise CaptureError(
@@ -74,7 +86,10 @@ def fit(
         found = fit_log(measured.logs[0], measured.notes)
     else:
         found = _fit_transfers(measured, is_named=transport is not None, budget=budget, tell=tell)
-    return replace(found, wall_s=time.perf_counter() - begin)
+    found = changed(found, wall_s=time.perf_counter() - begin)
+    if out is not None:
+        save(found, out, page=page, replace=replace)
+    return found
 
 
 def _check_transports(names: Sequence[str]) -> None:
@@ -93,7 +108,7 @@ def _check_transports(names: Sequence[str]) -> None:
 
 
 def _fit_transfers(
-    measured: Measured, *, is_named: bool, budget: int, tell: Callable[[int], None] | None
+    measured: GivenMeasurements, *, is_named: bool, budget: int, tell: Callable[[int], None] | None
 ) -> Fit:
     transfers = measured.transfers
     first = transfers[0]
@@ -117,7 +132,7 @@ def _fit_transfers(
     notes += said
     if not is_named and transport != _transport_of(first):
         return _fit_transfers(
-            replace(measured, transfers=tuple(_with_transport(one, transport) for one in transfers),
+            changed(measured, transfers=tuple(_with_transport(one, transport) for one in transfers),
                     notes=tuple(notes)),
             is_named=True, budget=budget, tell=tell,
         )  # fmt: skip
@@ -189,7 +204,7 @@ def _by_ping(best: Explanation, pings: Pings | None) -> Explanation:
     if pings is None or best.model.discipline != "codel":
         return best
     if pings.queue_ms < _CODEL_TARGET_MS / 2:
-        best.model = replace(best.model, discipline="fq-codel")
+        best.model = changed(best.model, discipline="fq-codel")
     return best
 
 
@@ -203,7 +218,7 @@ def _transport_of(transfer: Transfer) -> str:
 
 def _with_transport(transfer: Transfer, transport: str) -> Transfer:
     traffic = tuple({**entry, "transport": transport} for entry in transfer.traffic)
-    return replace(transfer, traffic=traffic)
+    return changed(transfer, traffic=traffic)
 
 
 def _recognised(search: Search, best: Explanation, *, is_named: bool) -> tuple[str, list[str]]:
@@ -215,7 +230,7 @@ def _recognised(search: Search, best: Explanation, *, is_named: bool) -> tuple[s
     scores = {assumed: best.score}
     for name in RECOGNISED:
         if name != assumed:
-            other = replace(search, transfers=[_with_transport(one, name) for one in search.transfers])
+            other = changed(search, transfers=[_with_transport(one, name) for one in search.transfers])
             scores[name] = other.evaluate(best.candidate, best.model).score
     nearest = min(scores, key=lambda name: scores[name])
     if nearest == assumed or scores[nearest] > _CLEARLY * best.score:

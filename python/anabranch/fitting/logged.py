@@ -8,7 +8,7 @@ import numpy as np
 
 from anabranch.errors import CaptureError, Problem
 from anabranch.fitting.measured import Logged
-from anabranch.fitting.outcome import Fit, Range, Rival
+from anabranch.fitting.outcome import Fit, InferredRange, Rival
 from anabranch.fitting.path import PathModel
 
 _WIRE = 1500 / 1448
@@ -54,9 +54,11 @@ def fit_log(log: Logged, notes: Sequence[str]) -> Fit:
     room_source = "the RTT's range" if has_queue else "nothing: one bandwidth-delay product is assumed"
     least_rtt_ms = max(0.1, rtt_ms - waited_ms - _ACK_MS)
     ranges = (
-        Range("rate_mbps", rate_mbps, rate_mbps * (1 - _RATE_ERROR), rate_mbps * 2, _RATE_SOURCE),
-        Range("rtt_ms", rtt_ms, least_rtt_ms, rtt_ms + _ACK_MS, f"least of {log.tool}"),
-        Range("buffer_bytes", room_bytes, room_bytes / 2, max(room_bytes, bdp_bytes) * 4, room_source),
+        InferredRange("rate_mbps", rate_mbps, rate_mbps * (1 - _RATE_ERROR), rate_mbps * 2, _RATE_SOURCE),
+        InferredRange("rtt_ms", rtt_ms, least_rtt_ms, rtt_ms + _ACK_MS, f"least of {log.tool}"),
+        InferredRange(
+            "buffer_bytes", room_bytes, room_bytes / 2, max(room_bytes, bdp_bytes) * 4, room_source
+        ),
     )
     return Fit(
         names=(log.name,),

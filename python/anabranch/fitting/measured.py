@@ -40,7 +40,7 @@ class Pings:
 
 @dataclass(frozen=True)
 class Logged:
-    """What a tool without packets saw of the largest flow."""
+    """The largest flow as a tool without packets saw it."""
 
     name: str
     tool: str
@@ -52,7 +52,7 @@ class Logged:
 
 
 @dataclass(frozen=True)
-class Measured:
+class GivenMeasurements:
     """Everything that was given."""
 
     transfers: tuple[Transfer, ...] = ()
@@ -72,7 +72,7 @@ def read_measured(
     receiver: Path | str | None,
     ping: Path | str | None,
     ports: Sequence[int] = (),
-) -> Measured:
+) -> GivenMeasurements:
     """Reads the files.
 
     Args:
@@ -126,7 +126,7 @@ def read_measured(
     pings = None if ping is None else _read_pings(ping, problems)
     if problems:
         raise CaptureError(problems)
-    return Measured(tuple(transfers), tuple(receivers), subflows, tuple(logs), pings, tuple(notes))
+    return GivenMeasurements(tuple(transfers), tuple(receivers), subflows, tuple(logs), pings, tuple(notes))
 
 
 _RECEIVER_ALONE = (

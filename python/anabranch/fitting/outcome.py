@@ -1,4 +1,4 @@
-"""What a fit has found: the path, how sure it is of each value, and what the measurement cannot tell."""
+"""The outcome of a fit: the path, how sure each value is, and what the measurement cannot tell."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from scipy.stats import chi2
 
 from anabranch.fitting.estimates import Estimates, Losses
 from anabranch.fitting.features import Features
-from anabranch.fitting.path import PathModel
+from anabranch.fitting.path import BY_SUBFLOW, PathModel
 from anabranch.fitting.search import Explanation
 
 EXPLAINED = 1.5
 """Up to this misfit a model explains a measurement (docs/fit.md)."""
 CONFIDENCE = 0.90
 """Of printed ranges."""
-LEAST_ERRORS = {"rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05}
+LEAST_ERRORS = {
+    "rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05, "jitter_ms": 0.1, "uplink_packets": 0.05,
+    "policer_mbps": 0.03, "policer_bytes": 0.3,
+}  # fmt: skip
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
 _SAME = 3.0
@@ -28,7 +31,7 @@ _EXACT = 5.0
 
 
 @dataclass(frozen=True)
-class Range:
+class InferredRange:
     """An inferred value."""
 
     name: str
@@ -88,7 +91,7 @@ class Fit:
     model: PathModel
     score: float | None
     """The misfit; None of logs without packets, which no simulation is compared with."""
-    ranges: tuple[Range, ...]
+    ranges: tuple[InferredRange, ...]
     rivals: tuple[Rival, ...]
     """Every model that was tried, the chosen one first."""
     residuals: tuple[tuple[str, float], ...]
@@ -121,8 +124,8 @@ class Fit:
                 continue
             members += [best.with_values({one.name: value}) for value in (one.low, one.high)]
         members += [rival.model for rival in self.rivals[1:] if self._is_near(rival)]
-        if best.balancing == "subflow-round-robin":
-            # Which path a plain connection takes is the balancer's turn.
+        if best.balancing == BY_SUBFLOW:
+            # Plain TCP may go over another path than that of the first subflow.
             members.append(replace(best, paths=best.paths[::-1]))
         if best.discipline == "codel" and any(one.startswith(FAIR_OR_NOT) for one in self.unknown):
             members.append(replace(best, discipline="fq-codel"))
@@ -169,7 +172,7 @@ def poisson_range(count: int) -> tuple[float, float]:
 
 def ranges_of(
     one: Explanation, profile: dict[str, tuple[float, float]], estimates: Estimates
-) -> tuple[Range, ...]:
+) -> tuple[InferredRange, ...]:
     """The range of each value of a model, with what it comes from."""
     model, losses = one.model, estimates.losses
     ranges = []
@@ -184,19 +187,22 @@ def ranges_of(
         bounds = max(0.0, min(low, value - least, *also)), max(high, value + least, *also)
         is_bound = name == "buffer_bytes" and model.loss is not None and losses.by_queue == 0
         source = _source(name, estimates, is_bound=is_bound)
-        ranges.append(Range(name, value, bounds[0], None if is_bound else bounds[1], source))
+        ranges.append(InferredRange(name, value, bounds[0], None if is_bound else bounds[1], source))
     if "rate_mbps" not in profile and model.udp_mbps:
         error = LEAST_ERRORS["rate_mbps"] * model.rate_mbps
         source = "the comb of acknowledgments' gaps, which are whole packet times of the link"
         ranges.insert(
-            0, Range("rate_mbps", model.rate_mbps, model.rate_mbps - error, model.rate_mbps + error, source)
+            0,
+            InferredRange(
+                "rate_mbps", model.rate_mbps, model.rate_mbps - error, model.rate_mbps + error, source
+            ),
         )
     if model.loss is not None:
         ranges.append(_loss_range(model, losses))
     return tuple(ranges)
 
 
-def _loss_range(model: PathModel, losses: Losses) -> Range:
+def _loss_range(model: PathModel, losses: Losses) -> InferredRange:
     low, high = poisson_range(losses.bursts)
     share = model.loss or 0.0
     per_burst = share / max(1, losses.bursts)
@@ -204,7 +210,7 @@ def _loss_range(model: PathModel, losses: Losses) -> Range:
         f"{len(losses.by_chance)} of {losses.packets} packets were lost while the queue was not full, in "
         f"{losses.bursts} events; {losses.by_queue} met a full queue"
     )
-    return Range("loss", share, low * per_burst, min(0.5, high * per_burst), source)
+    return InferredRange("loss", share, low * per_burst, min(0.5, high * per_burst), source)
 
 
 def _source(name: str, estimates: Estimates, *, is_bound: bool) -> str:
@@ -227,9 +233,14 @@ def _source(name: str, estimates: Estimates, *, is_bound: bool) -> str:
 
 
 def unknown_of(
-    model: PathModel, ranges: Sequence[Range], estimates: Estimates, *, has_ping: bool, has_receiver: bool
+    model: PathModel,
+    ranges: Sequence[InferredRange],
+    estimates: Estimates,
+    *,
+    has_ping: bool,
+    has_receiver: bool,
 ) -> list[str]:
-    """What the measurement cannot tell, with the measurement that would."""
+    """The things that a measurement cannot tell, with the measurement that would."""
     losses = estimates.losses
     low, high = poisson_range(losses.bursts)
     cases = (

@@ -8,6 +8,8 @@ from typing import Any
 
 ACCESS = {"new": True, "capacity": "1 Gbps", "delay": "0 ms", "queue": "10000 packets"}
 """Links of hosts, which hold nothing back."""
+BY_SUBFLOW = "subflow-round-robin"
+"""Balancing of paths that subflows of Multipath TCP showed."""
 AQM_LIMIT = "1000 packets"
 LEAST_BUFFER_BYTES = 1600
 _CROSS_PACKET = "1500 B"
@@ -23,7 +25,7 @@ class Sprayed:
 
     @property
     def bdp_bytes(self) -> float:
-        """What fills the propagation delay."""
+        """The bytes that fill the propagation delay."""
         return self.rate_mbps * 1e3 / 8 * self.rtt_ms
 
 
@@ -76,13 +78,19 @@ class PathModel:
         return float(getattr(self.paths[int(number)] if number else self, key))
 
     @property
+    def first_path(self) -> PathModel:
+        """The first of its paths alone."""
+        first = self.paths[0]
+        return PathModel(first.rate_mbps, first.rtt_ms, first.buffer_bytes)
+
+    @property
     def total_mbps(self) -> float:
         """The rate of all paths together."""
         return sum(path.rate_mbps for path in self.paths) if self.paths else self.rate_mbps
 
     @property
     def bdp_bytes(self) -> float:
-        """What fills the propagation delay."""
+        """The bytes that fill the propagation delay."""
         return self.rate_mbps * 1e3 / 8 * self.rtt_ms
 
 

@@ -1,4 +1,4 @@
-"""What other transports, buffers and numbers of flows would get over a fitted path, with its ranges."""
+"""Predictions over a fitted path, with its ranges: other transports, buffers and numbers of flows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.fitting.outcome import EXPLAINED, Fit
-from anabranch.fitting.path import PathModel, Sprayed, scenario_data
+from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed, scenario_data
 from anabranch.fitting.search import cores
 from anabranch.fitting.writing import DOCUMENT
 from anabranch.plans.routes import plan
@@ -33,7 +33,7 @@ _PAUSE_S = 2.0
 
 
 @dataclass(frozen=True)
-class Answer:
+class PredictedNumber:
     """One predicted number."""
 
     value: float
@@ -42,13 +42,13 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class TransportPrediction:
     """Of one transport over one buffer."""
 
     transport: str
     buffer: str
     flows: int
-    answers: dict[str, Answer | None]
+    answers: dict[str, PredictedNumber | None]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Fitted:
 
 
 def fitted_of(fit: Fit) -> Fitted:
-    """What predictions need of a fit."""
+    """The part of a fit that predictions need."""
     return Fitted(tuple(fit.members()), fit.score, fit.verdict, fit.unknown, fit.duration_s)
 
 
@@ -118,7 +118,7 @@ def predict(
     size: str | None = None,
     duration_s: float | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Prediction]:
+) -> list[TransportPrediction]:
     """Simulates transports over everything that a measurement leaves open.
 
     Args:
@@ -147,15 +147,15 @@ def predict(
         members = tuple(_with_buffer(model, buffer) for model in known.members)
         traffic = _traffic(transport, flows, size, lasting_s)
         answers = answer(replace(known, members=members), traffic, lasting_s)
-        predictions.append(Prediction(transport, buffer, flows, answers))
+        predictions.append(TransportPrediction(transport, buffer, flows, answers))
         if progress is not None:
             each = len(known.members) + len(SEEDS) - 1
             progress((number + 1) * each, len(cases) * each)
     return predictions
 
 
-def answer(fitted: Fitted, traffic: dict[str, Any], duration_s: float) -> dict[str, Answer | None]:
-    """What one entry of traffic from ``src`` to ``dst`` gets over all that a measurement leaves open.
+def answer(fitted: Fitted, traffic: dict[str, Any], duration_s: float) -> dict[str, PredictedNumber | None]:
+    """Predict what traffic from ``src`` to ``dst`` gets over all that a measurement leaves open.
 
     Raises:
         ScenarioError: if the entry does not hold.
@@ -231,13 +231,16 @@ def _with_buffer(model: PathModel, buffer: str) -> PathModel:
 
 
 def simulated(model: PathModel, traffic: dict[str, Any], duration_s: float, seed: int) -> dict[str, float]:
-    """What an entry of traffic gets over a path: of transfers of a size their mean completion, too."""
+    """The measures of an entry of traffic over a path: of transfers of a size their completion alone."""
+    if model.balancing == BY_SUBFLOW and "mptcp" not in str(traffic["transport"]):
+        # Plain TCP goes where the connection began.
+        model = model.first_path
     outcome = outcome_of(scenario_data(model, [traffic], duration_s, seed=seed))
     return flow_answers(outcome["tables"]["flows"], str(traffic["name"]), is_sized="size" in traffic)
 
 
 def outcome_of(data: dict[str, Any]) -> Any:
-    """What the core measures in a scenario.
+    """The core's measurements in a scenario.
 
     Raises:
         ScenarioError: if it cannot be run.
@@ -268,7 +271,9 @@ def flow_answers(table: Any, name: str, *, is_sized: bool) -> dict[str, float]:
     }
 
 
-def _ranged(name: str, found: Sequence[tuple[int, dict[str, float]]], score: float | None) -> Answer | None:
+def _ranged(
+    name: str, found: Sequence[tuple[int, dict[str, float]]], score: float | None
+) -> PredictedNumber | None:
     """The mean over the seeds of the best model, and the extremes of all members, with the simulator's error.
 
     Where the model does not explain the measurement, the range grows with the root of its misfit.
@@ -283,4 +288,4 @@ def _ranged(name: str, found: Sequence[tuple[int, dict[str, float]]], score: flo
     own = SIMULATOR_ERRORS[name]
     low, high = value - (value - low) * wider, value + (high - value) * wider
     low, high = low * (1 - own * wider), high * (1 + own * wider)
-    return Answer(value, max(0.0, low), high)
+    return PredictedNumber(value, max(0.0, low), high)

@@ -56,7 +56,7 @@ class Explanation:
 
     @property
     def penalty(self) -> float:
-        """What its parameters cost beyond three: ln(m)/m each, of m comparisons (Schwarz 1978)."""
+        """The cost of its parameters beyond three: ln(m)/m each, of m comparisons (Schwarz 1978)."""
         comparisons = max(2, len(self.misfit.residuals))
         beyond = max(0, len(self.candidate.free) - 3) + self.candidate.extra
         return beyond * math.log(comparisons) / comparisons

@@ -24,7 +24,7 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - folders in it are made by temp
 
 @dataclass(frozen=True)
 class Transfer:
-    """What was measured: one capture, with the flows that were in it."""
+    """One capture, with the flows that were in it."""
 
     name: str
     flows: tuple[Features, ...]

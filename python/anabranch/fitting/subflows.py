@@ -8,32 +8,30 @@ from dataclasses import replace
 from anabranch.fitting.estimates import Estimates
 from anabranch.fitting.features import Features
 from anabranch.fitting.hypotheses import Hypothesis
-from anabranch.fitting.measured import Measured
+from anabranch.fitting.measured import GivenMeasurements
 from anabranch.fitting.misfit import Misfit, Residual, misfit
-from anabranch.fitting.outcome import EXPLAINED, LEAST_ERRORS, LEAST_RTT_ERROR_MS, Fit, Range, Rival
-from anabranch.fitting.path import PathModel, Sprayed
+from anabranch.fitting.outcome import EXPLAINED, LEAST_ERRORS, LEAST_RTT_ERROR_MS, Fit, InferredRange, Rival
+from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed
 from anabranch.fitting.simulate import Simulator, Transfer
 
 _MULTIPATH = "mptcp-cubic"
-_BALANCING = "subflow-round-robin"
 HYPOTHESIS = Hypothesis("subflows", "a path for each subflow", lambda _: ())
 _SHARED = (
     "whether subflows share a bottleneck: each is fitted by itself; measure plain TCP from each address, and "
     "both at once"
 )
-_PLAIN = (
-    "over which path plain TCP goes: subflows show both, and no choice between them; measure plain TCP, too"
-)
+_PLAIN = "over which path plain TCP goes: it is taken for that of the first subflow; measure plain TCP, too"
 
 
-def fit_subflows(measured: Measured, tell: Callable[[int], None] | None) -> Fit:
+def fit_subflows(measured: GivenMeasurements, tell: Callable[[int], None] | None) -> Fit:
     """A path for each subflow by its estimates, and the misfit of the whole connection over them."""
-    subflows = measured.subflows
+    # The first of them goes where plain TCP would.
+    subflows = tuple(sorted(measured.subflows, key=lambda one: one.flow.began_unix_s))
     transfer = _as_multipath(measured.transfers[0])
     estimates = [Estimates(one) for one in subflows]
     paths = tuple(Sprayed(one.rate_mbps, one.rtt_ms, one.buffer_bytes) for one in estimates)
     first = paths[0]
-    model = PathModel(first.rate_mbps, first.rtt_ms, first.buffer_bytes, paths=paths, balancing=_BALANCING)
+    model = PathModel(first.rate_mbps, first.rtt_ms, first.buffer_bytes, paths=paths, balancing=BY_SUBFLOW)
     simulator = Simulator()
     simulated = simulator.simulate(model, transfer)
     if tell is not None:
@@ -87,7 +85,7 @@ def _compare(measured: tuple[Features, ...], simulated: list[Features]) -> Misfi
     return Misfit(tuple(residuals))
 
 
-def _ranges(number: int, estimates: Estimates) -> list[Range]:
+def _ranges(number: int, estimates: Estimates) -> list[InferredRange]:
     values = {
         "rate_mbps": (estimates.rate_mbps, "deliveries over 32 ACKs of this subflow"),
         "rtt_ms": (estimates.rtt_ms, "the subflow's handshake and least sample"),
@@ -96,5 +94,5 @@ def _ranges(number: int, estimates: Estimates) -> list[Range]:
     ranges = []
     for name, (value, source) in values.items():
         error = LEAST_RTT_ERROR_MS if name == "rtt_ms" else LEAST_ERRORS[name] * value
-        ranges.append(Range(f"{name}.{number}", value, value - error, value + error, source))
+        ranges.append(InferredRange(f"{name}.{number}", value, value - error, value + error, source))
     return ranges

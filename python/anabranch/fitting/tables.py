@@ -1,61 +1,25 @@
-"""What a fit and predictions over it have found, as tables and sentences for every medium."""
+"""Fits and predictions as tables and sentences for every medium."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.fitting.outcome import Fit
-from anabranch.fitting.writing import estimate_words, label
-from anabranch.media.columns import Column, column
-from anabranch.media.columns.column import completed
-from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded
+from anabranch.fitting.writing import SCENARIO, estimate_words, label
+from anabranch.media.columns import column
+from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded, columns
 
 if TYPE_CHECKING:
-    from anabranch.fitting.predict import Prediction
+    from anabranch.fitting.predict import TransportPrediction
 
-_PARAMETERS = tuple(
-    map(
-        completed,
-        (
-            Column("parameter", priority=9),
-            Column("estimate", priority=9),
-            Column("inferred_from", "inferred from", folds=True, priority=5),
-        ),
-    )
-)
-_MODELS = tuple(
-    map(
-        completed,
-        (
-            Column("model", priority=9),
-            Column("misfit", digits=3, priority=9),
-            Column("total", "with penalty", digits=3, priority=7),
-            Column("search", priority=5),
-            Column("caution", folds=True, priority=4),
-        ),
-    )
-)
-_RESIDUALS = tuple(
-    map(
-        completed,
-        (Column("comparison", priority=9), Column("errors", "standard errors", digits=2, priority=9)),
-    )
-)
-_HELD_OUT = tuple(
-    map(
-        completed,
-        (
-            Column("transfer", priority=9),
-            Column("measure", priority=9),
-            Column("measured", digits=4, priority=9),
-            Column("predicted", digits=4, priority=9),
-            Column("error_percent", priority=9),
-        ),
-    )
-)
+_PARAMETERS = columns("parameter", "estimate", "inferred_from")
+_MODELS = columns("hypothesis", "misfit", "misfit_with_penalty", "search", "caution")
+_RESIDUALS = columns("comparison", "standard_errors")
+_HELD_OUT = columns("transfer", "measure", "measured", "predicted", "error_percent")
 _ANSWERS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "completion_s")
 _MOST_RESIDUALS = 10
 
@@ -104,8 +68,8 @@ def held_out_table(fit: Fit) -> DataTable:
     return DataTable.of_rows("held_out", "A transfer predicted from the others", _HELD_OUT, rows)
 
 
-def fit_pieces(fit: Fit, files: Sequence[str]) -> list[Piece]:
-    """What the command says."""
+def fit_pieces(fit: Fit, folder: Path | None) -> list[Piece]:
+    """The words and tables of a fit."""
     pieces: list[Piece] = [Text(sentence(fit.verdict)), parameter_table(fit)]
     if len(fit.rivals) > 1:
         pieces.append(model_table(fit))
@@ -113,7 +77,8 @@ def fit_pieces(fit: Fit, files: Sequence[str]) -> list[Piece]:
         pieces.append(held_out_table(fit))
     pieces += [Text(f"Cannot be told: {one}.") for one in fit.unknown]
     pieces += [Text(f"Note: {one}.") for one in fit.notes]
-    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s; {', '.join(files)}"))
+    where = "" if folder is None else f"; the scenario is {folder / SCENARIO}"
+    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s{where}"))
     return pieces
 
 
@@ -122,10 +87,10 @@ def sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def prediction_table(predictions: Sequence[Prediction]) -> DataTable:
-    """What each transport would get."""
+def prediction_table(predictions: Sequence[TransportPrediction]) -> DataTable:
+    """The predictions as a table."""
     shown = [name for name in _ANSWERS if any(one.answers.get(name) for one in predictions)]
-    about = [completed(Column("buffer", priority=9)), completed(Column("flows", format=",d", priority=6))]
+    about = [column("buffer"), replace(column("flows"), priority=6)]
     answers = [replace(column(name), priority=8) for name in shown]
     rows: list[list[Cell]] = [
         [one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)] for one in predictions
@@ -134,15 +99,17 @@ def prediction_table(predictions: Sequence[Prediction]) -> DataTable:
     return DataTable.of_rows("predictions", caption, (column("transport"), *about, *answers), rows)
 
 
-def _worded(one: Prediction, name: str) -> Worded:
+def _worded(one: TransportPrediction, name: str) -> Worded:
     answer = one.answers.get(name)
     if answer is None:
         return Worded("-", None)
     return Worded(f"{answer.value:.4g} ({answer.low:.4g} to {answer.high:.4g})", answer.value)
 
 
-def prediction_pieces(predictions: Sequence[Prediction], verdict: str, unknown: Sequence[str]) -> list[Piece]:
-    """What the command says."""
+def prediction_pieces(
+    predictions: Sequence[TransportPrediction], verdict: str, unknown: Sequence[str]
+) -> list[Piece]:
+    """The words and tables of predictions."""
     return [
         Text(sentence(verdict)),
         prediction_table(predictions),

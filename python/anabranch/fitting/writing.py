@@ -1,18 +1,14 @@
-"""The fitted scenario as text with a comment on each inferred value, and everything as JSON."""
+"""The fitted scenario as text, with a comment on each inferred value."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from anabranch import _core
-from anabranch.errors import ResultError
-from anabranch.fitting.outcome import Fit, Range
+from anabranch.fitting.outcome import Fit, InferredRange
 from anabranch.fitting.path import PathModel, rate, scenario_data, span
-from anabranch.folders import write_whole
-from anabranch.results.result import json_ready
 
 SCENARIO, DOCUMENT = "fitted.toml", "fit.json"
 _SCALES = {
@@ -36,7 +32,7 @@ def label(name: str) -> str:
     return f"{_LABELS[key]} of path {int(number) + 1}" if number else _LABELS[key]
 
 
-def estimate_words(one: Range) -> str:
+def estimate_words(one: InferredRange) -> str:
     """A value with its range: ``22.0 Mbps (21.9 to 22.1)``, or ``at least 40 kB``."""
     factor, unit = _SCALES[one.name.partition(".")[0]]
     value, low = (_number(x * factor) for x in (one.value, one.low))
@@ -134,33 +130,3 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
-
-
-def save(fit: Fit, folder: Path | str, *, page: bool = True, replace: bool = False) -> list[Path]:
-    """Writes ``fitted.toml``, ``fit.json`` and ``report.html`` into a folder.
-
-    Raises:
-        ResultError: if one of them is there, without ``replace``, or cannot be written.
-    """
-    folder = Path(folder)
-    check_folder(folder, replace=replace)
-    files = [
-        write_whole(folder / SCENARIO, scenario_text(fit).encode()),
-        write_whole(folder / DOCUMENT, (json.dumps(json_ready(fit.data()), indent=1) + "\n").encode()),
-    ]
-    if page:
-        from anabranch.fitting.page import save_fit_page  # noqa: PLC0415 - imports matplotlib
-
-        files.append(save_fit_page(fit, folder))
-    return files
-
-
-def check_folder(folder: Path, *, replace: bool) -> None:
-    """Makes sure that nothing would be written over.
-
-    Raises:
-        ResultError: if there is a fit, without ``replace``.
-    """
-    there: Sequence[str] = [name for name in (SCENARIO, DOCUMENT, "report.html") if (folder / name).exists()]
-    if there and not replace:
-        raise ResultError(f"{folder / there[0]}: exists; choose another folder with --out, or give --replace")

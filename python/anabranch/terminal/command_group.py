@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ORDER = (
-    *("examples", "new", "run", "watch", "studio", "routes", "load", "weights", "capacity", "brief"),
-    *("study", "report", "evaluate", "fit", "predict"),
-    *("topology", "import", "capture", "export", "live", "schema", "help"),
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "weights", "capacity", "transfers"),
+    *("brief", "study", "report", "evaluate"),
+    *("topology", "import", "capture", "fit", "predict", "export", "live", "schema", "help"),
 )
 """The commands in the order in which one comes to need them; all others follow."""
 _OTHER_WORDS = {
@@ -55,6 +55,9 @@ _OTHER_WORDS = {
     "analyze": "capture",
     "analyse": "capture",
     "pcap": "capture",
+    "calibrate": "fit",
+    "infer": "fit",
+    "forecast": "predict",
     "plan": "routes",
     "route": "routes",
     "path": "routes",

@@ -58,13 +58,11 @@ def fit(
     from anabranch.fitting.fit import DEFAULT_BUDGET  # noqa: PLC0415 - as every command, when it is used
     from anabranch.fitting.fit import fit as fit_path  # noqa: PLC0415
     from anabranch.fitting.tables import fit_pieces  # noqa: PLC0415
-    from anabranch.fitting.writing import check_folder, save  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
     folder = out if out is not None else Path("results") / f"{measurements[0].name.split('.', 1)[0]}-fit"
-    check_folder(folder, replace=replace)
     with ExitStack() as stack:
         for file in measurements:
             stack.enter_context(other_kinds_told(file, CAPTURE, MEASUREMENT))
@@ -76,13 +74,15 @@ def fit(
             ping=ping,
             ports=port or (),
             budget=DEFAULT_BUDGET if budget is None else budget,
+            out=folder,
+            page=not no_page,
+            replace=replace,
             progress=progress,
         )
-    files = save(found, folder, page=not no_page, replace=replace)
     if as_json:
         print_json(json_ready({"folder": str(folder), **found.data()}))
     else:
-        show(console(), fit_pieces(found, [str(file) for file in files]))
+        show(console(), fit_pieces(found, folder))
 
 
 def predict(

@@ -1,4 +1,4 @@
-"""What a hypothesis is: a kind of path, and where its search begins for a measurement."""
+"""A hypothesis is a kind of path, and where its search begins for a measurement."""
 
 from __future__ import annotations
 

@@ -324,6 +324,25 @@ _OTHERS = (
 )
 """Of studies, of evaluations, of networks that have a name, and of groups of flows."""
 
+_FITS = (
+    Column("buffer", priority=9),
+    Column("caution", priority=4, folds=True),
+    Column("comparison", priority=9),
+    Column("error_percent", "error", digits=3, priority=9),
+    Column("estimate", priority=9),
+    Column("hypothesis", "model", priority=9),
+    Column("inferred_from", "inferred from", priority=5, folds=True),
+    Column("measured", digits=4, priority=9),
+    Column("misfit", digits=3, priority=9, better="less"),
+    Column("misfit_with_penalty", "with penalty", digits=3, priority=7, better="less"),
+    Column("parameter", priority=9),
+    Column("predicted", digits=4, priority=9),
+    Column("search", priority=5),
+    Column("standard_errors", "standard errors", digits=2, priority=9),
+    Column("transfer", priority=9),
+)
+"""Of fits and predictions."""
+
 _LABELS = (
     Column("evaluation.measure", priority=9, folds=True),
     Column("evaluation.value", "the control", digits=4, priority=9),
@@ -356,7 +375,7 @@ def _by_name(*groups: tuple[Column, ...]) -> dict[str, Column]:
 
 
 DECLARED = _by_name(
-    _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _LABELS
+    _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _FITS, _LABELS
 )
 """The columns of which more is to be said than their names do; by ``TABLE.NAME`` one that is another one in
 this table."""
