@@ -58,6 +58,7 @@ from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
 from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
+from anabranch.terminal.transfers_command import transfers
 from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ app.command()(capture)
 app.command()(export)
 app.command(cls=OptionalValues)(weights)
 app.command(cls=OptionalValues)(capacity)
+app.command(cls=OptionalValues)(transfers)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)

@@ -31,19 +31,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ORDER = (
-    *(
-        "examples",
-        "new",
-        "run",
-        "watch",
-        "studio",
-        "routes",
-        "load",
-        "weights",
-        "capacity",
-        "study",
-        "report",
-    ),
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "transfers", "weights", "capacity"),
+    *("study", "report"),
     *("topology", "import", "capture", "export", "live", "schema", "help"),
 )
 """The commands in the order in which one comes to need them; all others follow."""
