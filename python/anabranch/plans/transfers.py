@@ -5,8 +5,8 @@ handshake, slow start from the initial window (RFC 6928: 10 segments) with windo
 trip, and the rate of the pair from the window on that fills it, as Cardwell, Savage and Anderson (Modeling
 TCP Latency, 2000, section 3) have it without loss. The rate is the lowest of what the matrix leaves free on
 the links of the pair's paths, and of what the throughput model of the transport allows for their random loss
-and its largest window. Waiting in queues is in no model, and neither is a transfer over a link that is full: what
-it gets depends on the flows that it meets, so that such pairs are counted apart. Simulation knows both.
+and its largest window. Waiting in queues is in no model, and neither is a transfer over a link that is full:
+what it gets depends on the flows that it meets, so that such pairs are counted apart. Simulation knows both.
 """
 
 from __future__ import annotations

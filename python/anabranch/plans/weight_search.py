@@ -158,18 +158,13 @@ def _warnings(result: WeightSearch, limits: WeightLimits) -> list[str]:
     warnings = []
     within = "" if limits.max_changes is None else f" within {limits.max_changes:,} changes"
     if result.load > 1 + _SAME:
-        why = (
-            "no routing at all has less than "
-            if result.lower_bound > 1
-            else "the bound of all routings, which may split as they like, is "
-        )
         warnings.append(
             f"weights: none were found{within} by which no link is overloaded: the best have a load of "
-            f"{result.load:.6g}, and {why}{result.lower_bound:.6g}"
+            f"{result.load:.6g}, and {_bound_told(result)} {result.lower_bound:.6g}"
         )
     if not result.changes:
         warnings.append(
-            f"weights: nothing was found{within} that lowers the highest load: they stay as they are"
+            f"weights: nothing was found{within} that lowers the highest load; they stay as they are"
         )
     cut = [case for case in result.loads.after.failures or () if case.stranded]
     if cut:
@@ -179,6 +174,11 @@ def _warnings(result: WeightSearch, limits: WeightLimits) -> list[str]:
             "help; their traffic is in no load"
         )
     return warnings
+
+
+def _bound_told(result: WeightSearch) -> str:
+    """What stands before the bound: whether any routing could do without overload."""
+    return "no routing at all has less than" if result.lower_bound > 1 else "the bound of all routings is"
 
 
 @dataclass(frozen=True, eq=False)

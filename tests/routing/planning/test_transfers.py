@@ -77,6 +77,8 @@ def test_round_trips_loads_and_full_links_by_hand(seed: int, tmp_path: Path) -> 
     network = Network.random(seed)
     found = transfers(network.scenario(tmp_path), [1], failures="links")
     edges = [arc for arc in network.mbps if arc[0] < arc[1]]
+    told = "no model knows what they get, and they are in no time"
+    assert any(told in warning for warning in found.warnings) == any(case.full_pairs for case in found.cases)
     assert len(found.cases) == 1 + len(edges)
     for case in found.cases:
         down = None if not case.name else (case.name.split("->")[0], case.name.split("->")[1])
