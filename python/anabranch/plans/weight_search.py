@@ -44,7 +44,9 @@ GREATEST_WEIGHT: Final = 65_535
 _BOLDNESS: Final = (0.0, 0.005, 0.01, 0.02)
 """Of the searches of a round, the first of which never takes a step back; with any number of threads."""
 _ROUNDS: Final = 6
-"""Rounds of search and judgement, where the worst cases are not known beforehand."""
+"""Rounds of search and judgement, where the worst failures are not known beforehand."""
+_ROUNDS_OF_BOUNDS: Final = 40
+"""The same where the worst matrices are not: any weights have others."""
 _SAME: Final = 1e-9
 
 
@@ -236,7 +238,7 @@ class _Search:
         present = self._judge.judge(self._present)
         best, best_weights = present, self._present
         cases = list(present.worst)
-        rounds = 1 if self._knows_all(cases) else _ROUNDS
+        rounds = self._rounds(cases)
         left_s, begin = self._limits.time_limit_s, self._present
         for number in range(rounds):
             left_s -= self._judge.work_s
@@ -257,9 +259,11 @@ class _Search:
     def _by_matrix(self) -> bool:
         return isinstance(self._judge, MatrixJudge)
 
-    def _knows_all(self, cases: Sequence[TrafficCase]) -> bool:
-        """Whether these are all cases that there are."""
-        return self._by_matrix and len(cases) == len(self._failures)
+    def _rounds(self, cases: Sequence[TrafficCase]) -> int:
+        """Rounds of search and judgement: one where these are all cases that there are."""
+        if not self._by_matrix:
+            return _ROUNDS_OF_BOUNDS
+        return 1 if len(cases) == len(self._failures) else _ROUNDS
 
     def _searched(
         self, cases: Sequence[TrafficCase], begin: Weights, work_s: float, part: tuple[int, int]
