@@ -43,7 +43,7 @@ _ROUNDING: Final = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What capacity costs, and when there is enough of it."""
+    """The cost of capacity, and how much is enough."""
 
     module_mbps: float
     """Capacity of a module, in each direction of a link."""

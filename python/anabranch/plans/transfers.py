@@ -1,4 +1,4 @@
-"""What TCP feels: goodput and completion of transfers of given sizes, with all links up and in each failure.
+"""Goodput and completion of transfers of given sizes, with all links up and in each failure: what TCP feels.
 
 The model is of a transfer that begins beside the traffic of one matrix, over links that carry it steadily: a
 handshake, slow start from the initial window (RFC 6928: 10 segments) with windows that double in each round
@@ -59,7 +59,7 @@ class TransferTimes:
 
 @dataclass(frozen=True, slots=True)
 class FailureTransfers:
-    """What transfers get while something is down."""
+    """Transfers while something is down."""
 
     kind: str
     """Empty where nothing is."""

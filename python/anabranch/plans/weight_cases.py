@@ -46,7 +46,7 @@ class TrafficCase:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What weights do to everything that may happen."""
+    """The effect of weights on everything that may happen."""
 
     load: float
     """The highest load of all."""

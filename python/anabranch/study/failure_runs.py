@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -21,13 +22,23 @@ NOTHING: Final = "nothing"
 """The level where nothing is down."""
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatedRuns:
+    """The runs of a simulation of failures."""
+
+    failures: int
+    """So many of those that harm most, beside nothing down."""
+    duration_s: float = 1.0
+    """Simulated time of each run."""
+    replications: int = 3
+    """Runs of each failure and size; three or more have intervals."""
+
+
 def simulate_failures(
     scenario: Scenario,
     transfers: Transfers,
-    count: int,
+    runs: SimulatedRuns,
     *,
-    duration_s: float = 1.0,
-    replications: int = 3,
     jobs: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> StudyResult:
@@ -39,9 +50,7 @@ def simulate_failures(
     Args:
         scenario: that of the transfers.
         transfers: by the model, which say what harms.
-        count: failures, from 1.
-        duration_s: simulated time of each run.
-        replications: runs of each failure and size; three or more have intervals.
+        runs: how many, and how long.
         jobs: processes; one for each core if None.
         progress: told of the runs done, the failed ones and all.
 
@@ -49,10 +58,10 @@ def simulate_failures(
         ScenarioError: if the scenario cannot be run.
         StudyError: if no run can be made.
     """
-    places = [0, *transfers.by_harm[:count]]
+    places = [0, *transfers.by_harm[: runs.failures]]
     failures = [transfers.failures[place] for place in places]
     with TemporaryDirectory(prefix="anabranch-") as folder:
-        data = _study(scenario, transfers, failures, Path(folder), (duration_s, replications))
+        data = _study(scenario, transfers, failures, Path(folder), runs)
         study = Study.from_data(data, base=scenario.base)
         return study.run(jobs=jobs, progress=progress)
 
@@ -62,10 +71,9 @@ def _study(
     transfers: Transfers,
     failures: Sequence[Failure],
     folder: Path,
-    run: tuple[float, int],
+    runs: SimulatedRuns,
 ) -> dict[str, Any]:
     """The study as a file would have it."""
-    duration_s, replications = run
     given = scenario.data(given_only=True)
     out = given.get("network", {}).get("out_of_service", {})
     levels = []
@@ -88,13 +96,13 @@ def _study(
             "transport": transfers.transport,
         }
     ]
-    given["run"] = {**given.get("run", {}), "duration": f"{duration_s!r} s"}
+    given["run"] = {**given.get("run", {}), "duration": f"{runs.duration_s!r} s"}
     given["network"] = {**given["network"], "out_of_service": {"links": [], "nodes": [], **out}}
     given["routing"] = {key: value for key, value in given["routing"].items() if key != "demand"}
     return {
         "title": scenario.title or "Failures",
         "scenario": given,
-        "replications": replications,
+        "replications": runs.replications,
         "factor": [
             {"label": "down", "level": levels},
             {"field": "traffic[0].size", "label": "size", "levels": [f"{one} B" for one in transfers.sizes]},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from anabranch.terminal.command_options import (
     XlsxOption,
     load_scenario,
 )
+
+if TYPE_CHECKING:
+    from anabranch.plans.transfers import Transfers
+    from anabranch.report.plan_files import PlanFiles
+    from anabranch.study.result import StudyResult
 
 
 def transfers(
@@ -50,17 +55,10 @@ def transfers(
     as_json: JsonOption = False,
 ) -> None:
     """Show the goodput and completion of transfers beside a matrix, also in failures, by models."""
-    from anabranch.media.terminal import show  # noqa: PLC0415 - as every command, when it is used
-    from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415
+    from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415 - as every command, when used
     from anabranch.process.progress import failure_progress, study_progress  # noqa: PLC0415
     from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
-    from anabranch.report.views.study import study_pieces  # noqa: PLC0415
-    from anabranch.report.views.transfers import (  # noqa: PLC0415
-        transfers_document,
-        transfers_pieces,
-        transfers_table,
-    )
-    from anabranch.study.failure_runs import simulate_failures  # noqa: PLC0415
+    from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
 
     files = PlanFiles(csv, xlsx)
     loaded = load_scenario(
@@ -73,16 +71,24 @@ def transfers(
         )
     simulated = None
     if simulate is not None:
-        with study_progress(title) as runs:
-            simulated = simulate_failures(
-                loaded,
-                found,
-                simulate,
-                duration_s=seconds,
-                replications=replications,
-                jobs=jobs,
-                progress=runs,
-            )
+        with study_progress(title) as told:
+            runs = SimulatedRuns(simulate, seconds, replications)
+            simulated = simulate_failures(loaded, found, runs, jobs=jobs, progress=told)
+    _show(title, found, simulated, files, as_json=as_json)
+
+
+def _show(
+    title: str, found: Transfers, simulated: StudyResult | None, files: PlanFiles, *, as_json: bool
+) -> None:
+    """Shows what was found, and writes the files that are wanted."""
+    from anabranch.media.terminal import show  # noqa: PLC0415
+    from anabranch.report.views.study import study_pieces  # noqa: PLC0415
+    from anabranch.report.views.transfers import (  # noqa: PLC0415
+        transfers_document,
+        transfers_pieces,
+        transfers_table,
+    )
+
     for warning in (*found.warnings, *(() if simulated is None else simulated.warnings)):
         say(f"warning: {warning}")
     if as_json:

@@ -17,7 +17,7 @@ from anabranch import Scenario
 from anabranch.errors import ScenarioError
 from anabranch.models import ModelError
 from anabranch.plans.transfers import completion_s, transfers
-from anabranch.study.failure_runs import NOTHING, simulate_failures
+from anabranch.study.failure_runs import NOTHING, SimulatedRuns, simulate_failures
 
 PACKET, ACK = 1500 * 8, 52 * 8
 """Bits of a full packet and of a bare acknowledgment with timestamps (RFC 7323)."""
@@ -112,7 +112,7 @@ def test_the_failures_that_harm_most_are_simulated(tmp_path: Path) -> None:
     found = transfers(scenario, [20_000], failures="links")
     assert found.cases[found.by_harm[0]].name == "n0->stub"
     assert found.cases[found.by_harm[0]].cut_pairs == 2
-    result = simulate_failures(scenario, found, 2, duration_s=0.5, jobs=2)
+    result = simulate_failures(scenario, found, SimulatedRuns(2, 0.5), jobs=2)
     assert list(result.cells["down"]) == [NOTHING, *(found.cases[place].name for place in found.by_harm[:2])]
     assert result.cells["failed"].sum() == 0
     # A third of the traffic is left: about 2 Mbps * 0.5 s / 20 kB = 6.25 flows in each of three runs.

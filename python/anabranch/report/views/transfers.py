@@ -9,7 +9,7 @@ from anabranch.media.pieces import Bars, DataTable, Piece, columns
 
 if TYPE_CHECKING:
     from anabranch.plans.transfers import Transfers
-    from anabranch.study.result import StudyResult
+    from anabranch.report.views.outcome import StudyOutcome
 
 _NOTHING = "nothing"
 _NAMES = (
@@ -47,7 +47,7 @@ def transfers_table(found: Transfers) -> DataTable:
     )  # fmt: skip
 
 
-def transfers_document(found: Transfers, simulated: StudyResult | None) -> dict[str, Any]:
+def transfers_document(found: Transfers, simulated: StudyOutcome | None) -> dict[str, Any]:
     """The transfers, and the cells of a simulation, as a document of JSON."""
     return {
         "scheme": found.scheme,
