@@ -36,13 +36,14 @@ _MOST_FLOWS: Final = 400_000
 """Variables of the program, beyond which nobody wants to wait for it."""
 _NODES: Final = 2_000
 """Nodes of branch and bound, a limit of work."""
+_BOUNDS_NOTE: Final = "capacity: the least cost of any routing is known for one matrix, not for bounds"
 _ROUNDING: Final = 1e-7
 """Parts of a module that are rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What capacity costs, and when there is enough of it."""
+    """The cost of capacity, and how much is enough."""
 
     module_mbps: float
     """Capacity of a module, in each direction of a link."""
@@ -128,7 +129,7 @@ def capacity_to_buy(
             least, bound, notes = _least(routers, [NORMAL, *failures_of(routers, failures)], purchase, price)
             warnings += notes
         else:
-            warnings.append("capacity: the least cost of any routing is known for one matrix, not for bounds")
+            warnings.append(_BOUNDS_NOTE)
     except RobustRoutingError as error:
         raise as_scenario_error(error, scenario.origin) from None
     warnings += _cut(loads)
@@ -281,15 +282,13 @@ class _Program:
             options={"node_limit": _NODES, "mip_rel_gap": 1e-6},
         )
         bound = None if answer.mip_dual_bound is None else float(answer.mip_dual_bound)
-        if answer.x is None:
-            note = f"capacity: the least cost of any routing was not found: {answer.message}"
-            return None, bound, [note]
-        modules = np.rint(answer.x[: self._edges]).astype(np.int64)
+        modules = None if answer.x is None else np.rint(answer.x[: self._edges]).astype(np.int64)
         if answer.status == 0:
             return modules, bound, []
+        best = "nothing was found" if modules is None else f"the best costs {float(price @ modules):.6g}"
         note = (
             f"capacity: {_NODES:,} nodes of branch and bound were over before the least cost was proved: "
-            f"{float(price @ modules):.6g}, and the bound is {bound:.6g}"
+            f"{best}, and {'no bound is known' if bound is None else f'the bound is {bound:.6g}'}"
         )
         return modules, bound, [note]
 

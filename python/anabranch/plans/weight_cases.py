@@ -15,6 +15,7 @@ from anabranch.plans.failure_loads import arcs_down
 from anabranch.plans.failures import Failure
 from anabranch.plans.pair_plans import ends_of, sending, shares_of_pairs
 from anabranch.routing import Planned
+from anabranch.routing.robust.bound import within_bounds
 from anabranch.routing.robust.budget import ARC_S, SHARE_S
 from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork
@@ -45,7 +46,7 @@ class TrafficCase:
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What weights do to everything that may happen."""
+    """The effect of weights on everything that may happen."""
 
     load: float
     """The highest load of all."""
@@ -166,9 +167,16 @@ class BoundsJudge:
         nodes = len(routers.network.nodes)
         cases = []
         for arc in np.argsort(-worst.load, kind="stable")[:_WORST_CASES].tolist():
-            row = worst.traffic_mbps[[arc], :].tocoo()
+            # What other pairs may send besides makes the same matrix hard for other weights, too.
+            full = within_bounds(
+                routers.bounds,
+                worst.source,
+                worst.target,
+                worst.traffic_mbps[[arc], :].toarray()[0],
+                fill=True,
+            )
             traffic = np.zeros((nodes, nodes))
-            traffic[worst.source[row.col], worst.target[row.col]] = row.data
+            traffic[worst.source, worst.target] = full
             cases.append((float(worst.load[arc]), TrafficCase(number, traffic, (number, arc))))
         return cases
 

@@ -44,7 +44,9 @@ GREATEST_WEIGHT: Final = 65_535
 _BOLDNESS: Final = (0.0, 0.005, 0.01, 0.02)
 """Of the searches of a round, the first of which never takes a step back; with any number of threads."""
 _ROUNDS: Final = 6
-"""Rounds of search and judgement, where the worst cases are not known beforehand."""
+"""Rounds of search and judgement, where the worst failures are not known beforehand."""
+_ROUNDS_OF_BOUNDS: Final = 40
+"""The same where the worst matrices are not: any weights have others."""
 _SAME: Final = 1e-9
 
 
@@ -158,18 +160,13 @@ def _warnings(result: WeightSearch, limits: WeightLimits) -> list[str]:
     warnings = []
     within = "" if limits.max_changes is None else f" within {limits.max_changes:,} changes"
     if result.load > 1 + _SAME:
-        why = (
-            "no routing at all has less than "
-            if result.lower_bound > 1
-            else "the bound of all routings, which may split as they like, is "
-        )
         warnings.append(
             f"weights: none were found{within} by which no link is overloaded: the best have a load of "
-            f"{result.load:.6g}, and {why}{result.lower_bound:.6g}"
+            f"{result.load:.6g}, and {_bound_told(result)} {result.lower_bound:.6g}"
         )
     if not result.changes:
         warnings.append(
-            f"weights: nothing was found{within} that lowers the highest load: they stay as they are"
+            f"weights: nothing was found{within} that lowers the highest load; they stay as they are"
         )
     cut = [case for case in result.loads.after.failures or () if case.stranded]
     if cut:
@@ -179,6 +176,11 @@ def _warnings(result: WeightSearch, limits: WeightLimits) -> list[str]:
             "help; their traffic is in no load"
         )
     return warnings
+
+
+def _bound_told(result: WeightSearch) -> str:
+    """What stands before the bound: whether any routing could do without overload."""
+    return "no routing at all has less than" if result.lower_bound > 1 else "the bound of all routings is"
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +238,7 @@ class _Search:
         present = self._judge.judge(self._present)
         best, best_weights = present, self._present
         cases = list(present.worst)
-        rounds = 1 if self._knows_all(cases) else _ROUNDS
+        rounds = self._rounds(cases)
         left_s, begin = self._limits.time_limit_s, self._present
         for number in range(rounds):
             left_s -= self._judge.work_s
@@ -257,9 +259,11 @@ class _Search:
     def _by_matrix(self) -> bool:
         return isinstance(self._judge, MatrixJudge)
 
-    def _knows_all(self, cases: Sequence[TrafficCase]) -> bool:
-        """Whether these are all cases that there are."""
-        return self._by_matrix and len(cases) == len(self._failures)
+    def _rounds(self, cases: Sequence[TrafficCase]) -> int:
+        """Rounds of search and judgement: one where these are all cases that there are."""
+        if not self._by_matrix:
+            return _ROUNDS_OF_BOUNDS
+        return 1 if len(cases) == len(self._failures) else _ROUNDS
 
     def _searched(
         self, cases: Sequence[TrafficCase], begin: Weights, work_s: float, part: tuple[int, int]

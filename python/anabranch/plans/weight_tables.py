@@ -57,22 +57,12 @@ class WeightTable:
             whole = scenario.replace({"network.out_of_service": {"links": [], "nodes": []}})
         setup = resolve(whole, Needed.ROUTES)
         without = [link.name for link in setup.links if link.weight is None]
-        notes = list[str]()
-        if len(without) == len(setup.links):
-            notes.append(
-                f"network: its links have no weights; the search begins with {_UNIFORM} for all, so that the "
-                "routes before are those of fewest hops"
-            )
-        elif without:
+        has_none = len(without) == len(setup.links)
+        if without and not has_none:
             more = f" and {len(without) - 1:,} more" if len(without) > 1 else ""
             message = f"{quoted(without[0])}{more} has no weight, and other links have one; give one to each"
             raise ScenarioError([Problem("network.weights", message)], scenario.origin)
-        scheme, metric = scenario.routing.scheme_name, scenario.routing.metric
-        if (scheme, metric) != ("ecmp", "weight") and scenario.controller is None:
-            notes.append(
-                f"routing: {scheme} by {metric} does not go by weights; before and after are ECMP by weight"
-            )
-        return cls(_rows(setup)), tuple(notes)
+        return cls(_rows(setup)), tuple(_notes(scenario, has_none=has_none))
 
     def changed(self, routers: RouterNetwork, weights: Weights) -> WeightTable:
         """The table with these weights of the links between routers."""
@@ -139,6 +129,22 @@ class WeightTable:
         for path in targets:
             write_whole(path, files[path.name].encode())
         return targets
+
+
+def _notes(scenario: Scenario, *, has_none: bool) -> list[str]:
+    """What is to be known of where a search begins."""
+    notes = []
+    if has_none:
+        notes.append(
+            f"network: its links have no weights; the search begins with {_UNIFORM} for all, so that the "
+            "routes before are those of fewest hops"
+        )
+    scheme, metric = scenario.routing.scheme_name, scenario.routing.metric
+    if (scheme, metric) != ("ecmp", "weight") and scenario.controller is None:
+        notes.append(
+            f"routing: {scheme} by {metric} does not go by weights; before and after are ECMP by weight"
+        )
+    return notes
 
 
 def _rows(setup: Setup) -> tuple[LinkWeight, ...]:

@@ -62,6 +62,7 @@ from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
 from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
+from anabranch.terminal.transfers_command import transfers
 from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ app.command()(fit)
 app.command()(predict)
 app.command(cls=OptionalValues)(weights)
 app.command(cls=OptionalValues)(capacity)
+app.command(cls=OptionalValues)(transfers)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)

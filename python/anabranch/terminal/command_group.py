@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ORDER = (
-    *("examples", "new", "run", "watch", "studio", "routes", "load", "weights", "capacity", "transfers"),
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "transfers", "weights", "capacity"),
     *("brief", "study", "report", "evaluate"),
     *("topology", "import", "capture", "fit", "predict", "export", "live", "schema", "help"),
 )

@@ -13,6 +13,7 @@ import pytest
 from small_networks import Arc, Network
 
 from anabranch.errors import ScenarioError
+from anabranch.plans import capacity
 from anabranch.plans.capacity import Purchase, capacity_to_buy
 
 
@@ -95,6 +96,33 @@ def test_bounds_have_no_least_cost_and_say_so(tmp_path: Path) -> None:
     assert plan.cost > 0
     assert (plan.least_cost, plan.hose_cost, plan.hose_extra) == (None, None, None)
     assert any("for one matrix, not for bounds" in warning for warning in plan.warnings)
+
+
+def test_what_is_not_known_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is too large or too hard, and failures that cut pairs off."""
+    network = Network.random(1)
+    network.mbps |= {("n0", "stub"): 10.0, ("stub", "n0"): 10.0}
+    network.weight |= {("n0", "stub"): 3, ("stub", "n0"): 3}
+    network.matrix |= {("n1", "stub"): 1.0}
+    scenario = network.scenario(tmp_path)
+    plan = capacity_to_buy(scenario, Purchase(3.0))
+    told = (
+        "1 failures cut pairs off (n0->stub: n1 to stub), "
+        "which modules do not mend; their traffic is in no load"
+    )
+    assert any(told in warning for warning in plan.warnings)
+    monkeypatch.setattr(capacity, "_NODES", 0)
+    hard = capacity_to_buy(scenario, Purchase(0.7))
+    assert any(
+        "0 nodes of branch and bound were over before the least cost was proved" in warning
+        for warning in hard.warnings
+    )
+    assert hard.least_bound is None or hard.least_bound <= (hard.least_cost or hard.cost)
+    monkeypatch.setattr(capacity, "_MOST_FLOWS", 10)
+    large = capacity_to_buy(scenario, Purchase(3.0))
+    assert any("the least cost of any routing is left out" in warning for warning in large.warnings)
+    assert large.least_cost is None
+    assert large.cost == plan.cost
 
 
 def test_prices_of_unknown_links_are_refused(tmp_path: Path) -> None:

@@ -140,7 +140,11 @@ def test_few_changes_are_kept_and_counted(seed: int, tmp_path: Path) -> None:
         assert found.load_before * (1 + 1e-9) >= found.load >= found.lower_bound * (1 - 1e-6)
         if most == 0:
             assert found.load == pytest.approx(free.load_before)
-            assert any("nothing was found within 0 changes" in warning for warning in found.warnings)
+            assert any(
+                "nothing was found within 0 changes that lowers the highest load; they stay as they are"
+                in warning
+                for warning in found.warnings
+            )
         if most == 1 and free.load < free.load_before:
             # Every single weight from 1 to 40, by brute force.
             best = min(
@@ -187,7 +191,11 @@ def test_failures_that_cut_are_told(tmp_path: Path) -> None:
     network.weight |= {("n0", "stub"): 3, ("stub", "n0"): 3}
     network.matrix |= {("n1", "stub"): 1.0}
     found = search_weights(network.scenario(tmp_path), QUICK, failures="links")
-    assert any("1 failures cut pairs off (n0->stub: n1 to stub)" in warning for warning in found.warnings)
+    told = (
+        "1 failures cut pairs off (n0->stub: n1 to stub), "
+        "and weights cannot help; their traffic is in no load"
+    )
+    assert any(told in warning for warning in found.warnings)
 
 
 def test_overload_says_what_no_routing_can_do(tmp_path: Path) -> None:
@@ -196,7 +204,8 @@ def test_overload_says_what_no_routing_can_do(tmp_path: Path) -> None:
     found = search_weights(network.scenario(tmp_path), WeightLimits(max_changes=2, time_limit_s=0.2))
     assert found.lower_bound > 1
     assert any(
-        "none were found within 2 changes" in warning and "no routing at all has less than" in warning
+        "none were found within 2 changes by which no link is overloaded: the best have a load of" in warning
+        and "no routing at all has less than" in warning
         for warning in found.warnings
     )
 
@@ -208,7 +217,13 @@ def test_without_weights_the_routes_before_are_those_of_fewest_hops(tmp_path: Pa
     data["routing"]["metric"] = "hops"
     found = search_weights(Scenario.from_data(data, base=tmp_path), QUICK)
     assert found.load_before == pytest.approx(network.highest(dict.fromkeys(network.mbps, 1)))
-    assert any("its links have no weights" in warning for warning in found.warnings)
+    assert any(
+        "its links have no weights; the search begins with 10" in warning for warning in found.warnings
+    )
+    assert any(
+        "ecmp by hops does not go by weights; before and after are ECMP by weight" in warning
+        for warning in found.warnings
+    )
     data["network"]["link"][0]["weight"] = 4
     with pytest.raises(ScenarioError, match="has no weight, and other links have one"):
         search_weights(Scenario.from_data(data, base=tmp_path), QUICK)

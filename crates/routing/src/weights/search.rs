@@ -315,9 +315,8 @@ impl<'a> Walk<'a> {
             return;
         }
         let trial = self.trial(&changes);
-        // The norm is a sum of powers: a part of the load is so many parts of it.
-        let order = f64::from(1_u32 << self.power);
-        let allowed = self.norm * (1.0 + boldness * self.draws.unit()).powf(order);
+        // The norm is a sum of powers: a part of the load is as many parts of it as its order says.
+        let allowed = self.norm * power(1.0 + boldness * self.draws.unit(), self.power);
         if trial.norm <= allowed || (self.norm.is_infinite() && trial.norm.is_finite()) {
             self.take(&changes);
         }

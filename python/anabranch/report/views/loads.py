@@ -57,7 +57,7 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
 
 
 def changes_tables(changes: LoadChanges) -> list[DataTable]:
-    """What has changed in the loads of links, and in those of failures where both plans have some."""
+    """Changes in the loads of links, and in those of failures where both plans have some."""
     of_links = _changes("change_of_links", changes, changes.links)
     if not changes.failures:
         return [of_links]
