@@ -22,6 +22,13 @@ from measure import Outcome, simulate  # noqa: E402
 from points import points  # noqa: E402
 from recorded import SCATTERING, RecordedOutcome, recorded, simulate_recorded  # noqa: E402
 
+SITUATIONS = {
+    "d-degraded": ", a slow link",
+    "d-dies": ", a link that dies",
+    "g-no-trim": ", without trimming",
+}
+"""What runs of uet-htsim have beside even traffic over whole links, by their group."""
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -161,7 +168,6 @@ def fabric(folder: Path) -> list[Score]:
         for what in ("medians", "maxima"):
             a, b = (getattr(numbers, what) for numbers in (theirs, ours))
             if a and b:
-                groups[f"{name[3]}, {what} of completion times"].append(
-                    (sum(b) / len(b)) / (sum(a) / len(a)) - 1
-                )
+                subject = f"{name[3]}{SITUATIONS.get(name[0], '')}, {what} of completion times"
+                groups[subject].append((sum(b) / len(b)) / (sum(a) / len(a)) - 1)
     return [Score.of_errors("fabric", subject, errors) for subject, errors in groups.items()]

@@ -37,8 +37,9 @@ TABLES = {
     ),
     "fabric": (
         "Fabrics that spray, beside uet-htsim",
-        "Completion times of the same flows over the same fabric, by path selector, and apart where links "
-        "change or fail ([fabric.md](fabric.md)). The runs are no part of the repository.",
+        "Completion times of the same flows over the same fabric, by path selector, and apart where a link "
+        "is slow or dies, or nothing is trimmed ([fabric.md](fabric.md)). The runs are no part of the "
+        "repository.",
     ),
 }
 """Headings and words of tables, by the name that scores have; those of scripts follow."""
