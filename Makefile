@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -161,6 +161,11 @@ validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py
+
+# TRUTH="--corpus NAME=FOLDER --fabric FOLDER": scripts and runs of others, which are not part of the repository.
+TRUTH ?=
+truth: setup ## every score of this version beside earlier ones and others; writes docs/truth.md and its history
+	$(RUN) checks/validation/truth/truth.py $(TRUTH)
 
 # Further arguments of validate-live: names of points, --all, --runs N.
 POINTS ?=

@@ -87,7 +87,8 @@ def evaluate(
             view.write(outcome, place.partial)
             place.put()
     except KeyboardInterrupt:
-        say(f"interrupted; finished runs are kept in {folder}, and the same command goes on from there")
+        kept = f"; finished runs are kept in {folder}, and the same command goes on from there"
+        say(f"interrupted{kept if folder.is_dir() else ''}")
         raise typer.Exit(exit_status()) from None
     if as_json:
         print_json(json_ready({"folder": str(folder), **outcome.data()}))
