@@ -327,8 +327,8 @@ def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame
 
 def _hops_of_tables(names: list[str], columns: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
     """Those of some tables, of which destination, node, number of links, and all links are given."""
-    to, node, counts, links = columns
-    to, node, counts = (pl.Series(column[counts > 0]) for column in (to, node, counts))
+    *of_rows, links = columns
+    to, node, counts = (pl.Series(column[of_rows[2] > 0]) for column in of_rows)
     named = pl.Series(names, dtype=pl.String)
     numbers = np.repeat(np.arange(len(to), dtype=np.uint32), counts)
     hops = pl.DataFrame({"row": numbers, "links": links})
