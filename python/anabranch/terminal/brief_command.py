@@ -61,7 +61,7 @@ def brief(
     from anabranch.media.terminal import show  # noqa: PLC0415 - as every command, when it is used
     from anabranch.plans.brief import brief_of  # noqa: PLC0415
     from anabranch.plans.measures import read_prices  # noqa: PLC0415
-    from anabranch.process.progress import failure_progress  # noqa: PLC0415
+    from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
     from anabranch.report.views.brief import brief_document, brief_pieces  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def brief(
         for file in (scenario, *([] if plan is None else [plan]))
     )
     title = present.title or scenario.stem
-    with failure_progress(title) as progress:
+    with counted_progress(title, "{done:,} of {of:,} looked at") as progress:
         made = brief_of(
             present,
             planned[0] if planned else None,

@@ -56,7 +56,7 @@ def transfers(
 ) -> None:
     """Show the goodput and completion of transfers beside a matrix, also in failures, by models."""
     from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415 - as every command, when used
-    from anabranch.process.progress import failure_progress, study_progress  # noqa: PLC0415
+    from anabranch.process.progress import counted_progress, study_progress  # noqa: PLC0415
     from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
     from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
 
@@ -65,7 +65,7 @@ def transfers(
         scenario, set_, None, routes_only=True, trust=trust, without=without, during=during
     )
     title = loaded.title or scenario.stem
-    with failure_progress(title) as progress:
+    with counted_progress(title, "{done:,} of {of:,} looked at") as progress:
         found = by_model(
             loaded, _sizes(sizes), transport=transport, failures=failures, jobs=jobs, progress=progress
         )
