@@ -41,6 +41,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "sdn.figures.idle_between": ((1000.0, 2000.0),),
     "sdn.figures.flows_that_fit": (1.0,),
     "sdn.figures.more_flows": (54.0, 81.0),
+    "sdn.figures.by_capacity": (),
     "sdn.figures.by_whole_segments": ((1.0, 20.0, 40.0, 54.0), 1.0),
     "sdn.figures.single_flow_gain": ("fct_us", (1.0, 200.0), 920.54),
     "semper.figures.as_covered": (2, 8),
@@ -128,6 +129,10 @@ def test_what_nothing_could_contradict_is_no_prediction(value: float, width: flo
 def test_predictions_by_hand() -> None:
     # 43.328 us of 10 Gbps are 54.16 segments of 1000 bytes.
     assert registered()["sdn.figures.flows_that_fit"](1.0).value == 54
+    # 800 us of link for each flow beyond; before, from ceil(1000 / 53) to 1000 intervals of 43.328 us over 53 flows.
+    assert registered()["sdn.figures.by_capacity"]().value == pytest.approx(
+        800 / (981 * 43.328 / 53), abs=1e-9
+    )
     # Ten flows of 0.8 ms in 9 x 1 and 9 x 2 ms and 0.92054 ms.
     idle = registered()["sdn.figures.idle_between"]((1000.0, 2000.0))
     assert idle.value == pytest.approx(800 / 9.92054 - 800 / 18.92054, abs=1e-6)
