@@ -1,6 +1,7 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
 mod ahead;
+mod here;
 mod table;
 
 use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, mix};
@@ -41,6 +42,8 @@ pub struct Forwarding {
     load_balancing: LoadBalancing,
     /// Whether entropy values choose among whole paths.
     is_by_entropy: bool,
+    /// The nodes from which packets set out and are passed on here; none for all.
+    here: Option<Vec<bool>>,
     /// What nodes mix into their hashes, where it is set.
     hash_seeds: BTreeMap<NodeId, HashSeed>,
     streams: Streams,
@@ -165,6 +168,7 @@ impl Forwarding {
         Self {
             is_by_entropy: matches!(load_balancing, LoadBalancing::Entropy(_)),
             load_balancing,
+            here: None,
             hash_seeds: BTreeMap::new(),
             streams,
             path_links: Vec::new(),
@@ -183,18 +187,6 @@ impl Forwarding {
     #[must_use]
     pub fn with_hash_seeds(self, hash_seeds: BTreeMap<NodeId, HashSeed>) -> Self {
         Self { hash_seeds, ..self }
-    }
-
-    /// Nobody will ask for the index of a pair any more, nor will there be another plan: with many flows, indices take
-    /// much memory.
-    pub fn settle(&mut self) {
-        self.pairs = BTreeMap::new();
-    }
-
-    /// Forgets all routes: the run is over.
-    pub fn clear(&mut self) {
-        (self.routes, self.pairs, self.path_links) = (Vec::new(), BTreeMap::new(), Vec::new());
-        (self.tables, self.laid) = (Vec::new(), BTreeMap::new());
     }
 
     /// The index of a pair that was given to [`Forwarding::new`].
@@ -240,6 +232,9 @@ impl Forwarding {
             .enumerate()
             .flat_map(|(place, plan)| plan.routes.iter().map(move |route| (place, route)));
         for (place, route) in routes {
+            if !self.is_here(route.from) {
+                continue;
+            }
             let ends = Ends { routing: place, from: route.from, to: route.to };
             for (between, index) in self.wanted(ends) {
                 let old = std::mem::take(&mut old[index as usize]);
@@ -403,7 +398,8 @@ impl Forwarding {
         let mut old: BTreeMap<NodeId, NextHops> =
             old.map(Table::into_entries).unwrap_or_default().into_iter().collect();
         let mut all = Vec::new();
-        for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+        let next = table.next.iter().filter(|(node, links)| !links.is_empty() && self.is_here(*node));
+        for (node, links) in next {
             let hops = match old.remove(node) {
                 Some(hops) if hops.links() == *links => hops,
                 old => self.next_hops((*node, &network.node(*node).name, &to), links, mirror, old),
@@ -439,7 +435,8 @@ impl Forwarding {
         NextHops::Several(Box::new(SeveralHops { links: links.into(), balancer }))
     }
 
-    fn append(&mut self, links: &[LinkId]) -> u32 {
+    /// Cursor of a packet that follows these links, the rest of a path that begins elsewhere.
+    pub fn append(&mut self, links: &[LinkId]) -> u32 {
         let start = self.path_links.len() as u32;
         self.path_links.extend_from_slice(links);
         start
