@@ -84,8 +84,10 @@ def test_all_cores_are_those_that_the_program_may_use(monkeypatch: pytest.Monkey
 def test_more_cores_than_nodes_or_than_the_machine_has_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "available_cores", lambda: 1)
     warnings = ring().run(cores=1000).summary["warnings"]
-    assert [text for text in warnings if "though 1000 were asked for: this network in more parts" in text]
+    assert [text for text in warnings if "though 1000 were asked for" in text]
+    assert [text for text in warnings if "this network in more parts promises no more speed" in text]
     assert [text for text in warnings if "this program may use 1 of this machine" in text]
+    assert [text for text in warnings if "and the run is slower than with cores" in text]
 
 
 def test_what_cannot_be_divided_runs_on_one_core_and_says_why() -> None:

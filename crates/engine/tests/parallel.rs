@@ -236,6 +236,12 @@ fn build(wan: &Wan) -> Setup {
         0 => disjoint(2),
         _ => anabranch_engine::routing::Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops }),
     });
+    if wan.seed % 3 == 0 {
+        // Some flows go by routes of their own.
+        b.setup.routing.others =
+            vec![Some(anabranch_engine::routing::Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Delay }))];
+        b.setup.flows.iter_mut().step_by(2).for_each(|flow| flow.routing = 1);
+    }
     b.setup.routing.load_balancing = match wan.spread {
         0 => LoadBalancing::Packet(PacketParameters {}),
         1 => LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}),

@@ -100,9 +100,8 @@ class Simulated:
             raise failed(error) from None
         except OSError as error:
             raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
-        found = measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
-        found.summary["warnings"].extend(_divided(self.cores, outcome))
-        return found
+        wall_s = time.perf_counter() - begin
+        return measured(scenario, setup, planned, outcome, wall_s, cores=self.cores)
 
 
 def number_of_cores(cores: Cores) -> int:
@@ -134,7 +133,7 @@ def _divided(cores: Cores, outcome: _core.Outcome) -> Iterator[str]:
     if used > available:
         yield (
             f"the run is divided between {used} cores, and this program may use {available} of this machine: "
-            f'parts wait for each other\'s cores, and the run is slower than with cores = "all"'
+            'parts take turns, and the run is slower than with cores = "all"'
         )
 
 
@@ -347,10 +346,11 @@ def measured(
     outcome: _core.Outcome,
     wall_s: float,
     added: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
+    cores: Cores = 1,
 ) -> Result:
     """The core's measurements, with everything else that a result tells.
 
-    ``known`` gives the tables with what others than the core know of the run.
+    ``cores`` were asked for. ``added`` gives the tables with what others than the core know of the run.
     """
     result = Result.from_columns(outcome["tables"], {})
     if added is not None:
@@ -374,6 +374,7 @@ def measured(
             *_full_logs(result),
             *_breaches(setup, outcome.get("breaches", ())),
             *_lost_captures(outcome["lost_captures"]),
+            *_divided(cores, outcome),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],

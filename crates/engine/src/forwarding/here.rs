@@ -5,10 +5,10 @@ use anabranch_units::NodeId;
 use std::collections::BTreeMap;
 
 impl Forwarding {
-    /// The same at some nodes alone, if any are given.
+    /// The same at some nodes alone, by node. Packets of all pairs pass them, which go by so many plans.
     #[must_use]
-    pub fn at(self, here: Option<Vec<bool>>) -> Self {
-        Self { here, ..self }
+    pub fn at(self, here: Vec<bool>, plans: usize) -> Self {
+        Self { here: Some(here), plans, ..self }
     }
 
     /// Whether packets set out or are passed on here at a node.

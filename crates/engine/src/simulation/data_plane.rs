@@ -1,9 +1,9 @@
 //! The data plane: packets on links, and the events that bring them forward.
 
-use super::crossing::Passage;
 use super::datagrams::DatagramFlow;
 use super::flow::{Flow, Lane};
 use super::numbering::Numbering;
+use super::passage::Passage;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
 use crate::link::{NextEvent, SimulatedLink};

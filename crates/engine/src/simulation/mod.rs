@@ -27,6 +27,7 @@ mod nic;
 mod numbering;
 mod parallel;
 mod parts;
+mod passage;
 mod probe;
 mod processing;
 mod reader;
@@ -50,7 +51,6 @@ use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, rarely};
 use changes::Changes;
 use control::ControlPlane;
-use crossing::Passage;
 use data_plane::DataPlane;
 use datagrams::DatagramFlow;
 use dependencies::Dependencies;
@@ -60,6 +60,7 @@ use nic::Nics;
 use numbering::{Event, Numbering};
 pub use parallel::CriticalPath;
 use parts::Joined;
+use passage::Passage;
 use probe::Probe;
 use processing::Processing;
 use sequences::Sequences;
@@ -177,8 +178,12 @@ impl Simulation {
             setup.nodes.len(),
             share.ends(&setup),
         )
-        .with_hash_seeds(seeds.collect())
-        .at(share.part.map(|_| network.node_ids().map(|node| share.has(node)).collect()));
+        .with_hash_seeds(seeds.collect());
+        if share.part.is_some() {
+            let here = network.node_ids().map(|node| share.has(node)).collect();
+            let plans = setup.ends().map(|ends| ends.routing + 1).max();
+            forwarding = forwarding.at(here, plans.unwrap_or(1));
+        }
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
         let (mut flows, subflows) = maker.flows(share, &mut forwarding)?;

@@ -1,9 +1,9 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
-use super::crossing::PassingLane;
 use super::datagrams::{DatagramFlow, on_the_wire};
 use super::external::External;
 use super::flow::Flow;
+use super::passage::PassingLane;
 use super::share::Share;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
