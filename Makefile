@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux validate-live models declarations recipes attack mutants fingerprints reference docs train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -165,6 +165,11 @@ validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py
 
+# TRUTH="--corpus NAME=FOLDER --fabric FOLDER": scripts and runs of others, which are not part of the repository.
+TRUTH ?=
+truth: setup ## every score of this version beside earlier ones and others; writes docs/truth.md and its history
+	$(RUN) checks/validation/truth/truth.py $(TRUTH)
+
 # Further arguments of validate-live: names of points, --all, --runs N.
 POINTS ?=
 
@@ -174,6 +179,13 @@ validate-live: setup ## the same points measured anew between hosts of this kern
 validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
 	-@command -v go >/dev/null && cd $(STAMPS) && go mod download $(CONTAINERLAB)
 	$(RUN) checks/validation/export_page.py docs/export_checks.md
+
+# A folder of recorded paths with what the kernel got over them; left out, paths are drawn and run live (root, a quiet machine).
+TRUTHS ?=
+# Folder of live runs of them, which are not repeated.
+LIVE_RUNS ?= results/fit-live
+validate-fit: setup ## fits of captures held against paths whose truth is known (Linux, root, or TRUTHS= and LIVE_RUNS=); writes docs/fit_checks.md
+	$(RUN) checks/validation/fit_page.py $(TRUTHS) --live $(LIVE_RUNS) --out docs/fit_checks.md
 
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
@@ -292,8 +304,14 @@ wasm: check-tools ## the core for browsers, into target/wasm; needs rustup
 networks: setup ## the networks that have a name, as files for pages, into target/wasm/networks
 	$(RUN) checks/validation/browser_networks.py target/wasm/networks
 
+# The manual, and in its folder studio the page that runs the core in the browser; any web server can serve it.
+site: setup $(STAMPS)/docs wasm networks ## the manual and the studio without an installation, into target/docs/html; see docs/browser.md
+	$(RUN) docs/site/build.py target/docs --live
+	$(RUN) docs/site/studio.py target/wasm target/docs/html/studio
+
 check-wasm: wasm networks ## examples in headless Chromium, each table beside the native one; needs Chromium
 	$(RUN) checks/validation/browser.py target/wasm
+	$(RUN) -m pytest --quiet tests/studio/test_studio_static.py
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
 	$(RUN) checks/release/check.py docs/release_checks.md

@@ -107,6 +107,8 @@ COMMANDS = (
     Command("routes", ("routes", "plain.toml"), (("run", "plain.toml", "--no-page", "--out", "out"),), 2),
     Command("compare", ("compare", "grid.toml", "--quick", "--systems", "hops,delay", "--out", "out"),
             (("compare", "grid.toml", "--quick", "--systems", "hops", "--out", "out"),)),
+    Command("evaluate", ("evaluate", "cubic", "--only", "7.7", "--replications", "1", "--out", "out"),
+            (("evaluate", "newreno", "--only", "7.7", "--replications", "1", "--out", "out"),)),
     Command("reproduce", ("reproduce", "sdn", "4.11", "--quick", "--out", "out"),
             (("reproduce", "sdn", "4.11", "--quick", "--out", "out"),)),
 )  # fmt: skip

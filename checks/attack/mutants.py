@@ -118,6 +118,7 @@ DEMANDS = (
 )
 GIVEN = b"from,to,kind,weight,path\na,c,path,3,a > b > c\na,c,path,1.5,a > c\nc,a,next-hop,1,c > a\n"
 WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
+INTERFACES = b"from,to,from_interface,to_interface,from_cost\na,b,x,x,1\nb,c,y,y,3\na,c,z,z,5\n"
 MATRIX = b"from,to,rate_mbps\na,b,1\nb,c,0.5\na,c,2\nc,a,1e-1\n"
 FLOWS = b"from,to,size_bytes,start_ms\na,b,3000,0\nb,c,500,1.5\nc,a,7e3,20\n"
 SIZES = b"0 0\n1000 40\n20000 90\n100000 100\n"
@@ -388,7 +389,11 @@ class Mutants:
         (folder / "x.toml").write_text(tomli_w.dumps(named.scenario), encoding="utf-8")
         command = draw.choice(("routes", "run", "export"))
         if named.is_load:
-            return ["load", "x.toml", *draw.choice(([], ["--json"], ["--failures"]))]
+            return [
+                *draw.choice((["load"], ["brief"])),
+                "x.toml",
+                *draw.choice(([], ["--json"], ["--failures"])),
+            ]
         further = {"run": ["--out", "out"], "export": ["--to", _form(draw), "--out", "out"]}
         return [command, "x.toml", *further.get(command, [])]
 
@@ -399,7 +404,10 @@ class Mutants:
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
         form = _form(draw) if draw.random() < 0.95 else _word(draw, _form(draw))
         arguments = ["export", "x.toml", "--to", form, "--out", "out"]
-        for option in (["--buckets", str(draw.choice((1, 3, 1024)))], ["--resilient"], ["--json"]):
+        table = draw.choice((INTERFACES, WEIGHTS))
+        (folder / "t.csv").write_bytes(mutation.of_words_or_bytes(draw, table, DEMANDS))
+        further = (["--interfaces", "t.csv"], ["--present", "t.csv"]) if form.startswith("frr") else ()
+        for option in (["--buckets", str(draw.choice((1, 3, 1024)))], ["--resilient"], ["--json"], *further):
             arguments += option if draw.random() < 0.2 else []
         return arguments
 
@@ -520,6 +528,10 @@ class Mutants:
         content = draw.choice(self._scenarios)
         (folder / "x.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
         kind = draw.randrange(6)
+        if kind == 5 and draw.random() < 0.3:
+            control = word("cubic", "linux-bbr", "x.py:C", "mptcp")
+            only = word("7.7", "5.1.2", "7.10,7.4")
+            return ["evaluate", control, "--only", only, "--replications", "1", "--jobs", "1", "--out", "out"]
         if kind == 0:
             return [
                 "topology",

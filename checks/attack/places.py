@@ -101,6 +101,7 @@ COMMANDS = (
             ("export", "plain.toml", "--to", "csv", "--out", "out")),
     Command("new", ("new", "congestion-control", "mine", "--out", "out")),
     Command("routes", ("routes", "plain.toml", "--out", "out/plan.json", "--csv", "out/x.csv")),
+    Command("brief", ("brief", "loads.toml", "--csv", "out/x.csv", "--page", "out/report.html")),
     Command("load", ("load", "loads.toml", "--csv", "out/x.csv", "--page", "out/report.html")),
 )  # fmt: skip
 
@@ -412,7 +413,7 @@ def fits(command: Command, case: Case) -> bool:
         "report.html is another name of a file",
         "a manifest says that the user's report.html grows",
     )
-    return command.name not in ("routes", "load") or case.name not in alone
+    return command.name not in ("routes", "load", "brief") or case.name not in alone
 
 
 def _users_entries(work: Path) -> Counter[str]:

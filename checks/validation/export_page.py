@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).parents[2]
-FILES = ("test_export_live.py", "test_export_files.py")
+FILES = ("test_export_live.py", "test_export_frr.py", "test_export_files.py", "test_export_igp.py")
 VERSIONS = {
     "Open vSwitch": ["ovs-vsctl", "--version"],
     "iproute2": ["ip", "-V"],
@@ -73,7 +73,7 @@ def page(checks: list[tuple[str, str, str, str]]) -> str:
         "| by | check | outcome | measured, or why not |",
         "|---|---|---|---|",
     ]
-    by = {FILES[0][:-3]: "the program", FILES[1][:-3]: "files"}
+    by = {name[:-3]: "the program" if name in FILES[:2] else "files" for name in FILES}
     lines += [f"| {by.get(file, file)} | {name} | {outcome} | {why} |" for file, name, outcome, why in checks]
     return "\n".join(lines) + "\n"
 

@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,39 @@ def measure(row: dict[str, str], folder: Path, seed: int, numbers: Numbers) -> N
     numbers.trims += int(spray["trims"].sum())
 
 
+def configurations(
+    folder: Path, only: str = "", seeds: int = 1
+) -> Iterator[tuple[tuple[str, ...], tuple[Numbers, Numbers]]]:
+    """The configurations of a folder by their names, with what uet-htsim has measured, and what we have.
+
+    Args:
+        folder: of ``golden_open.csv`` and ``matrices``.
+        only: a text that their names have.
+        seeds: runs of ours for each of theirs, with other draws.
+    """
+    with (folder / "golden_open.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    chosen: dict[tuple[str, ...], tuple[Numbers, Numbers]] = {}
+    names = ("group", "topology", "gbps", "lb", "evs", "cc", "trimming", "change", "matrix")
+    for row in rows:
+        matrix = re.sub(r"_s\d$", "", row["matrix"])
+        name = (*(row[part] for part in names[:-1]), matrix)
+        if only not in " ".join(name) or row["lb"] not in SELECTORS or row["cc"] not in WINDOWS:
+            continue
+        if any("trigger" in flow for flow in flows(folder / "matrices" / f"{row['matrix']}.cm")):
+            continue
+        theirs, ours = chosen.setdefault(name, (Numbers(), Numbers()))
+        theirs.medians.append(float(row["fct_p50_us"]))
+        theirs.maxima.append(float(row["fct_max_us"]))
+        theirs.retransmissions += int(float(row["retransmissions"]))
+        theirs.trims += int(float(row["trims"]))
+        theirs.unfinished += int(float(row["unfinished"]))
+        theirs.seconds += float(row["cpu_s"])
+        for times in range(seeds):
+            measure(row, folder, int(row["seed"]) + 3 * times, ours)
+    yield from chosen.items()
+
+
 def main() -> None:
     """Run all, and print both."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -174,30 +208,10 @@ def main() -> None:
         "--seeds", type=int, default=1, help="runs of ours for each of theirs, with other draws"
     )
     given = parser.parse_args()
-    with (given.folder / "golden_open.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    configurations: dict[tuple[str, ...], tuple[Numbers, Numbers]] = {}
-    names = ("group", "topology", "gbps", "lb", "evs", "cc", "trimming", "change", "matrix")
-    for row in rows:
-        matrix = re.sub(r"_s\d$", "", row["matrix"])
-        name = (*(row[part] for part in names[:-1]), matrix)
-        if given.only not in " ".join(name) or row["lb"] not in SELECTORS or row["cc"] not in WINDOWS:
-            continue
-        if any("trigger" in flow for flow in flows(given.folder / "matrices" / f"{row['matrix']}.cm")):
-            continue
-        theirs, ours = configurations.setdefault(name, (Numbers(), Numbers()))
-        theirs.medians.append(float(row["fct_p50_us"]))
-        theirs.maxima.append(float(row["fct_max_us"]))
-        theirs.retransmissions += int(float(row["retransmissions"]))
-        theirs.trims += int(float(row["trims"]))
-        theirs.unfinished += int(float(row["unfinished"]))
-        theirs.seconds += float(row["cpu_s"])
-        for times in range(given.seeds):
-            measure(row, given.folder, int(row["seed"]) + 3 * times, ours)
     counts = ("trims", "retransmissions", "unfinished")
     title = "configuration | p50 us: theirs, ours, % | max us: theirs, ours, %"
     sys.stdout.write(" | ".join([title, *counts, "cpu s"]) + "\n")
-    for name, (theirs, ours) in configurations.items():
+    for name, (theirs, ours) in configurations(given.folder, given.only, given.seeds):
         cells = [" ".join(part[:24] for part in name if part)]
         for what in ("medians", "maxima"):
             a, b = (statistics.fmean(getattr(numbers, what) or [math.nan]) for numbers in (theirs, ours))

@@ -29,6 +29,9 @@ html_theme = "furo"
 html_title = f"Anabranch {release}"
 html_show_copyright = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_js_files = ["live.js"]
+html_css_files = ["live.css"]
 html_theme_options = {"source_repository": f"{REPOSITORY}/", "source_branch": "main", "source_directory": ""}
 
 

@@ -10,6 +10,7 @@ TYPE_CHECKING = False  # that of typing, whose import takes longer than this one
 if TYPE_CHECKING:
     from typing import Any
 
+    from anabranch.api.fits import Fit, TransportPrediction, fit, predict
     from anabranch.api.routes import Routes
     from anabranch.api.runs import Result, Simulation, run
     from anabranch.api.scenario import Scenario
@@ -35,6 +36,7 @@ __all__ = [
     "Capture",
     "Event",
     "Factor",
+    "Fit",
     "Level",
     "LinkOverride",
     "LinkSettings",
@@ -57,12 +59,16 @@ __all__ = [
     "StudyResult",
     "Traffic",
     "Transport",
+    "TransportPrediction",
     "__version__",
+    "fit",
+    "predict",
     "run",
 ]
 
 
 _NAMES = {
+    "anabranch.api.fits": ("Fit", "TransportPrediction", "fit", "predict"),
     "anabranch.api.routes": ("Routes",),
     "anabranch.api.runs": ("Result", "Simulation", "run"),
     "anabranch.api.scenario": ("Scenario",),

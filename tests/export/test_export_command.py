@@ -35,7 +35,7 @@ def test_it_says_what_rounding_adds_and_where_the_files_are(tmp_path: Path) -> N
 def test_mistakes_are_one_message_and_status_2(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(diamond(SPLIT).toml())
     for arguments, words in (
-        (("--to", "frr", "--out", "out"), "static routes of FRR have no weights"),
+        (("--to", "csv", "--out", "out", "--present", "s.toml"), "--present: changes nothing with --to csv"),
         (("--to", "cisco", "--out", "out"), '--to: format "cisco" is not known'),
         (("--to", "csv", "--out", "s.toml"), "s.toml: exists and is not a folder"),
     ):

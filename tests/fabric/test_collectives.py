@@ -1,7 +1,16 @@
 """Flows that wait for others, and collective operations."""
 
+import re
+
 import pytest
 from fabric_runs import Fabric, idle_path_us
+
+from anabranch import Result
+from anabranch.media.pieces import DataTable
+from anabranch.report.html.page import run_report
+from anabranch.report.html.run_data import run_document
+from anabranch.report.views.cards import cards
+from anabranch.report.views.run import run_pieces, run_tables
 
 NEAR = '"*"'
 HOSTS = 16
@@ -12,6 +21,13 @@ def collective(operation: str, size: str, more: str = "") -> str:
         '[[traffic]]\nname = "c"\nfrom = "*"\ntransport = "x"\n'
         f'collective = {{ operation = "{operation}", bytes = "{size}"{more} }}\n'
     )
+
+
+def _shown(result: Result) -> DataTable:
+    """The table of collectives on a terminal."""
+    pieces = run_pieces("c", result)
+    (table,) = [piece for piece in pieces if isinstance(piece, DataTable) and piece.name == "collectives"]
+    return table
 
 
 def receipt_us(size: int, hops: int) -> float:
@@ -94,3 +110,33 @@ def test_what_is_not_complete_is_said(fabric: Fabric) -> None:
     assert row["unfinished_flows"] == 480
     # What waits has no start yet.
     assert result.flows["start_s"].null_count() == 464
+    (card,) = [card for card in cards(result) if card.label == "Collective"]
+    assert (card.value, "480 of 480 flows unfinished" in card.note) == ("not complete", True)
+    assert "unfinished" in "".join(about.label for about in _shown(result).columns)
+
+
+def test_page_terminal_and_workbook_show_a_collective(fabric: Fabric) -> None:
+    """Each shows the completion that the table has; the page has each step besides."""
+    result = fabric(collective("all-gather", "16 MB")).run()
+    row = result.collectives.row(0, named=True)
+    page = run_report(result)
+    assert re.findall(r'<section id="collectives">', page) == ['<section id="collectives">']
+    operations, steps = run_document(result)["collectives"]
+    assert (operations["rows"], steps["rows"]) == (1, HOSTS - 1)
+    shown = _shown(result)
+    named = dict(zip([about.name for about in shown.columns], shown.values, strict=True))
+    assert (list(named["completion_s"]), list(named["slowest_chain"])) == (
+        [row["completion_s"]],
+        [row["slowest_chain"]],
+    )
+    assert {"collectives", "collective_steps"} <= {table.name for table in run_tables(result)}
+    (card,) = [card for card in cards(result) if card.label == "Collective"]
+    assert card.value == f"{row['completion_s'] * 1e3:.3g} ms"
+
+
+def test_a_run_without_collectives_has_no_section_of_them(fabric: Fabric) -> None:
+    result = fabric(
+        '[[traffic]]\nname = "a"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1 MB"\ntransport = "x"\n'
+    ).run()
+    assert 'id="collectives"' not in run_report(result)
+    assert all("ollective" not in card.label for card in cards(result))

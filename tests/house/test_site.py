@@ -1,9 +1,15 @@
 """The manual as a site, as far as it can be tried without Sphinx: pages, links and questions."""
 
+import base64
+import html
 import importlib.util
 import re
+import sys
+import tomllib
+import zlib
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -13,6 +19,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def site() -> ModuleType:
     """docs/site/build.py."""
+    # Its neighbours are imported by their names, as where it is started.
+    sys.path.append(str(ROOT / "docs" / "site"))
     spec = importlib.util.spec_from_file_location("site_build", ROOT / "docs" / "site" / "build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -75,3 +83,38 @@ def test_the_files_of_the_questions_are_examples_or_written_by_a_command() -> No
     examples = {str(file.relative_to(ROOT / "examples")) for file in (ROOT / "examples").rglob("*")}
     for file in re.findall(r"`anabranch (?:run|routes|load|study|live) ([\w/.]+)", text):
         assert file in examples
+
+
+def test_figures_and_commands_of_the_manual_run_in_it(site: ModuleType) -> None:
+    there = set(site.pages())
+    found: dict[str, list[dict[str, list[str]]]] = {}
+    for name in ("docs/classroom.md", "docs/guide.md"):
+        text = site.with_live(Path(name), site.laid_out(Path(name), there))
+        places = [html.unescape(place) for place in re.findall(r'data-live="([^"]*)"', text)]
+        assert all(place.startswith("../studio/index.html#") for place in places)
+        found[name] = [parse_qs(place.split("#", 1)[1]) for place in places]
+    classroom = {f"classroom/{file.name}" for file in (ROOT / "examples" / "classroom").glob("*.toml")}
+    assert {shown["example"][0] for shown in found["docs/classroom.md"]} == classroom
+    scenario = found["docs/guide.md"][-1]["scenario"][0]
+    deflated = base64.urlsafe_b64decode(scenario + "=" * (-len(scenario) % 4))
+    data = tomllib.loads(zlib.decompress(deflated, wbits=-15).decode())
+    assert len(found["docs/guide.md"]) >= 5
+    assert data["routing"]["scheme"] == "disjoint"
+    assert data["traffic"][0]["transport"] == "mprc"
+    assert data["network"]["topology"] == "zoo/Abilene"
+
+
+def test_a_command_that_a_page_cannot_do_has_no_studio(site: ModuleType) -> None:
+    del site
+    of_command = sys.modules["live"].of_command
+    assert of_command("anabranch run examples/first.toml --out results/first") == (
+        "first.toml",
+        "example=first.toml",
+    )
+    for line in (
+        "anabranch run first.toml",
+        "anabranch load examples/first.toml",
+        "anabranch run examples/first.toml --cores 2",
+        "anabranch run examples/live.toml",
+    ):
+        assert of_command(line) is None, line

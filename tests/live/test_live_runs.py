@@ -108,7 +108,7 @@ def test_subflows_of_the_kernel_take_the_paths_of_the_simulation(live_run: LiveR
         routing={"scheme": "disjoint", "load_balancing": "hash"},
         run={"duration": "4 s", "flow_series": True},
     )
-    result, simulated = live_run(scenario, against_simulation=True), anabranch.run(scenario)
+    result, simulated = live_run(scenario, against_simulation=True, runs=1), anabranch.run(scenario)
     assert result.tables["simulated_subflow_series"].equals(simulated.subflow_series)
     assert result.connections["subflows_established"].to_list() == [4]
     same = ["flow", "subflow", "client", "client_port", "server", "path"]
@@ -193,7 +193,7 @@ def test_a_failure_and_a_repair_come_at_their_times(live_run: LiveRun) -> None:
 def test_a_live_run_is_held_against_its_simulation(live_run: LiveRun) -> None:
     traffic = [{"transport": "linux-cubic", "size": "3 MB"}, {"transport": "mprc", "stop": "1 s"}]
     scenario = paths("20 Mbps", [5], traffic, run={"duration": "4 s"})
-    result, simulated = live_run(scenario, against_simulation=True), anabranch.run(scenario)
+    result, simulated = live_run(scenario, against_simulation=True, runs=1), anabranch.run(scenario)
     (row,) = result.tables["against"].rows(named=True)
     assert row["name"] == "traffic[0].0"
     assert row["simulated_goodput_mbps"] == simulated.flows["goodput_mbps"][0]
@@ -201,16 +201,42 @@ def test_a_live_run_is_held_against_its_simulation(live_run: LiveRun) -> None:
     ratio = row["simulated_goodput_mbps"] / row["goodput_mbps"]
     assert row["difference_percent"] == pytest.approx((ratio - 1) * 100)
     told = result.summary["live"]["against"]
+    # Nothing is random: the five simulated runs are the same, and one live run says nothing of its spread.
+    assert row["within_spread"] == "unknown"
     assert told == {
         "flows": 1,
+        "live_runs": 1,
+        "simulated_runs": 5,
+        "beyond_spread": 0,
+        "spread_unknown": 1,
         "median_difference_percent": pytest.approx(abs(row["difference_percent"])),
         "largest_difference_percent": pytest.approx(abs(row["difference_percent"])),
     }
 
 
+def test_three_live_runs_and_five_simulated_ones_tell_chance_from_difference(live_run: LiveRun) -> None:
+    """Both sides lose the same packets of the same replication, which are others in each."""
+    traffic = [{"name": "lossy", "transport": "linux-cubic"}]
+    lossy = [{"between": ["source", "path1"], "loss": 0.01}]
+    scenario = paths("20 Mbps", [5], traffic, run={"duration": "3 s"})
+    scenario = scenario.model_copy(
+        update={"network": scenario.network.model_validate({**scenario.network.data(), "link": lossy})}
+    )
+    result = live_run(scenario, against_simulation=True)
+    (row,) = result.tables["against"].rows(named=True)
+    assert (row["live_runs"], row["simulated_runs"]) == (3, 5)
+    assert row["goodput_least_mbps"] < row["goodput_largest_mbps"]
+    assert row["simulated_goodput_least_mbps"] < row["simulated_goodput_largest_mbps"]
+    assert row["goodput_least_mbps"] <= row["goodput_mbps"] <= row["goodput_largest_mbps"]
+    assert row["within_spread"] in ("yes", "no")
+    with StringIO() as text:
+        show(Console(file=text, width=200), against_pieces(result))
+        assert "3 live runs and 5 simulated ones: means differ by more than" in text.getvalue()
+
+
 def test_nothing_follows_from_a_run_that_is_not_valid() -> None:
     scenario = paths("20 Mbps", [5], [{"transport": "linux-cubic"}], run={"duration": "1 s"})
-    result = run(scenario, against_simulation=True, latest_us=0.001)
+    result = run(scenario, against_simulation=True, runs=1, latest_us=0.001)
     assert result.summary["warnings"][0].startswith("not valid: 1 % of the packets came more than")
     assert result.summary["live"]["against"]["refused"].startswith("the live run is not valid: 1 %")
     with StringIO() as text:
@@ -268,7 +294,7 @@ def test_a_sender_of_the_kernel_speaks_with_a_simulated_receiver(live_run: LiveR
         transport={"every": {"preset": "linux-reno", "delayed_ack_segments": 1}},
         run={"duration": "6 s", "flow_series": True},
     ).replace({"network.links.loss": loss})
-    result = live_run(scenario, simulated_receivers=True, against_simulation=True)
+    result = live_run(scenario, simulated_receivers=True, against_simulation=True, runs=1)
     sized, stopped = result.flows.rows(named=True)
     assert result.flows["hosts"].to_list() == ["kernel sends"] * 2
     # Every byte, once, and the kernel's FIN.

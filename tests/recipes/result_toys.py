@@ -40,7 +40,7 @@ from anabranch_publications.papers.model import Context, FigureResult, FigureSpe
 
 
 def sums(context: Context) -> FigureResult:
-    """Its only figure."""
+    """The figure of the toy, which has no other."""
     del context
     return FigureResult("1", "A sum", (Finding("one and one", "2", str(1 + 1), agrees=True),))
 
@@ -172,6 +172,9 @@ assert any("is a toy" in warning for warning in warnings), warnings
                 ),
                 ("for paper in (TCPBP, SDN, ROBUST, SEMPER, MPRC", ", TOY"),
             ],
+            "docs/index.md": [
+                ("  pages of [tcpbp](reproductions/tcpbp.md)", ", [toy](reproductions/toy.md)")
+            ],
         },
         run="""
 import pathlib, tempfile
@@ -179,12 +182,15 @@ from anabranch_publications.papers import PAPERS, Context, reproduce
 with tempfile.TemporaryDirectory() as folder:
     outcome = reproduce(PAPERS["toy"], None, Context(pathlib.Path(folder), quick=True))
 assert [finding.verdict for figure in outcome.figures for finding in figure.findings] == ["agrees"]
+# As `make reproduce` writes it.
+pathlib.Path("docs/reproductions/toy.md").write_text("# Sums\\n")
 """,
     ),
     "a page of the manual": Toy(
         files={"docs/toy.md": "# A toy\n\nThis page has nothing to say.\n"},
         insertions={
             "docs/index.md": [("## Guide\n\n", "- [toy.md](toy.md): a toy\n")],
+            "docs/site/front.txt": [("docs/questions\n", "docs/toy\n")],
         },
     ),
     "an archive of topologies": Toy(

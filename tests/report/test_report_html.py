@@ -15,6 +15,7 @@ from html_runs import ABILENE, EVIL, document, hostile, numbers, shown
 from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make, with_levels
 
 from anabranch import Result, ResultError, Scenario
+from anabranch.media.links import link_widths
 from anabranch.media.page import embedded
 from anabranch.media.page.charts import MOST_STEPS
 from anabranch.media.page.data import Steps
@@ -278,6 +279,44 @@ def test_hosts_leaves_and_spines_are_in_tiers() -> None:
     assert found.points[:, 1].tolist() == [0, 0, 0.5, 0.5, 1, 1, 1, 1]
     # No two in the same place, hosts below their leaves.
     assert found.points[4:, 0].tolist() == sorted(found.points[4:, 0])
+
+
+def _fat_tree(k: int) -> tuple[list[str], list[tuple[int, int]]]:
+    """Names and edges of a fat tree of switches with k ports (Al-Fares 2008)."""
+    half, number, ends = k // 2, dict[str, int](), list[tuple[int, int]]()
+
+    def join(one: str, other: str) -> None:
+        ends.append((number.setdefault(one, len(number)), number.setdefault(other, len(number))))
+
+    for pod, a, b in itertools.product(range(k), range(half), range(half)):
+        join(f"c{a}.{b}", f"a{pod}.{a}")
+        join(f"a{pod}.{a}", f"e{pod}.{b}")
+        join(f"e{pod}.{a}", f"h{pod}.{a}.{b}")
+    return list(number), ends
+
+
+@pytest.mark.parametrize("k", [4, 8, 16])
+def test_a_fat_tree_is_in_tiers_and_its_pods_side_by_side(k: int) -> None:
+    names, ends = _fat_tree(k)
+    placed = layout([None] * len(names), ends, names)
+    assert placed.kind == "tiers"
+    x = dict(zip(names, placed.points[:, 0].tolist(), strict=True))
+    y = dict(zip(names, placed.points[:, 1].tolist(), strict=True))
+    for tier in "aeh":
+        pods = [[x[name] for name in names if name.startswith(f"{tier}{pod}.")] for pod in range(k)]
+        assert all(max(one) < min(next_one) for one, next_one in itertools.pairwise(pods))
+    heights = [sorted({round(y[name], 9) for name in names if name[0] == tier}) for tier in "caeh"]
+    assert all(one[-1] < below[0] for one, below in itertools.pairwise(heights))
+    # Hosts of a switch side by side where there is room, and otherwise each lower than the one before.
+    assert len(heights[-1]) == (1 if k == 4 else k // 2)
+    assert len(np.unique(placed.points.round(6), axis=0)) == len(names)
+
+
+def test_many_links_are_thinner_and_keep_their_order() -> None:
+    few, many = link_widths([100.0] * 300), link_widths([100.0] * 1200)
+    assert (few[0], many[0]) == pytest.approx((5 / 9, 5 / 18))
+    narrow, wide = link_widths([10.0, 1000.0] * 600)[:2]
+    assert wide / narrow == pytest.approx(3)
 
 
 def test_distances_on_paper_are_those_in_hops() -> None:

@@ -228,3 +228,15 @@ sequences = "*"
     tables = Scenario.loads(text).run().tables
     assert not tables["log"].is_empty()
     assert not tables["sequence"].is_empty()
+
+
+def test_an_event_without_any_data_has_an_empty_object() -> None:
+    row = Scenario.loads(LOSSY + 'log = ["web.0"]\n').run().log.head(1)
+    kept = ("flow", "time_s", "event")
+    bare = row.with_columns(
+        pl.lit(None).cast(row.schema[name]).alias(name) for name in row.columns if name not in kept
+    )
+    for name in event_log._EVENTS:
+        (line,) = event_lines(bare.with_columns(pl.lit(name).alias("event")))
+        assert json.loads(line)["name"] == event_log._EVENTS[name][0]
+        assert isinstance(json.loads(line)["data"], dict)

@@ -25,7 +25,7 @@ DATA = Path(__file__).parent / "data"
 SHARED = REPOSITORY.parent / "shared/cases"
 NAMESPACE = re.compile(r"\{.*\}")
 READ = {
-    "node": {"label", "name", "kind", "latitude", "longitude"},
+    "node": {"label", "name", "kind", "type", "latitude", "longitude"},
     "edge": {
         *("linklabel", "label", "linkspeed", "linkspeedraw", "linkspeedunits"),
         *("capacity_bps", "delay_ms", "delay_s", "length_km", "loss", "weight"),
@@ -215,6 +215,8 @@ def test_nothing_of_the_zoo_is_unseen() -> None:
                 assert int(number) == counts[kind][attribute], (name, entry)
             named[what, attribute] += 1
     assert named["node", "id"] == 276
+    # Read only where it is the kind of a node: "Router", not "PoP".
+    assert named["node", "type"] > 50
     rare = ("LinkType", "LinkNote", "LinkStatus", "key", "Country", "geocode_append", "doubted")
     assert set(rare) <= {attribute for _, attribute in named}
 

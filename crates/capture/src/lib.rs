@@ -18,6 +18,7 @@ mod clocks;
 mod copies;
 mod elsewhere;
 mod error;
+mod exchange;
 mod flow;
 mod format;
 mod group;
@@ -47,6 +48,7 @@ extern crate self as anabranch_capture;
 
 pub use analysis::{Options, ReadProgress, analyze};
 pub use error::{CaptureError, FileProblem};
+pub use exchange::{Acknowledgments, Exchange, SentSegments, exchanges};
 pub use group::Tie;
 pub use input::STANDARD_INPUT;
 pub use report::{Analysis, Summary};

@@ -3,6 +3,7 @@
 mod both_ends;
 mod common;
 mod copies;
+mod exchange;
 mod formats;
 mod multipath;
 mod packed;

@@ -92,6 +92,11 @@ impl Setup {
         }
         check_controller(self, LONGEST)?;
         check_fabric(self, &network, LONGEST)?;
+        self.check_captures()?;
+        Ok(network)
+    }
+
+    fn check_captures(&self) -> Checked {
         for (index, capture) in self.captures.iter().enumerate() {
             let place = format!("captures[{index}].at");
             match capture.at {
@@ -99,7 +104,7 @@ impl Setup {
                 CapturePoint::Host { host: node } => self.check_node(&place, node)?,
             }
         }
-        Ok(network)
+        Ok(())
     }
 
     /// The network as routing sees it at the start.

@@ -4,7 +4,7 @@ mod ahead;
 mod here;
 mod table;
 
-use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, mix};
+use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, choose_equally, mix};
 use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
@@ -14,7 +14,7 @@ use anabranch_routing::{Mirror, NextHopsTo, Plan, Route};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use table::Table;
+use table::{NextHops, Places, SeveralHops, Table};
 
 /// How a new packet sets out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,9 @@ pub struct Forwarding {
     plans: usize,
     /// Hop-by-hop tables by destination, those of one plan after those of the other; empty before the first one.
     tables: Vec<Option<Table>>,
-    /// Where a list of links that somebody else chose begins.
+    /// Where nodes stand in these tables.
+    places: Places,
+    /// Where in `path_links` a list of links begins that many share, or that somebody else chose.
     laid: BTreeMap<Vec<LinkId>, u32>,
     /// Plans installed so far; random streams of a later plan are its own.
     generation: u32,
@@ -115,37 +117,6 @@ struct Reverse {
     of: u32,
 }
 
-/// The links on which a node sends towards a destination.
-enum NextHops {
-    None,
-    /// One, and nobody keeps entries.
-    Only(LinkId),
-    Several(Box<SeveralHops>),
-}
-
-struct SeveralHops {
-    links: Box<[LinkId]>,
-    balancer: Balancer,
-}
-
-impl SeveralHops {
-    /// Apart from hops without a choice, which stay small.
-    #[inline(never)]
-    fn choose(&mut self, now: Instant, key: impl FnOnce() -> FlowKey) -> LinkId {
-        self.links[self.balancer.choose(now, key())]
-    }
-}
-
-impl NextHops {
-    fn links(&self) -> &[LinkId] {
-        match self {
-            Self::None => &[],
-            Self::Only(link) => std::slice::from_ref(link),
-            Self::Several(hops) => &hops.links,
-        }
-    }
-}
-
 /// Index of a pair's route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteIndex(u32);
@@ -178,6 +149,7 @@ impl Forwarding {
             nodes,
             plans,
             tables: Vec::new(),
+            places: Places::default(),
             laid: BTreeMap::new(),
             generation: 0,
         }
@@ -251,6 +223,8 @@ impl Forwarding {
         }
         let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
+        let places = Places::new(self.nodes, plan.all().flat_map(|plan| &plan.tables));
+        let old_places = std::mem::replace(&mut self.places, places);
         if plan.all().any(|plan| !plan.tables.is_empty()) {
             let room = self.plans * self.nodes;
             old.resize_with(room, || None);
@@ -261,7 +235,8 @@ impl Forwarding {
                 let index = place * self.nodes + table.to.index();
                 // Of a plan that nobody asks for there are no tables.
                 let Some(old) = old.get_mut(index) else { continue };
-                self.tables[index] = Some(self.table(network, (place, table), mirror.as_ref(), old.take()));
+                let old = old.take().map(|old| old.into_entries(&old_places)).unwrap_or_default();
+                self.tables[index] = Some(self.table(network, (place, table), mirror.as_ref(), old));
             }
         }
         self.generation += 1;
@@ -388,29 +363,29 @@ impl Forwarding {
     }
 
     fn table(
-        &self,
+        &mut self,
         network: &Network,
         (place, table): (usize, &NextHopsTo),
         mirror: Option<&Mirror>,
-        old: Option<Table>,
+        mut old: BTreeMap<NodeId, NextHops>,
     ) -> Table {
         let to = format!("{}{}", network.node(table.to).name, of_plan(place));
-        let mut old: BTreeMap<NodeId, NextHops> =
-            old.map(Table::into_entries).unwrap_or_default().into_iter().collect();
-        let mut all = Vec::new();
-        let next = table.next.iter().filter(|(node, links)| !links.is_empty() && self.is_here(*node));
-        for (node, links) in next {
+        let mut all = Vec::with_capacity(table.next.len());
+        for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+            if !self.is_here(*node) {
+                continue;
+            }
             let hops = match old.remove(node) {
-                Some(hops) if hops.links() == *links => hops,
+                Some(hops) if hops.links(&self.path_links) == &**links => hops,
                 old => self.next_hops((*node, &network.node(*node).name, &to), links, mirror, old),
             };
             all.push((*node, hops));
         }
-        Table::new(all)
+        Table::new(&self.places, all)
     }
 
     fn next_hops(
-        &self,
+        &mut self,
         (node, node_name, to): (NodeId, &str, &str),
         links: &[LinkId],
         mirror: Option<&Mirror>,
@@ -432,7 +407,10 @@ impl Forwarding {
         let next = || links.iter().map(|&link| vec![link]).collect();
         let name = format!("{node_name}=>{to}");
         let balancer = self.balancer((node, node_name), &name, "next hop", (&weights, &identities), next);
-        NextHops::Several(Box::new(SeveralHops { links: links.into(), balancer }))
+        match (balancer.salt_of_equal(), u16::try_from(links.len())) {
+            (Some(salt), Ok(count)) => NextHops::Hashed { salt, first: self.lay(links), count },
+            _ => NextHops::Several(Box::new(SeveralHops { links: links.into(), balancer })),
+        }
     }
 
     /// Cursor of a packet that follows these links, the rest of a path that begins elsewhere.
@@ -442,7 +420,8 @@ impl Forwarding {
         start
     }
 
-    /// Cursor of a packet that follows these links, which somebody else has chosen.
+    /// Where a list of links begins that is kept once: cursor of a packet that follows links which somebody else has
+    /// chosen.
     pub fn lay(&mut self, links: &[LinkId]) -> u32 {
         if let Some(&start) = self.laid.get(links) {
             return start;
@@ -512,11 +491,9 @@ impl Forwarding {
         if packet.steering != Steering::SprayHops {
             return None;
         }
-        match self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?.of(node)? {
-            NextHops::None => None,
-            NextHops::Only(link) => Some(*link),
-            NextHops::Several(hops) => Some(hops.links[usize::from(entropy) % hops.links.len()]),
-        }
+        let table = self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?;
+        let links = table.of(self.places.of(node), node)?.links(&self.path_links);
+        (!links.is_empty()).then(|| links[usize::from(entropy) % links.len()])
     }
 
     /// Apart from routes without a choice, which stay small.
@@ -559,9 +536,14 @@ impl Forwarding {
         if !packet.steering.is_hop_by_hop() {
             return Some(self.follow(packet));
         }
-        match self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?.of(node)? {
+        let table = self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?;
+        match table.of(self.places.of(node), node)? {
             NextHops::None => None,
             NextHops::Only(link) => Some(*link),
+            &mut NextHops::Hashed { salt, first, count } => {
+                let choice = choose_equally((salt, count), &key(packet));
+                Some(self.path_links[first as usize + choice])
+            }
             NextHops::Several(hops) => Some(hops.choose(now, || key(packet))),
         }
     }

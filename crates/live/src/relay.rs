@@ -165,6 +165,12 @@ impl Relay {
         self.simulation.endpoints(flow)
     }
 
+    /// As [`Simulation::address_at`].
+    #[must_use]
+    pub fn address_at(&self, flow: FlowId, link: LinkId) -> Option<[u8; 4]> {
+        self.simulation.address_at(flow, link)
+    }
+
     /// The hosts at these ends of a flow are real.
     ///
     /// # Errors

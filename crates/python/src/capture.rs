@@ -74,7 +74,7 @@ pub fn analyze_captures<'py>(
     }
 }
 
-fn capture_error(error: CaptureError) -> PyErr {
+pub(crate) fn capture_error(error: CaptureError) -> PyErr {
     let problems: Vec<(String, String)> = match error {
         CaptureError::Files { files } => {
             files.into_iter().map(|file| (file.path.display().to_string(), file.problem)).collect()

@@ -11,6 +11,7 @@ mod balancer;
 mod capture;
 mod controller;
 mod error;
+mod exchange;
 mod flows;
 #[cfg(target_os = "linux")]
 mod live;
@@ -26,6 +27,7 @@ mod setup;
 mod simulation;
 mod transport;
 mod watch;
+mod weights;
 mod world;
 
 /// The version of the package, the same in Rust and Python.
@@ -90,6 +92,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::shares_along, module)?)?;
     module.add_function(wrap_pyfunction!(plan::text_of_path, module)?)?;
     module.add_function(wrap_pyfunction!(plan::nodes_of_path, module)?)?;
+    module.add_class::<weights::WeightCases>()?;
     module.add_class::<simulation::Simulation>()?;
     #[cfg(target_os = "linux")]
     module.add_class::<live::LiveNetwork>()?;
@@ -97,6 +100,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::exchanges, module)?)?;
     module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("OwnCodeError", module.py().get_type::<own::OwnCodeError>())?;
     module.add("ProblemError", module.py().get_type::<world::ProblemError>())?;

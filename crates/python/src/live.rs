@@ -76,6 +76,15 @@ impl LiveNetwork {
         self.with(of)
     }
 
+    /// The address by which packets of a flow of Multipath TCP leave the host where a link begins; `None` where the flow has
+    /// no end there, or looks at no addresses.
+    fn address_at(&self, flow: u32, link: u32) -> PyResult<Option<String>> {
+        self.with(|relay| {
+            let address = relay.address_at(FlowId(flow), LinkId(link));
+            Ok(address.map(|octets| Ipv4Addr::from(octets).to_string()))
+        })
+    }
+
     /// The hosts at these ends of a flow are real.
     fn make_real(&self, flow: u32, source: bool, destination: bool) -> PyResult<()> {
         self.with(|relay| relay.make_real(FlowId(flow), source, destination).map_err(live_error))

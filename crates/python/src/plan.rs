@@ -88,18 +88,22 @@ impl Plan {
         (weights.into_pyarray(py), hops.into_pyarray(py), links.into_pyarray(py))
     }
 
-    /// All next hops in the order of their tables: destination, node and number of links, and the links one after the other.
-    fn hops<'py>(&self, py: Python<'py>) -> [Bound<'py, PyArray1<u32>>; 4] {
+    /// How many destinations have tables of next hops.
+    fn table_count(&self) -> usize {
+        self.plan.tables.len()
+    }
+
+    /// The next hops of so many tables from one on, in their order: destination, node and number of links, and the links
+    /// one after the other.
+    fn hops<'py>(&self, py: Python<'py>, first: usize, count: usize) -> [Bound<'py, PyArray1<u32>>; 4] {
         let hops = || {
-            self.plan
-                .tables
-                .iter()
-                .flat_map(|table| table.next.iter().map(move |(node, links)| (table.to, node, links)))
+            let tables = self.plan.tables.iter().skip(first).take(count);
+            tables.flat_map(|table| table.next.iter().map(move |(node, links)| (table.to, node, links)))
         };
         let of_hops = |of: fn(NodeId, NodeId, &[LinkId]) -> u32| {
             hops().map(|(to, node, links)| of(to, *node, links)).collect::<Vec<u32>>().into_pyarray(py)
         };
-        let links: Vec<u32> = hops().flat_map(|(_, _, links)| links).map(|link| link.0).collect();
+        let links: Vec<u32> = hops().flat_map(|(_, _, links)| &**links).map(|link| link.0).collect();
         [
             of_hops(|to, _, _| to.0),
             of_hops(|_, node, _| node.0),
@@ -157,7 +161,7 @@ impl Plan {
 
 /// Whether the plan can be walked along: its routes and next hops are in order, and its links there.
 fn check(plan: &routing::Plan, links: usize) -> Result<(), String> {
-    let hops = plan.tables.iter().flat_map(|table| table.next.iter().flat_map(|(_, links)| links));
+    let hops = plan.tables.iter().flat_map(|table| table.next.iter().flat_map(|(_, links)| &**links));
     let paths = plan.routes.iter().flat_map(|route| &route.paths).flat_map(|path| path.links.links());
     if let Some(link) = hops.chain(paths).find(|link| link.index() >= links) {
         return Err(format!("there is no link {}: there are {links}", link.0));

@@ -18,7 +18,7 @@ impl<'p> Joined<'p> {
             if tables.last().is_none_or(|table| table.to != to) {
                 tables.push(NextHopsTo { to, next: Vec::new() });
             }
-            tables.last_mut().expect("it is there").next.push((node, links.to_vec()));
+            tables.last_mut().expect("it is there").next.push((node, links.into()));
         }
         Plan { routes: self.routes.into_values().cloned().collect(), tables, others: Vec::new() }
     }
@@ -30,9 +30,7 @@ fn routes(plan: &Plan) -> impl Iterator<Item = ((NodeId, NodeId), &Route)> {
 
 /// The next hops of a plan, by destination and node.
 fn next_hops(plan: &Plan) -> impl Iterator<Item = ((NodeId, NodeId), &[LinkId])> {
-    plan.tables
-        .iter()
-        .flat_map(|table| table.next.iter().map(|(node, links)| ((table.to, *node), links.as_slice())))
+    plan.tables.iter().flat_map(|table| table.next.iter().map(|(node, links)| ((table.to, *node), &**links)))
 }
 
 impl Plan {

@@ -44,6 +44,7 @@ mod shares;
 mod stubs;
 pub mod tcpbp;
 mod watch;
+pub mod weights;
 mod within;
 pub mod yen;
 

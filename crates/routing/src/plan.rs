@@ -3,6 +3,7 @@ use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How far the weights of a route may be from adding up to one.
 const WEIGHT_TOLERANCE: f64 = 1e-9;
@@ -51,8 +52,9 @@ pub struct NextHopsTo {
     /// Destination.
     pub to: NodeId,
     /// The links that a node may use, for nodes that know a way, in the order of the nodes. A
-    /// scheme leaves out, besides nodes without a way, those where no packet can come to be.
-    pub next: Vec<(NodeId, Vec<LinkId>)>,
+    /// scheme leaves out, besides nodes without a way, those where no packet can come to be. Lists
+    /// may be shared: a node has the same ones towards many destinations.
+    pub next: Vec<(NodeId, Arc<[LinkId]>)>,
 }
 
 impl Plan {

@@ -5,7 +5,7 @@
 //! forced links before and after: these add the same cost, hops and node numbers to every path,
 //! so the order of paths that [`crate::dijkstra`] states stays.
 
-use crate::ecmp::next_hops;
+use crate::ecmp::{SharedLists, next_hops};
 use crate::graph::CostGraph;
 use crate::limits::Spent;
 use crate::stubs::Stubs;
@@ -14,6 +14,7 @@ use crate::{Length, LinkMask, NextHopsTo, PathLimits, Plan, Route, TreeTo, Watch
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Sorting out a pair takes less time than a look at the clock.
 const PAIRS_BETWEEN_LOOKS: usize = 1024;
@@ -29,7 +30,7 @@ pub(crate) struct Planner<'n> {
 }
 
 /// An entry of a table.
-type NextHops = (NodeId, Vec<LinkId>);
+type NextHops = (NodeId, Arc<[LinkId]>);
 
 /// What the stubs of a pair leave to the paths between them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -239,12 +240,12 @@ impl<'n> Planner<'n> {
         for &to in sources.keys() {
             by_root.entry(self.stubs.root(to)).or_default().push(to);
         }
-        let mut plan = Plan::default();
+        let (mut plan, mut lists) = (Plan::default(), SharedLists::default());
         for (root, destinations) in by_root {
             watch(plan.routes.len())?;
-            let in_core = next_hops(&self.core, root);
+            let in_core = next_hops(&self.core, root, &mut lists);
             for to in destinations {
-                let table = self.table(to, root, &in_core, &sources[&to]);
+                let table = self.table((to, root), &in_core, &sources[&to], &mut lists);
                 let connected = sources[&to].iter().filter(|&&from| !table.at(from).is_empty());
                 let before = plan.routes.len();
                 plan.routes.extend(connected.map(|&from| Route { from, to, paths: Vec::new() }));
@@ -261,17 +262,17 @@ impl<'n> Planner<'n> {
     /// The table of a destination, given the next hops of the core towards the root of its stubs.
     fn table(
         &self,
-        to: NodeId,
-        root: NodeId,
+        (to, root): (NodeId, NodeId),
         in_core: &[NextHops],
         sources: &BTreeSet<NodeId>,
+        lists: &mut SharedLists,
     ) -> NextHopsTo {
-        let mut next: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
-        let leads = |next: &BTreeMap<NodeId, Vec<LinkId>>, node| node == to || next.contains_key(&node);
+        let mut next: BTreeMap<NodeId, Arc<[LinkId]>> = BTreeMap::new();
+        let leads = |next: &BTreeMap<NodeId, _>, node| node == to || next.contains_key(&node);
         let mut stub = to;
         while let Some(edge) = self.stubs.edge(stub) {
             if let (Some(link), true) = (self.down(stub), leads(&next, stub)) {
-                next.insert(edge.parent, vec![link]);
+                next.insert(edge.parent, lists.shared(std::iter::once(link)));
             }
             stub = edge.parent;
         }
@@ -284,7 +285,7 @@ impl<'n> Planner<'n> {
                 let parent = self.stubs.edge(stub).map(|edge| edge.parent);
                 if let (Some(link), true) = (self.up(stub), parent.is_some_and(|parent| leads(&next, parent)))
                 {
-                    next.insert(stub, vec![link]);
+                    next.insert(stub, lists.shared(std::iter::once(link)));
                 }
             }
         }

@@ -2,6 +2,7 @@ use crate::{LinkMask, NextHopsTo, Plan, Route, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What is left of a plan where not everything is up: for plans made elsewhere, for which there
 /// is no scheme to run again.
@@ -44,8 +45,8 @@ fn prune_paths(paths: &[WeightedPath], network: &Network, mask: &LinkMask) -> Ve
 fn prune_table(table: &NextHopsTo, network: &Network, mask: &LinkMask) -> NextHopsTo {
     let arrives = arriving(table, network, mask);
     let keep = |link: &LinkId| mask.usable(network, *link) && arrives.contains(&network.link(*link).to);
-    let prune_entry = |(node, next): &(NodeId, Vec<LinkId>)| {
-        let next: Vec<LinkId> = next.iter().copied().filter(keep).collect();
+    let prune_entry = |(node, next): &(NodeId, Arc<[LinkId]>)| {
+        let next: Arc<[LinkId]> = next.iter().copied().filter(keep).collect();
         (!next.is_empty()).then_some((*node, next))
     };
     NextHopsTo { to: table.to, next: table.next.iter().filter_map(prune_entry).collect() }

@@ -62,7 +62,7 @@ fn mistakes_have_a_line_and_a_column() {
             "1:1: there is no option --nonsense; docs/scripts.md lists those there are",
         ),
         ("--ip_version=ipv5\n0 > S 0:0(0)", "1:1: --ip_version is \"ipv5\"; there are ipv4,"),
-        ("--transport=mptcp\n0 > S 0:0(0)", "1:1: there is no TCP transport \"mptcp\"; there are newreno,"),
+        ("--transport=mptcp\n0 > S 0:0(0)", "1:1: there is no TCP transport \"mptcp\"; there are "),
         ("--transport\n0 > S 0:0(0)", "1:1: --transport needs a value: --transport=VALUE"),
         ("--tcp.mss=5\n0 > S 0:0(0)", "1:1: --tcp.mss=5: mss is 5; it must be at least 88"),
         ("--tcp.nss=5\n0 > S 0:0(0)", "1:1: --tcp.nss=5: there is no nss; there are "),

@@ -6,7 +6,9 @@
 //! | [`network_file`] | the network of its topology, which a page fetches |
 //! | [`lacks`] | what a scenario may need and a page has not |
 //! | [`plan`] | its routes |
+//! | [`routes`] | its routes for people |
 //! | [`run`] | the run: steps, progress, tables |
+//! | [`text`] | its text: plain data, and changes in place |
 //! | [`problem`] | mistakes, each with its line and column |
 //! | [`page`] | all that as classes of JavaScript |
 //!
@@ -17,8 +19,10 @@ pub mod network_file;
 pub mod page;
 pub mod plan;
 pub mod problem;
+pub mod routes;
 pub mod run;
 pub mod scenario;
+pub mod text;
 
 #[cfg(test)]
 mod tests;

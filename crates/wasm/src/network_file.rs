@@ -1,12 +1,12 @@
 //! The network of a topology as a file that a page fetches: `make networks` writes one for each that has a name.
 
+use crate::text::plain;
 use anabranch_scenario::Scenario;
-use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::Problem;
 use anabranch_scenario::setup::PlainNetwork;
 use anabranch_scenario::words::quoted;
 use serde::Deserialize;
-use serde_json::{Map, json};
+use serde_json::Map;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -118,25 +118,6 @@ fn check_parameters(scenario: &Scenario, made_with: &Map<String, serde_json::Val
 /// The parameters of its generator, by key.
 fn parameters(scenario: &Scenario) -> Map<String, serde_json::Value> {
     scenario.network.parameters.0.iter().map(|(key, node)| (key.clone(), plain(node))).collect()
-}
-
-/// The value of a parameter, as JSON.
-fn plain(node: &Node) -> serde_json::Value {
-    match &node.value {
-        Value::Switch(value) => json!(value),
-        Value::Integer(value) => match (u64::try_from(*value), i64::try_from(*value)) {
-            (Ok(value), _) => json!(value),
-            (_, Ok(value)) => json!(value),
-            // Reading refuses more than 64 bits.
-            _ => json!(value.to_string()),
-        },
-        Value::Float(value) => json!(value),
-        Value::Text(text) | Value::Huge(text) | Value::Other(text) => json!(text),
-        Value::List(entries) => entries.iter().map(plain).collect(),
-        Value::Table(entries) => {
-            serde_json::Value::Object(entries.iter().map(|(key, node)| (key.clone(), plain(node))).collect())
-        }
-    }
 }
 
 /// What topologies hold whose files Python reads.

@@ -1,5 +1,6 @@
 //! A run in steps.
 
+use crate::routes::Routes;
 use anabranch_engine::control::Breach;
 use anabranch_engine::records::Table;
 use anabranch_engine::setup::Setup;
@@ -115,13 +116,31 @@ pub struct Run {
     /// None once it is finished.
     simulation: Option<Simulation>,
     never_begun: BTreeMap<String, u64>,
+    routes: Routes,
 }
 
 impl Run {
     /// A run at its begin.
     #[must_use]
-    pub const fn new(setup: Arc<Setup>, simulation: Simulation, never_begun: BTreeMap<String, u64>) -> Self {
-        Self { setup, simulation: Some(simulation), never_begun }
+    pub const fn new(
+        setup: Arc<Setup>,
+        simulation: Simulation,
+        never_begun: BTreeMap<String, u64>,
+        routes: Routes,
+    ) -> Self {
+        Self { setup, simulation: Some(simulation), never_begun, routes }
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.setup.nodes.len()
+    }
+
+    /// Its routes as they are at the start; they are there behind its end, too.
+    #[must_use]
+    pub const fn routes(&self) -> &Routes {
+        &self.routes
     }
 
     fn simulation(&mut self) -> Result<&mut Simulation, RunError> {

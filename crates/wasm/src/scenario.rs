@@ -4,15 +4,17 @@ use crate::lacks::{self, PageFiles};
 use crate::network_file::{file_name, network_of};
 use crate::plan::plan;
 use crate::problem::{Document, LocatedProblem};
+use crate::routes::Routes;
 use crate::run::Run;
 use anabranch_engine::Simulation;
 use anabranch_scenario as core;
-use anabranch_scenario::node::Node;
+use anabranch_scenario::node::{Node, Value};
 use anabranch_scenario::problem::{Place, Problem, Problems};
 use anabranch_scenario::read::Read;
 use anabranch_scenario::routing::RouteChoice;
-use anabranch_scenario::setup::{NoOwnCode, Resolved, World, resolve};
+use anabranch_scenario::setup::{Network, NoOwnCode, Resolved, World, resolve};
 use anabranch_scenario::toml_text::parse_with_positions;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,6 +28,28 @@ pub struct Beside<'b> {
     pub network: Option<&'b str>,
     /// Texts of the files that it names, by name.
     pub files: &'b BTreeMap<String, String>,
+}
+
+/// A network as a page draws it.
+#[derive(Serialize, PartialEq, Debug)]
+pub struct DrawnNetwork {
+    /// Name of each node, and degrees north and east where they are known.
+    pub nodes: Vec<(String, Option<(f64, f64)>)>,
+    /// Name, from, to, bit/s and picoseconds of each directed link.
+    pub links: Vec<(String, u32, u32, u64, u64)>,
+}
+
+impl DrawnNetwork {
+    fn of(network: &Network) -> Self {
+        let place = |node: anabranch_engine::network::Node| {
+            (node.name, node.place.map(|place| (place.latitude, place.longitude)))
+        };
+        let links = network.links.iter().map(|link| {
+            let (capacity, delay) = (link.capacity.as_bps(), link.delay.as_ps());
+            (link.name.to_string(), link.from.0, link.to.0, capacity, delay)
+        });
+        Self { nodes: network.nodes().into_iter().map(place).collect(), links: links.collect() }
+    }
 }
 
 /// A scenario that is read.
@@ -42,6 +66,21 @@ impl PageScenario {
         // Editors on Windows begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self { text: text.to_owned(), read: read(text) }
+    }
+
+    /// Reads the network in a text, and nothing of the rest, whatever is wrong with that.
+    #[must_use]
+    pub fn of_network(text: &str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let read =
+            parse_with_positions(text).map_err(|mistakes| mistakes.into_iter().map(Into::into).collect());
+        let network = |mut root: Node| {
+            if let Value::Table(entries) = &mut root.value {
+                entries.retain(|(key, _)| key == "network");
+            }
+            of_root(text, root)
+        };
+        Self { text: text.to_owned(), read: read.and_then(network) }
     }
 
     /// Reads the bytes of a file, which are UTF-8; what is wrong is noted.
@@ -100,9 +139,28 @@ impl PageScenario {
         let plan = plan(&resolved, &choice, &network).map_err(located)?;
         let Resolved { setup, flows, never_begun, .. } = resolved;
         let setup = Arc::new(setup);
+        let routes = Routes::new(network, plan.clone());
         let simulation = Simulation::new(Arc::clone(&setup), plan);
         let simulation = simulation.map_err(|error| vec![document.refused(&error, &flows)])?;
-        Ok(Run::new(setup, simulation, never_begun))
+        Ok(Run::new(setup, simulation, never_begun, routes))
+    }
+
+    /// Its network, as far as it goes, whether the rest can run or not.
+    ///
+    /// # Errors
+    /// If its network cannot be read, or is not there.
+    pub fn network(&self, beside: Beside<'_>) -> Result<DrawnNetwork, Vec<LocatedProblem>> {
+        let (root, scenario) = self.read.as_ref().map_err(Vec::clone)?;
+        let located = |problem| Document { text: &self.text, root }.locate(vec![problem]);
+        let plain = network_of(scenario, beside.network).map_err(located)?;
+        let files = PageFiles(beside.files);
+        let mut world = World { network: &plain, files: &files, own: &mut NoOwnCode };
+        let (mut network, resolved) = resolve(scenario, &mut world);
+        // What can run has its links in the setup.
+        if let Ok(resolved) = resolved {
+            network.links = resolved.setup.links;
+        }
+        Ok(DrawnNetwork::of(&network))
     }
 }
 
@@ -117,6 +175,10 @@ fn read(text: &str) -> Result<(Node, core::Scenario), Vec<LocatedProblem>> {
     }
     let root = parse_with_positions(text)
         .map_err(|mistakes| mistakes.into_iter().map(LocatedProblem::from).collect::<Vec<_>>())?;
+    of_root(text, root)
+}
+
+fn of_root(text: &str, root: Node) -> Result<(Node, core::Scenario), Vec<LocatedProblem>> {
     let mut problems = Problems::default();
     let scenario = core::Scenario::read(&root, &Place::Top, &mut problems);
     match scenario {

@@ -400,3 +400,54 @@ fn the_name_of_a_network_s_file_is_that_of_make_networks() {
     assert_eq!(name("nodes = 2\n").as_deref(), Some("line-932f0a3024994210.json"));
     assert_eq!(PageScenario::read(&whole()).network_file(), None);
 }
+
+#[test]
+fn changes_of_a_text_keep_all_else() {
+    let text = "# mine\n[network.links]\nqueue = \"1 packets\" # short\n";
+    let changes = r#"[{"place": "network.links.queue", "set": "\"2 packets\""}, {"place": ["run", "seed"], "set": "3"},
+        {"place": "traffic", "set": "[]"}, {"place": ["traffic"], "append": "{ from = \"a\" }"}]"#;
+    let edited = crate::text::changed(text, changes).expect("changes");
+    assert!(edited.contains("# mine\n[network.links]\nqueue = \"2 packets\" # short\n"), "{edited}");
+    let data = crate::text::data(&edited).expect("TOML");
+    assert_eq!(data["run"]["seed"], 3);
+    assert_eq!(data["traffic"][0]["from"], "a");
+    for wrong in [
+        r#"[{"place": "a"}]"#,
+        r#"[{"place": "a", "set": "1", "remove": true}]"#,
+        r#"[{"place": "", "set": "1"}]"#,
+        r#"[{"place": "a", "set": "oops"}]"#,
+        "{}",
+    ] {
+        assert!(crate::text::changed(text, wrong).is_err(), "{wrong}");
+    }
+    assert_eq!(crate::text::data("a = oops"), None);
+}
+
+#[test]
+fn a_network_is_drawn_whatever_is_wrong_with_the_rest() {
+    let text = whole().replace("duration = \"12 s\"", "duration = \"12 parsecs\"");
+    assert!(!PageScenario::read(&text).problems().is_empty());
+    let files = BTreeMap::new();
+    let network = PageScenario::of_network(&text).network(Beside { network: None, files: &files });
+    let network = network.expect("a network");
+    let names: Vec<_> = network.nodes.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    let first = &network.links[0];
+    assert_eq!(
+        (first.0.as_str(), first.1, first.2, first.3, first.4),
+        ("a->b", 0, 1, 10_000_000, 5_000_000_000)
+    );
+    let wrong = PageScenario::of_network("[network]\nlinks = 3\n");
+    let problems = wrong.network(Beside { network: None, files: &files }).expect_err("a mistake");
+    assert_eq!((problems[0].place.as_str(), problems[0].position), ("network.links", Some((2, 9))));
+}
+
+#[test]
+fn routes_of_pairs_are_told() {
+    use anabranch_units::NodeId;
+    let run = start(&whole()).expect("a run");
+    let routes = run.routes().of_pair(NodeId(0), NodeId(2)).expect("a route");
+    assert_eq!(routes.paths, [(1.0, vec![0, 2], "a > b > c".to_owned())]);
+    assert_eq!((routes.count, routes.shares), (1, vec![(0, 1.0), (2, 1.0)]));
+    assert!(run.routes().of_pair(NodeId(1), NodeId(2)).is_none() && !run.routes().has_others());
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from anabranch.errors import StudioError
 from anabranch.scenario import scenario as file
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from anabranch.plans.forwarding import ForwardingCheck
     from anabranch.plans.routes import Routes
     from anabranch.plans.worst_loads import WorstLoads
+    from anabranch.studio.widget import Widget
 
 
 class Scenario(file.Scenario):
@@ -67,6 +69,27 @@ class Scenario(file.Scenario):
 
         kinds = failures if isinstance(failures, str) else "links" if failures else None
         return worst_loads(self.trusted() if trust else self, failures=kinds, jobs=jobs)
+
+    def studio(self, *, height: int = 700, trust: bool = False) -> Widget:
+        """The scenario with a slider for each number, in a notebook: it runs again with each change.
+
+        The scenario stays as it is; ``.scenario`` of what is returned is the one that the sliders have made.
+        With ``trust``, code of somebody else's may run.
+
+        Args:
+            height: of the frame, in pixels.
+            trust: as above.
+
+        Raises:
+            StudioError: if what the studio needs is not installed, or no port is free.
+        """
+        try:
+            from anabranch.studio.widget import widget  # noqa: PLC0415 - an optional extra
+        except ModuleNotFoundError as error:
+            raise StudioError(
+                f'the studio needs {error.name}; install it by: pip install "anabranch[studio]"'
+            ) from None
+        return widget(self, height=height, trust=trust)
 
     def start(self, *, trust: bool = False) -> Simulation:
         """A run in steps: it stands at time zero, and goes on when it is told to.

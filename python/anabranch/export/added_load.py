@@ -54,7 +54,8 @@ def added_loads(setup: Setup, before: Plans, after: Plans) -> tuple[str, list[Ad
         ScenarioError: if the bounds allow any amount of traffic.
     """
     if setup.demand is not None:
-        what, loads = "worst-case load", _worst_loads(setup, before, after)
+        what = "load" if setup.demand.matrix is not None else "worst-case load"
+        loads = _worst_loads(setup, before, after)
     else:
         what, loads = "flows", _flows(setup, before, after)
     return what, sorted(loads, key=lambda entry: (-entry.added, entry.link))

@@ -26,6 +26,10 @@ class Format(NamedTuple):
     """The program that loads them in tests, for docs/export.md."""
     by_flow: bool = False
     """Whether it tells flows apart, so that some may have routes of their own."""
+    has_interfaces: bool = False
+    """Whether it takes names and addresses of an operator's own interfaces."""
+    has_costs: bool = False
+    """Whether routers find their routes by costs, which may be changed from present ones."""
 
     def write(self, job: ExportJob) -> Export:
         """The files of a job in this format.
@@ -53,8 +57,31 @@ FORMATS: Final[Mapping[str, Format]] = {
     ),
     "frr": Format(
         "frr:write",
-        "`frr.conf` and `daemons` for each router: static routes",
-        "FRR 8.4 in namespaces; label stacks by `vtysh -C`",
+        "`frr.conf` and `daemons` for each router: static routes, and rules with weighted groups for "
+        "unequal shares",
+        "FRR 8.4 in namespaces, groups with their weights in the kernel; label stacks by `vtysh -C`",
+        has_interfaces=True,
+    ),
+    "frr-ospf": Format(
+        "igp:write_ospf",
+        "the same with OSPF: the cost of each interface; with `--present` the changes in a safe order, and "
+        "back",
+        "FRR 8.4 in namespaces, loads measured",
+        has_interfaces=True,
+        has_costs=True,
+    ),
+    "frr-isis": Format(
+        "igp:write_isis",
+        "the same with IS-IS and wide metrics",
+        "FRR 8.4 in namespaces",
+        has_interfaces=True,
+        has_costs=True,
+    ),
+    "frr-sr": Format(
+        "sr_policies:write",
+        "policies of segment routing for each pair (FRR's `pathd`), one path each, over static labels",
+        "FRR 8.4's `pathd`, which shows the policies; no packets, where the kernel has no MPLS",
+        has_interfaces=True,
     ),
     "mininet": Format(
         "mininet:write",

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from anabranch.errors import ExportError
 from anabranch.export.layout import DeviceLayout
+from anabranch.export.present import PresentCosts
+from anabranch.media.pieces import DataTable
 from anabranch.plans.paths import PlanPaths, Shares, shares_along
 from anabranch.plans.switch_rules import OwnTraffic, Weighted
 from anabranch.routing.planned import Pair, WeightedPath
@@ -50,6 +52,10 @@ class ExportJob:
     balancing: str = "flow"
     """Algorithm of the scenario's load balancing."""
     has_events: bool = False
+    scheme: str = ""
+    """Name of the scenario's scheme."""
+    present: PresentCosts | None = None
+    """The costs that links have now, where changes from them are wanted."""
 
     def jobs(self) -> list[ExportJob]:
         """The job of each plan: that of most flows, and those of flows with routes of their own."""
@@ -128,6 +134,12 @@ class Export:
     are none."""
     notes: list[str] = field(default_factory=list)
     """What the format cannot express, in plain sentences."""
+    changed_by: str = ""
+    """What makes loads differ from those of the plan, such as ``whole costs of OSPF``; rounding if empty."""
+    tables: list[DataTable] = field(default_factory=list)
+    """What else is shown, such as the steps of a change."""
+    remarks: list[str] = field(default_factory=list)
+    """What else is said, in plain sentences."""
 
     def with_readme(self, layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> Export:
         """The export with a README: what it cannot express, parts, and the tables of nodes and interfaces."""

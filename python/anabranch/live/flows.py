@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.live.addresses import address_events
 from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
 from anabranch.scenario.algorithms.protocol import MptcpProtocol, SprayProtocol, TcpProtocol
@@ -143,14 +144,23 @@ def flow_plans(
     setup: Setup,
     kernels: Sequence[Kernel | None],
     ends: Sequence[tuple[tuple[tuple[str, int], tuple[str, int]], ...]],
+    address_at: Callable[[int, int], str | None],
 ) -> list[FlowPlan]:
-    """The plan of each real flow; ``ends`` are those of its subflows, by flow."""
+    """The plan of each real flow.
+
+    Args:
+        setup: with the flows.
+        kernels: how the kernel speaks each transport.
+        ends: those of the subflows, by flow.
+        address_at: the address of a flow at a link that begins at one of its hosts; None if it has none.
+    """
     plans = []
     for flow, (planned, addresses) in enumerate(zip(setup.flows, ends, strict=True)):
         kernel = kernels[planned.transport]
         if kernel is None:
             continue
         source = planned.source
+        heeds = kernel.is_mptcp and _heeds_addresses(setup.transports[planned.transport])
         plans.append(
             FlowPlan(
                 flow=flow,
@@ -162,6 +172,7 @@ def flow_plans(
                 delays_short_segments=kernel.delays_short_segments,
                 receives=kernel.receives,
                 ends=addresses,
+                address_events=address_events(setup, flow, address_at) if heeds else (),
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
                 size_bytes=source.bytes if isinstance(source, SizedSource) else None,
@@ -170,6 +181,12 @@ def flow_plans(
             )
         )
     return plans
+
+
+def _heeds_addresses(transport: TransportSetup) -> bool:
+    """Whether the path manager follows addresses that come and go, as that of the simulation does."""
+    config = transport.config
+    return isinstance(config, MptcpProtocol) and config.path_manager.algorithm == "fullmesh"
 
 
 def _messages(setup: Setup, flow: FlowSetup, source: MessagesSource) -> Iterator[tuple[float, int]]:

@@ -117,7 +117,7 @@ class LiveHosts:
         warnings = [*self._simulated(), *ignored, *self._fast()]
         try:
             with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
-                plans = flow_plans(setup, self._kernels, ends)
+                plans = flow_plans(setup, self._kernels, ends, self._routers.flows.address_at)
                 with closing(KernelFlows(plans, hosts, interval_s)) as flows:
                     records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())

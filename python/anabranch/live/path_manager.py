@@ -13,7 +13,8 @@ from anabranch.live.namespace import enter
 
 _FAMILY = "mptcp_pm"
 _EVENTS = "mptcp_pm_events"
-_SUBFLOW_CREATE = 10
+_SET_FLAGS, _REMOVE, _SUBFLOW_CREATE, _SUBFLOW_DESTROY = 7, 9, 10, 11
+_SUBFLOW_FLAG, _BACKUP_FLAG = 2, 4
 _VERSION = 1
 _NESTED = 0x8000
 _AF_INET = 2
@@ -62,7 +63,9 @@ class PathManager:
                 raise OSError(number, str(error)) from error
             raise
 
-    def create_subflow(self, token: int, identifier: int, source: End, destination: End) -> None:
+    def create_subflow(
+        self, token: int, identifier: int, source: End, destination: End, *, is_backup: bool = False
+    ) -> None:
         """Opens a subflow of the connection with this token, from a port to a port.
 
         Args:
@@ -70,16 +73,49 @@ class PathManager:
             identifier: of the source's address, 1 to 255, another one for each port.
             source: address and port here.
             destination: address and port there.
+            is_backup: whether it carries data only while no other one works (RFC 8684 section 3.3.8).
 
         Raises:
             OSError: if the kernel refuses: ENOTCONN, if the connection has not had an acknowledgment yet.
         """
+        flags = _SUBFLOW_FLAG | (_BACKUP_FLAG if is_backup else 0)
+        self._send(_SUBFLOW_CREATE, token, _address(source, identifier, flags), destination)
+
+    def set_backup(self, token: int, source: End, destination: End, *, is_backup: bool) -> None:
+        """Makes a subflow that is open a backup or a regular one, and tells the other end (MP_PRIO).
+
+        Raises:
+            OSError: if the kernel refuses: ESRCH or EINVAL, if there is no such subflow.
+        """
+        local = _address(source, None, _BACKUP_FLAG if is_backup else 0)
+        self._send(_SET_FLAGS, token, local, destination)
+
+    def destroy_subflow(self, token: int, source: End, destination: End) -> None:
+        """Closes a subflow, which is reset.
+
+        Raises:
+            OSError: if the kernel refuses: ESRCH, if there is no such subflow.
+        """
+        self._send(_SUBFLOW_DESTROY, token, _address(source, None, None), destination)
+
+    def remove_address(self, token: int, identifier: int) -> None:
+        """Tells the other end that an address is gone (REMOVE_ADDR, RFC 8684 section 3.4.2).
+
+        Raises:
+            OSError: if the kernel refuses: EINVAL, if there is no address of that identifier.
+        """
         message = _message_class()()
-        message["cmd"], message["version"] = _SUBFLOW_CREATE, _VERSION
+        message["cmd"], message["version"] = _REMOVE, _VERSION
+        message["attrs"] = [("MPTCP_PM_ATTR_TOKEN", token), ("MPTCP_PM_ATTR_LOC_ID", identifier)]
+        self._do(partial(self._request, message))
+
+    def _send(self, command: int, token: int, local: dict[str, Any], destination: End) -> None:
+        message = _message_class()()
+        message["cmd"], message["version"] = command, _VERSION
         message["attrs"] = [
-            ("MPTCP_PM_ATTR_ADDR", _address(source, identifier), _NESTED),
+            ("MPTCP_PM_ATTR_ADDR", local, _NESTED),
             ("MPTCP_PM_ATTR_TOKEN", token),
-            ("MPTCP_PM_ATTR_ADDR_REMOTE", _address(destination, None), _NESTED),
+            ("MPTCP_PM_ATTR_ADDR_REMOTE", _address(destination, None, None), _NESTED),
         ]
         self._do(partial(self._request, message))
 
@@ -94,15 +130,16 @@ class PathManager:
         self._thread.shutdown()
 
 
-def _address(end: End, identifier: int | None) -> dict[str, Any]:
-    subflow_flag = 2
+def _address(end: End, identifier: int | None, flags: int | None) -> dict[str, Any]:
     attributes: list[tuple[str, Any]] = [
         ("MPTCP_PM_ADDR_ATTR_FAMILY", _AF_INET),
         ("MPTCP_PM_ADDR_ATTR_ADDR4", end[0]),
         ("MPTCP_PM_ADDR_ATTR_PORT", end[1]),
     ]
     if identifier is not None:
-        attributes += [("MPTCP_PM_ADDR_ATTR_ID", identifier), ("MPTCP_PM_ADDR_ATTR_FLAGS", subflow_flag)]
+        attributes.append(("MPTCP_PM_ADDR_ATTR_ID", identifier))
+    if flags is not None:
+        attributes.append(("MPTCP_PM_ADDR_ATTR_FLAGS", flags))
     return {"attrs": attributes}
 
 

@@ -19,6 +19,7 @@ from anabranch.live.flows import check_transports, kernel_of
 from anabranch.live.machine import check_machine
 from anabranch.live.network import LiveHosts, Measured
 from anabranch.live.programs import Asked, host_nodes, with_carriers
+from anabranch.live.repeats import LIVE_RUNS, Repeats
 from anabranch.live.routers import Between, OwnRouters
 from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
@@ -47,6 +48,7 @@ class Live:
         *,
         latest_us: float = LATEST_US,
         against_simulation: bool = False,
+        runs: int = LIVE_RUNS,
         kernel_receivers: bool = False,
         simulated_receivers: bool = False,
     ) -> None:
@@ -57,6 +59,7 @@ class Live:
             between: what is between hosts; the engine's routers, if left out.
             latest_us: as of :func:`run`, and so are the others.
             against_simulation: see there.
+            runs: see there.
             kernel_receivers: see there.
             simulated_receivers: see there.
         """
@@ -64,7 +67,7 @@ class Live:
         self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
         self._latest_us = latest_us
-        self._against = against_simulation
+        self._against, self._runs = against_simulation, runs
         self._own: Setup | None = None
         self._goes_on = False
         self._network: LiveHosts | None = None
@@ -142,8 +145,10 @@ class Live:
         if self._against and signals.number is None:
             alone = own_setup.replace(captures=[])
             simulated = runner.Simulated().measured(scenario, alone, planned, signals, None)
-            tables["against"] = compared(tables["flows"], simulated)
+            tables["against"] = compared(tables, simulated)
             tables |= simulated_series(simulated)
+            if live["valid"]:
+                tables["against"] = self._repeated(scenario, tables, simulated.flows, signals, progress)
             live["against"] = verdict(tables["against"], live["not_valid"])
         summary = {
             **result.summary,
@@ -159,6 +164,29 @@ class Live:
             "warnings": [*self._notes(live, records), *result.summary["warnings"]],
         }
         return Result(tables, summary)
+
+    def _repeated(
+        self,
+        scenario: Scenario,
+        tables: dict[str, pl.DataFrame],
+        simulated: pl.DataFrame,
+        signals: Deferred,
+        progress: Callable[[float, int], None] | None,
+    ) -> pl.DataFrame:
+        """The comparison with further runs of both sides; programs in hosts run once."""
+
+        def make_live(again: Scenario, setup: Setup, planned: Planned) -> Result:
+            live = Live(
+                between=self._between,
+                latest_us=self._latest_us,
+                kernel_receivers=self._receives,
+                simulated_receivers=self._only_sends,
+            )
+            return live.measured(again, live.prepared(again, setup), planned, signals, progress)
+
+        repeats = Repeats([tables["flows"]], [simulated])
+        repeats.add(scenario, 1 if self._asked.anything else self._runs, make_live, signals)
+        return repeats.beside(tables["against"])
 
     def _told(
         self, records: Measured, load: tuple[float, float, float], loss: float | None
@@ -223,6 +251,7 @@ def run(
     latest_us: float = LATEST_US,
     asked: Asked | None = None,
     against_simulation: bool = False,
+    runs: int = LIVE_RUNS,
     kernel_receivers: bool = False,
     simulated_receivers: bool = False,
     switches: str | None = None,
@@ -232,6 +261,7 @@ def run(
     - ``latest_us``: lateness of the 99th percentile of packets, in microseconds, above which it is not valid;
     - ``asked``: what is to run in hosts besides the flows of the scenario;
     - ``against_simulation``: simulate the same scenario afterwards, and compare; the table ``against``;
+    - ``runs``: live runs that such a comparison has, of further replications of the scenario;
     - ``kernel_receivers``: let the kernel receive the flows of TCP that it cannot send;
     - ``simulated_receivers``: simulate the receivers of the flows of TCP that the kernel sends;
     - ``switches``: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
@@ -262,6 +292,7 @@ def run(
             between,
             latest_us=latest_us,
             against_simulation=against_simulation,
+            runs=runs,
             kernel_receivers=kernel_receivers,
             simulated_receivers=simulated_receivers,
         ),

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import count
 
 from anabranch.errors import reason, system_error
+from anabranch.live.addresses import Addresses, AddressEvent, apply
 from anabranch.live.hosts import Host
 from anabranch.live.kernel import (
     IPPROTO_MPTCP,
@@ -68,6 +69,8 @@ class FlowPlan:
     """Whether the kernel receives it; otherwise its receiver is simulated."""
     delays_short_segments: bool = False
     """By Nagle's algorithm; otherwise its sockets set TCP_NODELAY."""
+    address_events: tuple[AddressEvent, ...] = ()
+    """Changes of the addresses of its hosts that it heeds, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ class _Flow:
         self.connected = False
         self.awaits_room = True
         self.reader = None if plan.reading is None else Reader(plan.reading)
+        self.addresses = Addresses(plan.ends)
         self.subflow_of = {source: number for number, (source, _) in enumerate(plan.ends)}
         if plan.messages is not None:
             self.left = 0
@@ -210,6 +214,9 @@ class KernelFlows:
         """
         self._begin_ns = begin_ns
         for flow in self._flows:
+            # First: at time zero they say how it begins.
+            for event in flow.plan.address_events:
+                self._at(event.time_s, partial(self._change_address, flow, event))
             if flow.plan.control is not None and flow.plan.start_s <= end_s:
                 self._at(flow.plan.start_s, partial(self._open, flow))
         self._sample_at(1, _SAMPLES_S if self._interval is None else self._interval)
@@ -288,9 +295,9 @@ class KernelFlows:
         if not flow.connected:
             flow.connected = True
             flow.record.established_s = self.now() - flow.plan.start_s
-            if flow.plan.is_mptcp and len(flow.plan.ends) > 1:
-                others = range(1, len(flow.plan.ends))
-                self._at(self.now(), lambda: self._join(flow, others))
+            if flow.plan.is_mptcp and (len(flow.plan.ends) > 1 or flow.addresses.is_backup(0)):
+                every = range(len(flow.plan.ends))
+                self._at(self.now(), lambda: self._join(flow, every))
             self._next_message(flow)
         self._write(flow)
 
@@ -358,7 +365,10 @@ class KernelFlows:
             self._forget(flow.sender)
 
     def _join(self, flow: _Flow, numbers: Sequence[int]) -> None:
-        """Opens these subflows, one after the other, and looks later whether they are there."""
+        """Opens these subflows, one after the other, and looks later whether they are there.
+
+        The first one is open: it becomes a backup where its address is one.
+        """
         sender = flow.sender
         if sender is None or flow.closed:
             return
@@ -367,7 +377,12 @@ class KernelFlows:
             info = mptcp_info(sender)
             flow.record.fallen_back = info.fallen_back
             while not info.fallen_back and numbers:
-                manager.create_subflow(info.token, numbers[0], *flow.plan.ends[numbers[0]])
+                number, is_backup = numbers[0], flow.addresses.is_backup(numbers[0])
+                if number and flow.addresses.may_open(number):
+                    ends = flow.plan.ends[number]
+                    manager.create_subflow(info.token, number, *ends, is_backup=is_backup)
+                elif not number and is_backup:
+                    manager.set_backup(info.token, *flow.plan.ends[0], is_backup=True)
                 numbers = numbers[1:]
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
@@ -386,9 +401,25 @@ class KernelFlows:
             return
         there = dict(self._infos(flow, flow.sender, at_sender=True))
         open_once = flow.record.joined.keys() | {n for n, info in there.items() if info.srtt_ms is not None}
-        never = [number for number in range(1, len(flow.plan.ends)) if number not in open_once]
+        others = filter(flow.addresses.may_open, range(1, len(flow.plan.ends)))
+        never = [number for number in others if number not in open_once]
         if never:
             self._join(flow, [number for number in never if number not in there])
+
+    def _change_address(self, flow: _Flow, event: AddressEvent) -> None:
+        """Notes the change, and tells a connection that is open of it."""
+        flow.addresses.note(event)
+        end = flow.sender if event.at_source else flow.receiver
+        if end is None or not flow.connected or flow.closed or flow.record.fallen_back:
+            return
+        node = flow.plan.origin if event.at_source else flow.plan.to
+        try:
+            token = mptcp_info(end).token
+        except OSError:
+            # It is gone, or has fallen back to plain TCP, which has no other address.
+            return
+        if again := apply(event, flow.addresses, self._managers[node], token):
+            self._join(flow, again)
 
     def _accept(self, node: int, listener: socket.socket, _events: int) -> None:
         try:

@@ -33,17 +33,23 @@ def scale_of_counts(most: float) -> LinkScale:
     return LinkScale(max(most, 1.0))
 
 
+_FEW_LINKS = 300
+"""Directed links that have room for their whole width."""
+
+
 def link_widths(capacities_mbps: Sequence[float]) -> list[float]:
     """The width of each link, as a share of the widest, by the logarithm of its capacity.
 
     So 1 and 100 Gbps both show. Where capacities differ by a decade or more, the narrowest link has a third
-    of the width of the widest; links that are all alike have five ninths.
+    of the width of the widest; links that are all alike have five ninths. Where there are more than some
+    hundred links, all are thinner, by the root of their number: they would cover each other.
     """
+    crowd = math.sqrt(min(1.0, _FEW_LINKS / max(1, len(capacities_mbps))))
     least, most = min(capacities_mbps, default=0.0), max(capacities_mbps, default=0.0)
     if not least > 0 or most == least:
-        return [5 / 9] * len(capacities_mbps)
+        return [crowd * 5 / 9] * len(capacities_mbps)
     decades = max(1.0, math.log10(most / least))
-    return [(3 + 6 * math.log10(value / least) / decades) / 9 for value in capacities_mbps]
+    return [crowd * (3 + 6 * math.log10(value / least) / decades) / 9 for value in capacities_mbps]
 
 
 def capacity_words(capacities_mbps: Sequence[float]) -> str:

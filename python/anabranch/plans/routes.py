@@ -40,6 +40,8 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
+_TABLES_AT_ONCE = 64
+"""Destinations whose next hops are grouped together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,18 +317,24 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
 
 def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each node and destination."""
-    to, node, counts, links = (pl.Series(part) for part in plan.hops())
-    if to.is_empty():
-        return _marked(pl.DataFrame(schema=_NEXT_HOPS), routing)
-    leads = counts > 0
-    to, node, counts = (part.filter(leads) for part in (to, node, counts))
+    # By parts: a fabric has millions of hops, and grouping all of them at once takes five times the table.
+    parts = [
+        _hops_of_tables(names, plan.hops(first, _TABLES_AT_ONCE))
+        for first in range(0, plan.table_count(), _TABLES_AT_ONCE)
+    ]
+    return _marked(pl.concat(parts) if parts else pl.DataFrame(schema=_NEXT_HOPS), routing)
+
+
+def _hops_of_tables(names: list[str], columns: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
+    """Those of some tables, of which destination, node, number of links, and all links are given."""
+    *of_rows, links = columns
+    to, node, counts = (pl.Series(column[of_rows[2] > 0]) for column in of_rows)
     named = pl.Series(names, dtype=pl.String)
-    # Columns from one end to the other: a fabric has a million hops, and objects for each take much.
-    numbers = pl.Series(range(len(to)), dtype=pl.UInt32).repeat_by(counts).explode()
-    rows = pl.DataFrame({"row": numbers, "links": links})
-    grouped = rows.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
+    numbers = np.repeat(np.arange(len(to), dtype=np.uint32), counts)
+    hops = pl.DataFrame({"row": numbers, "links": links})
+    grouped = hops.group_by("row", maintain_order=True).agg(pl.col("links").cast(_LINKS.inner))
     table = pl.DataFrame({"to": named.gather(to), "node": named.gather(node), "links": grouped["links"]})
-    return _marked(table.filter(to != node).cast(pl.Schema(_NEXT_HOPS)), routing)
+    return table.filter(to != node).cast(pl.Schema(_NEXT_HOPS))
 
 
 def _marked(table: pl.DataFrame, routing: int) -> pl.DataFrame:

@@ -63,15 +63,20 @@ class LinkLoad:
         return 1 / self.load - 1 if self.load > 0 else None
 
     def years_until_full(self, growth_a_year: float) -> float | None:
-        """When the link is full if all traffic grows by this ratio each year, from now on.
+        """When the link is full, as of :func:`years_until_full`."""
+        return years_until_full(self.load, growth_a_year)
 
-        0 for one that is full, None for a link without traffic, and for one with room where nothing grows.
-        """
-        if self.load <= 0 or (growth_a_year <= 0 and self.load < 1):
-            return None
-        if self.load >= 1:
-            return 0.0
-        return -math.log(self.load) / math.log1p(growth_a_year)
+
+def years_until_full(load: float, growth_a_year: float) -> float | None:
+    """When a link is full if all traffic grows by this ratio each year, from now on.
+
+    0 for one that is full, None for a link without traffic, and for one with room where nothing grows.
+    """
+    if load <= 0 or (growth_a_year <= 0 and load < 1):
+        return None
+    if load >= 1:
+        return 0.0
+    return -math.log(load) / math.log1p(growth_a_year)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,18 +330,22 @@ def worst_loads(
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)
     routers = RouterNetwork.of(setup)
     try:
-        return _score(scenario, routers, failures, jobs, progress)
+        return loads_of_routers(scenario, routers, failures, jobs, progress)
     except RobustRoutingError as error:
         raise as_scenario_error(error, scenario.origin) from None
 
 
-def _score(
+def loads_of_routers(
     scenario: Scenario,
     routers: RouterNetwork,
     failures: str | None,
-    jobs: int | None,
-    progress: Callable[[int, int], None] | None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> WorstLoads:
+    """The worst case of a scenario whose routers are known; their bounds count, not those of the scenario.
+
+    Args and raises as of :func:`worst_loads`; raises errors of robust routing as well.
+    """
     setup = routers.setup
     source, target = routers.bounds.pairs()
     pairs = np.stack([source, target], axis=1)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
 PlanReport = Callable[[int, int], None]
-"""Called now and then with the pairs that have routes, or the failures looked at, and with all."""
+"""Called now and then with the pairs that have routes, failures looked at or simulations, and with all."""
 CaptureReport = Callable[[int, int], None]
 """Called now and then with the bytes of captures read and those to be read."""
 StudyReport = Callable[[int, int, int], None]
@@ -65,19 +65,20 @@ def plan_progress(title: str) -> Iterator[PlanReport | None]:
 
 
 @contextmanager
-def failure_progress(title: str) -> Iterator[PlanReport | None]:
-    """A progress line on standard error while failures are looked at; None where that is no terminal.
+def counted_progress(title: str, words: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while things are counted; None where that is no terminal.
 
     Args:
-        title: whose failures.
+        title: whose they are.
+        words: of a line, with ``done`` and ``of`` in braces: ``{done:,} of {of:,} looked at``.
     """
     with _line(title) as update:
         if update is None:
             yield None
             return
 
-        def report(done: int, failures: int) -> None:
-            update(done, failures, f"{done:,} of {failures:,} looked at, left")
+        def report(done: int, of: int) -> None:
+            update(done, of, f"{words.format(done=done, of=of)}, left")
 
         yield report
 

@@ -26,6 +26,10 @@ _LEAF = 0.9
 """Length of the line to a leaf, where one hop is 1."""
 _LONE_DEGREES = 40.0
 """How far a map of a single node reaches to each side."""
+_WIDEST_TIER, _TIER_WIDTH, _HOST_STEP = 100, 2.4, 0.03
+"""Hosts that stand side by side at most, the width of all tiers, and by how much each of more is lower."""
+_NOISE = 1e-9
+"""Below it, as a share of the largest, a coordinate is rounding alone."""
 _SPREAD = 0.012
 """Nodes in one place stand on a circle of this radius, as a share of the map's width."""
 
@@ -150,7 +154,7 @@ def _tiers(neighbours: Sequence[Sequence[int]]) -> list[int] | None:
     """
     hosts = [node for node, near in enumerate(neighbours) if len(near) == 1]
     tier = _hops(neighbours, hosts)
-    if not hosts or max(tier) < 2 or min(tier) < 0 or len(neighbours) > _MOST_EXACT:
+    if not hosts or max(tier) < 2 or min(tier) < 0:
         return None
     if any(abs(tier[node] - tier[near]) != 1 for node, row in enumerate(neighbours) for near in row):
         return None
@@ -177,21 +181,54 @@ def _hops(neighbours: Sequence[Sequence[int]], starts: Sequence[int]) -> list[in
 
 
 def _in_tiers(tiers: Sequence[int], neighbours: Sequence[Sequence[int]], names: Sequence[str]) -> Points:
-    """The top tier above; each tier in the order of what is above it, and all tiers of the same width."""
+    """The top tier above, what hangs together without it (a pod) side by side, all tiers of the same width.
+
+    A pod's part of a tier is in the order of what is above it. Where hosts are too many to stand side by
+    side, those of a switch descend like stairs.
+    """
     points = np.zeros((len(tiers), 2))
     height = max(tiers)
     order = {node: number for number, node in enumerate(sorted(range(len(names)), key=_natural(names)))}
+    pod = _pods(tiers, neighbours, order)
     for tier in range(height, -1, -1):
         tier_nodes = [node for node in range(len(tiers)) if tiers[node] == tier]
-        middle = {}
+        place = {}
         for node in tier_nodes:
             above = [points[near][0] for near in neighbours[node] if tiers[near] == tier + 1]
             # Rounded, so that nodes below the same ones are in the order of their names.
-            middle[node] = (round(float(np.mean(above)), 9) if above else 0.0, order[node])
-        tier_nodes.sort(key=middle.__getitem__)
+            place[node] = (pod[node], round(float(np.mean(above)), 9) if above else 0.0, order[node])
+        tier_nodes.sort(key=place.__getitem__)
         for number, node in enumerate(tier_nodes):
-            points[node] = ((number + 0.5) / len(tier_nodes) * 2.4, (height - tier) / height)
+            points[node] = ((number + 0.5) / len(tier_nodes) * _TIER_WIDTH, (height - tier) / height)
+        if tier == 0 and len(tier_nodes) > _WIDEST_TIER:
+            _descend(points, tier_nodes, neighbours)
     return points
+
+
+def _pods(tiers: Sequence[int], neighbours: Sequence[Sequence[int]], order: dict[int, int]) -> dict[int, int]:
+    """The least place among those nodes that each node is joined to below the top tier; 0 in the top tier."""
+    top, pod = max(tiers), dict[int, int]()
+    for first in sorted(order, key=order.__getitem__):
+        if tiers[first] == top:
+            pod[first] = 0
+        front = [] if first in pod else [first]
+        pod |= dict.fromkeys(front, order[first])
+        while front:
+            node = front.pop()
+            for near in neighbours[node]:
+                if near not in pod and tiers[near] != top:
+                    pod[near] = order[first]
+                    front.append(near)
+    return pod
+
+
+def _descend(points: Points, hosts: Sequence[int], neighbours: Sequence[Sequence[int]]) -> None:
+    """Lets the hosts of each switch stand lower one after the other, so that neither they nor links meet."""
+    stairs: dict[int, int] = defaultdict(int)
+    for host in hosts:
+        (switch,) = neighbours[host]
+        points[host][1] += _HOST_STEP * stairs[switch]
+        stairs[switch] += 1
 
 
 def _natural(names: Sequence[str]) -> Callable[[int], tuple[int, str]]:
@@ -270,12 +307,11 @@ def _least_stress(points: Points, distances: NDArray[np.float64]) -> Points:
 
 
 def _lying(points: Points) -> Points:
-    """The longer way from left to right, the first node on the left."""
+    """The longer way from left to right, the first node that is off the middle on the left, and above."""
     centred = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned: Points = centred @ axes.T
-    if turned[0, 0] > 0:
-        turned[:, 0] *= -1
-    if turned[0, 1] > 0:
-        turned[:, 1] *= -1
-    return turned
+    # Of a node in the middle only rounding has a sign.
+    off = np.abs(turned) > _NOISE * np.abs(turned).max()
+    first = turned[off.argmax(axis=0), range(turned.shape[1])]
+    return turned * np.where(off.any(axis=0) & (first > 0), -1.0, 1.0)

@@ -49,7 +49,7 @@ _LOOKS = _FULL + tuple(
 
 _BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _BLACK, _WINE = range(len(_FULL))
 _HOLLOW = len(_FULL)
-_BY_TRANSPORT = {
+TRANSPORT_LOOKS = {
     "newreno": _BLUE,
     "linux-reno": _BLUE + _HOLLOW,
     "ns2-newreno": _WINE + _HOLLOW,
@@ -87,7 +87,12 @@ no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`
 
 def look(name: str) -> Look:
     """The look of a transport; any other name has one that follows from its letters."""
-    return _LOOKS[_BY_TRANSPORT.get(name, zlib.crc32(name.encode()) % len(_FULL))]
+    return _LOOKS[TRANSPORT_LOOKS.get(name, zlib.crc32(name.encode()) % len(_FULL))]
+
+
+def every_look() -> Sequence[Look]:
+    """All looks, by the numbers of :data:`TRANSPORT_LOOKS`."""
+    return _LOOKS
 
 
 def looks(names: Sequence[str]) -> list[Look]:
@@ -96,7 +101,7 @@ def looks(names: Sequence[str]) -> list[Look]:
     If one of the names is a transport, transports have their own looks, and the others start from the look of
     their name and take the next free one. Otherwise looks go by position.
     """
-    if not any(name in _BY_TRANSPORT for name in names):
+    if not any(name in TRANSPORT_LOOKS for name in names):
         return [_LOOKS[number % len(_LOOKS)] for number in range(len(names))]
     return transport_looks(names)
 
@@ -106,10 +111,10 @@ def transport_looks(names: Sequence[str]) -> list[Look]:
 
     They take a colour that no other has as long as there is one, filled: hollow is for relatives of another.
     """
-    taken = {_BY_TRANSPORT[name] for name in names if name in _BY_TRANSPORT}
+    taken = {TRANSPORT_LOOKS[name] for name in names if name in TRANSPORT_LOOKS}
     every_look = []
     for name in names:
-        number = _BY_TRANSPORT.get(name)
+        number = TRANSPORT_LOOKS.get(name)
         if number is None:
             number = _free(zlib.crc32(name.encode()), taken)
             taken.add(number)
@@ -129,7 +134,7 @@ def _free(start: int, taken: set[int]) -> int:
 
 def is_transport(name: str) -> bool:
     """Whether a look is reserved for this name."""
-    return name in _BY_TRANSPORT
+    return name in TRANSPORT_LOOKS
 
 
 def file_stem(name: str) -> str:

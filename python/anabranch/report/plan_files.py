@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 from anabranch.errors import Problem, ScenarioError
 from anabranch.folders import write_whole
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
+from anabranch.report.views.brief import brief_tables
 from anabranch.report.views.loads import load_tables
 from anabranch.report.views.routes import route_tables
 from anabranch.text.suggest import suggest
 
 if TYPE_CHECKING:
     from anabranch.media.pieces import DataTable
+    from anabranch.plans.brief import Brief
     from anabranch.plans.routes import Routes
     from anabranch.plans.worst_loads import LoadChanges, WorstLoads
 
@@ -105,6 +107,20 @@ class PlanFiles:
             from anabranch.report.load_page import save_load_page  # noqa: PLC0415
 
             save_load_page(self.page, loads, changes, warnings=warnings)
+            lines.append(f"page in {self.page}")
+        return lines
+
+    def write_brief(self, title: str, brief: Brief) -> list[str]:
+        """Writes the tables and the page for those who decide; returns what was written.
+
+        Raises:
+            ResultError: if a file cannot be written.
+        """
+        lines = self.write_tables(title, brief_tables(brief))
+        if self.page is not None:
+            from anabranch.report.brief_page import save_brief_page  # noqa: PLC0415
+
+            save_brief_page(self.page, brief)
             lines.append(f"page in {self.page}")
         return lines
 

@@ -211,5 +211,10 @@ def _texts(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     there = [column for column in rows.columns if rows[column].null_count() == 0]
     data = [pl.col(column).alias(column.removeprefix("data.")) for column in there if "." in column]
     event = [pl.col(column) for column in ("time", "path_id") if column in there]
-    event += [pl.lit(name).alias("name"), pl.struct(data).alias("data")]
-    return rows.select("row", pl.struct(event).struct.json_encode().alias("text"))
+    event.append(pl.lit(name).alias("name"))
+    if data:
+        event.append(pl.struct(data).alias("data"))
+    text = pl.struct(event).struct.json_encode()
+    if not data:  # a struct has at least one field
+        text = text.str.strip_suffix("}") + ',"data":{}}'
+    return rows.select("row", text.alias("text"))

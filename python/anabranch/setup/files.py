@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +53,8 @@ class ScenarioFiles:
     base: Path | None
     """The folder that names are relative to; None for the current one."""
     _traffic: dict[str, TrafficFile | None] = field(default_factory=dict)
+    made: Mapping[str, str] = field(default_factory=dict)
+    """Texts that stand for files, by their names: such as weights that nobody has saved yet."""
 
     def text(self, name: str) -> str:
         """The text of a file.
@@ -60,7 +62,7 @@ class ScenarioFiles:
         Raises:
             anabranch._core.ProblemError: if it cannot be read, with why.
         """
-        return text_of(name, self.base)
+        return self.made[name] if name in self.made else text_of(name, self.base)
 
     def traffic(self, name: str) -> TrafficFile | None:
         """The traffic in a file; None for a CSV of rates, which the core reads.

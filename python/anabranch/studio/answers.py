@@ -27,6 +27,8 @@ from anabranch.studio.work import Teller, Work, Workshop
 
 Data = dict[str, Any]
 _MODES = ("run", "routes", "loads", "none")
+BESIDE = "-beside"
+"""The end of the name of a tab whose run stands beside the one that is shown (``compare.js``)."""
 _LARGEST_IMPORT_BYTES = 50_000_000
 
 
@@ -38,6 +40,10 @@ class Desk:
     first: str | None
     """The file that is shown first."""
     trust: bool = False
+    text: str | None = None
+    """What is shown first in place of the text of that file, which need not be there."""
+    shown: str = ""
+    """The text that was shown last."""
 
     @cached_property
     def workshop(self) -> Workshop:
@@ -75,6 +81,7 @@ class Desk:
             "folder": str(self.folder.root),
             "files": self.folder.scenarios(),
             "first": self.first,
+            "text": self.text,
             "transports": _core.transport_preset_names(),
         }
 
@@ -182,6 +189,8 @@ class Desk:
         text = edited(question["text"], question["changes"]) if question.get("changes") else question["text"]
         source = self._source(question, text)
         about: Data = {"text": text, "data": json_ready(source.data()), "mode": mode}
+        if not str(question.get("tab")).endswith(BESIDE):
+            self.shown = text
         tell({"edited": about})
         try:
             picture = self._picture(source, mode, work, tell)

@@ -24,7 +24,8 @@ _SHARED = (
     "setData", "dropPicture", "keepListeners", "h", "byId", "number", "measure", "withUnit", "decode",
     "setUpTheme", "setUpPrinting", "setUpCharts", "setTimeUnit", "timeMarks", "mapOf",
     "RouteChooser", "NetworkSection",
-    "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable", "shownTable",
+    "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable",
+    "collectiveTables", "shownTable",
     "DataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
 )  # fmt: skip
 """What the scripts of the pages of results give to the studio."""
@@ -35,7 +36,7 @@ def files() -> Mapping[str, tuple[str, bytes]]:
     """Every file by its name, with its type; ``index.html`` is the page."""
     script, style = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
     found = {
-        "index.html": ("text/html; charset=utf-8", _index()),
+        "index.html": ("text/html; charset=utf-8", index()),
         "page.css": (style, page_style()),
         "studio.css": (style, asset("assets/studio.css", _PACKAGE)),
         "uplot.js": (script, asset("assets/uPlot.iife.min.js", _PACKAGE)),
@@ -46,11 +47,12 @@ def files() -> Mapping[str, tuple[str, bytes]]:
     return {name: (kind, text.encode()) for name, (kind, text) in found.items()}
 
 
-def _index() -> str:
+def index(policy: str = "") -> str:
+    """The page; where no server answers, with the policy that a server would send."""
     sections = templates(_REPORT).get_template("run_sections.html.j2").render(page=_everything())
     # Made of our own template alone.
     return templates(_PACKAGE).get_template("studio.html.j2").render(
-        version=_core.version(), sections=Markup(sections)  # noqa: S704
+        version=_core.version(), policy=policy, sections=Markup(sections)  # noqa: S704
     )  # fmt: skip
 
 
@@ -58,7 +60,7 @@ def _everything() -> dict[str, Any]:
     """A page with every part of a run; the script hides those that a run does not have."""
     return {
         "events": [], "routes": {"moved": True}, "flow_series": True, "flows": {"rows": 0},
-        "latency": True, "multipath": {"series": True}, "studio": True,
+        "collectives": True, "latency": True, "multipath": {"series": True}, "studio": True,
     }  # fmt: skip
 
 

@@ -33,10 +33,13 @@ _LARGEST_QUESTION_BYTES = 100_000_000
 _LINES = "application/x-ndjson"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 )
+_NOBODY = "'none'"
+_NOTEBOOKS = "http://127.0.0.1:* http://localhost:* vscode-webview:"
+"""Pages that may show this one in a frame: those of notebooks on this machine."""
 _HEADERS = {
-    "Content-Security-Policy": _POLICY,
+    "Content-Security-Policy": _POLICY + _NOBODY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -44,16 +47,17 @@ _HEADERS = {
 }
 
 
-def application(desk: Desk, token: str, port: int) -> ASGIApp:
+def application(desk: Desk, token: str, port: int, *, is_framed: bool = False) -> ASGIApp:
     """The application that serves the page and its questions.
 
     Args:
         desk: answers.
         token: what every question must show.
         port: at which it is reached, for the check of names.
+        is_framed: whether notebooks of this machine may have the page in a frame; nobody else may.
     """
     routes = [
-        Route("/", partial(_file, "index.html")),
+        Route("/", partial(_file, "index.html", ancestors=_NOTEBOOKS if is_framed else _NOBODY)),
         Route("/ask", partial(_ask, desk, token), methods=["POST"]),
         Route("/{name}", _named),
     ]
@@ -91,12 +95,13 @@ class OwnNames:
         return ""
 
 
-async def _file(name: str, _request: Request) -> Response:
+async def _file(name: str, _request: Request, *, ancestors: str = _NOBODY) -> Response:
     found = files().get(name)
     if found is None:
         return Response("not found", 404, headers=_HEADERS)
     kind, content = found
-    return Response(content, media_type=kind, headers=_HEADERS)
+    headers = _HEADERS | {"Content-Security-Policy": _POLICY + ancestors}
+    return Response(content, media_type=kind, headers=headers)
 
 
 async def _named(request: Request) -> Response:

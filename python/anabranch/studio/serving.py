@@ -92,11 +92,11 @@ def serve(desk: Desk, *, port: int | None, browser: bool, say: Callable[[str], N
         asyncio.run(served(server_of(desk, token, number), opened, desk))
 
 
-def server_of(desk: Desk, token: str, port: int) -> uvicorn.Server:
-    """The server, which runs over a socket at this port."""
+def server_of(desk: Desk, token: str, port: int, *, is_framed: bool = False) -> uvicorn.Server:
+    """The server, which runs over a socket at this port; ``is_framed`` as in :func:`application`."""
     config = uvicorn.Config(
-        application(desk, token, port), log_level="warning", access_log=False, lifespan="off",
-        timeout_graceful_shutdown=_GRACE_S,
+        application(desk, token, port, is_framed=is_framed), log_level="warning", access_log=False,
+        lifespan="off", timeout_graceful_shutdown=_GRACE_S,
     )  # fmt: skip
     return uvicorn.Server(config)
 

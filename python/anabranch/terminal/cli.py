@@ -27,6 +27,8 @@ from anabranch.process.console import (
     write,
 )
 from anabranch.process.signals import ending, exit_status
+from anabranch.terminal.brief_command import brief
+from anabranch.terminal.capacity_command import capacity
 from anabranch.terminal.capture_command import capture
 from anabranch.terminal.command_group import CommandGroup
 from anabranch.terminal.command_options import (
@@ -38,6 +40,7 @@ from anabranch.terminal.command_options import (
     FailuresOption,
     FiguresOption,
     KernelReceiversOption,
+    LiveRunsOption,
     MapOption,
     OptionalValues,
     PageOption,
@@ -50,13 +53,17 @@ from anabranch.terminal.command_options import (
     load_study,
 )
 from anabranch.terminal.command_options import load_scenario as _load
+from anabranch.terminal.evaluate_command import evaluate
 from anabranch.terminal.export_command import export
+from anabranch.terminal.fit_command import fit, predict
 from anabranch.terminal.import_command import import_
 from anabranch.terminal.manual_commands import examples, help_
 from anabranch.terminal.new_command import new
 from anabranch.terminal.report_command import report
 from anabranch.terminal.studio_command import studio, watch
 from anabranch.terminal.topology_command import topology_app
+from anabranch.terminal.transfers_command import transfers
+from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
     from anabranch.results.result import Result
@@ -72,8 +79,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(topology_app, name="topology")
+app.command(cls=OptionalValues)(brief)
 app.command()(capture)
+app.command()(evaluate)
 app.command()(export)
+app.command()(fit)
+app.command()(predict)
+app.command(cls=OptionalValues)(weights)
+app.command(cls=OptionalValues)(capacity)
+app.command(cls=OptionalValues)(transfers)
 app.command("import")(import_)
 app.command()(studio)
 app.command()(watch)
@@ -165,6 +179,7 @@ def live(
         str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
     ] = None,
     against: AgainstSimulationOption = None,
+    runs: LiveRunsOption = None,
     kernel_receivers: KernelReceiversOption = False,
     simulated_receivers: SimulatedReceiversOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
@@ -180,13 +195,13 @@ def live(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
-    from anabranch.live import Asked, HostProgram
+    from anabranch.live import LIVE_RUNS, Asked, HostProgram
     from anabranch.live import run as run_live
     from anabranch.media.terminal import show
     from anabranch.process.progress import run_progress
     from anabranch.report.views.run import against_pieces
 
-    _check_against(against)
+    _check_against(against, runs)
     asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
     loaded = _load(scenario, set_, seed, routes_only=False, trust=trust)
     folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
@@ -196,6 +211,7 @@ def live(
             loaded,
             asked=asked,
             against_simulation=against is not None,
+            runs=runs or LIVE_RUNS,
             kernel_receivers=kernel_receivers,
             simulated_receivers=simulated_receivers,
             switches=switches,
@@ -223,7 +239,9 @@ def _cores(text: str) -> int | Literal["all"]:
         raise typer.BadParameter(f'{text} is no number, and not "all"', param_hint="--cores") from None
 
 
-def _check_against(against: str | None) -> None:
+def _check_against(against: str | None, runs: int | None = None) -> None:
+    if runs is not None and against is None:
+        raise LiveError("--runs: is of a comparison; give --against simulation as well")
     if against not in (None, "simulation"):
         raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
 
@@ -343,14 +361,14 @@ def load(
     from anabranch.media.terminal import show
     from anabranch.plans.load_series import busiest_of_series
     from anabranch.plans.worst_loads import compare_scenarios, worst_loads
-    from anabranch.process.progress import failure_progress
+    from anabranch.process.progress import counted_progress
     from anabranch.report.plan_files import PlanFiles, chosen_link
     from anabranch.report.views.loads import load_document, load_pieces
 
     files = PlanFiles(csv, xlsx, page, map_)
     failures = failures or ("links" if page is not None else None)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
-    with failure_progress(loaded.title or scenario.stem) as progress:
+    with counted_progress(loaded.title or scenario.stem, "{done:,} of {of:,} looked at") as progress:
         made = busiest_of_series if series else worst_loads
         loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
     if growth is not None:

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _ORDER = (
-    *("examples", "new", "run", "watch", "studio", "routes", "load", "study", "report"),
-    *("topology", "import", "capture", "export", "live", "schema", "help"),
+    *("examples", "new", "run", "watch", "studio", "routes", "load", "transfers", "weights", "capacity"),
+    *("brief", "study", "report", "evaluate"),
+    *("topology", "import", "capture", "fit", "predict", "export", "live", "schema", "help"),
 )
 """The commands in the order in which one comes to need them; all others follow."""
 _OTHER_WORDS = {
@@ -54,6 +55,9 @@ _OTHER_WORDS = {
     "analyze": "capture",
     "analyse": "capture",
     "pcap": "capture",
+    "calibrate": "fit",
+    "infer": "fit",
+    "forecast": "predict",
     "plan": "routes",
     "route": "routes",
     "path": "routes",

@@ -62,6 +62,12 @@ AgainstSimulationOption = Annotated[
         autocompletion=lambda: ["simulation"],
     ),
 ]
+LiveRunsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--runs", metavar="N", min=1, help="Live runs that --against simulation compares; 3 if left out."
+    ),
+]
 KernelReceiversOption = Annotated[
     bool,
     typer.Option("--kernel-receivers", help="Let the kernel receive the flows of TCP that it cannot send."),

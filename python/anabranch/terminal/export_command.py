@@ -32,6 +32,22 @@ def export(
     resilient: Annotated[
         bool, typer.Option("--resilient", help="Groups have all N buckets, so that flows keep theirs.")
     ] = False,
+    interfaces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Your own interfaces, for formats of FRR: a CSV, a file of containerlab, or "
+            "configurations of FRR.",
+        ),
+    ] = None,
+    present: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Costs of links now: write the changes from them in a safe order. A CSV of weights or "
+            "of interfaces, configurations of FRR, or a scenario.",
+        ),
+    ] = None,
     replace: ReplaceOption = False,
     trust: TrustOption = False,
     as_json: JsonOption = False,
@@ -40,11 +56,20 @@ def export(
     from anabranch.export.write import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
 
     loaded = load_scenario(scenario, set_, None, routes_only=True, trust=trust)
-    exported = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)
+    exported = export_scenario(
+        loaded,
+        to,
+        out,
+        buckets=buckets,
+        resilient=resilient,
+        replace=replace,
+        interfaces=interfaces,
+        present=present,
+    )
     if as_json:
         print_json({"folder": str(out), **exported.data()})
         return
     from anabranch.export.view import export_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
 
-    show(console(), export_pieces(exported, buckets, out))
+    show(console(), export_pieces(exported, out))

@@ -22,6 +22,13 @@ def transports() -> Iterable[str]:
     return _core.transport_preset_names()
 
 
+def tcp_presets() -> Iterable[str]:
+    """Presets that ``anabranch evaluate`` takes."""
+    from anabranch.study.evaluation.control import tcp_presets as presets  # noqa: PLC0415 - as above
+
+    return presets()
+
+
 def sources() -> Iterable[str]:
     """Origins of networks that have a name."""
     return dict.fromkeys([each.partition("/")[0] for each in topologies() if "/" in each] + ["generator"])

@@ -41,7 +41,7 @@ def assemble(
             f"at most {MAX_NODES} and {MAX_LINKS} are taken",
         )
     read = interpret(draft, choices, where)
-    notes = [*provenance, *draft.notes, *read.notes]
+    notes = [*provenance, *draft.notes, *draft.demand_notes, *read.notes]
     names = unique_names(read.nodes, notes)
     _check_ends(where, draft, names)
     links = paired(_without_self_loops(read.links, notes), notes)

@@ -44,7 +44,7 @@ class Draft:
     A link whose quantities the reader knows is a TopologyLink. `meanings` has the attributes of links whose
     name says too little or the wrong thing outside of the format: what it defines them to be, or None for one
     that is no quantity of a link. `demand_unit` is what 1 means in the demands; None where the source does
-    not say.
+    not say. `demand_notes` say of the demands what who reads these alone must know, too.
     """
 
     nodes: Sequence[DraftNode]
@@ -53,3 +53,4 @@ class Draft:
     notes: list[str] = field(default_factory=list)
     meanings: Mapping[str, Meaning | None] = field(default_factory=dict)
     demand_unit: DemandUnit | None = None
+    demand_notes: Sequence[str] = ()

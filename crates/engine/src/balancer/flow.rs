@@ -31,9 +31,25 @@ impl Spread for FlowHash {
     }
 }
 
+impl FlowHash {
+    /// Its salt, if its choices are equal: [`choose_equally`] then does what it does.
+    pub(super) const fn salt_of_equal(&self) -> Option<u64> {
+        if let Shares::Equal(_) = self.shares { Some(self.salt) } else { None }
+    }
+}
+
+/// The choice of a `flow` over so many equal ones with this salt, for those who have thousands of them and keep no more
+/// than these two numbers of each.
+#[inline]
+#[must_use]
+pub fn choose_equally((salt, count): (u64, u16), key: &FlowKey) -> usize {
+    Shares::Equal(u32::from(count)).of(mix(key.hash ^ salt))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts, key};
+    use super::choose_equally;
     use crate::balancer::{FlowParameters, LoadBalancing};
     use anabranch_units::Instant;
 
@@ -45,5 +61,15 @@ mod tests {
         let counts = counts(&mut balancer, 0..10_000);
         // Binomial, standard deviation 43.
         assert!(counts[0].abs_diff(7_500) < 200, "{counts:?}");
+    }
+    /// What is kept of a balancer over equal choices chooses as it does; over unlike ones nothing is.
+    #[test]
+    fn two_numbers_choose_as_the_balancer_of_equal_choices() {
+        let mut equal = balancer(LoadBalancing::Flow(FlowParameters {}), &[1.0; 5]);
+        let salt = equal.salt_of_equal().expect("they are equal");
+        let is_same =
+            |index| equal.choose(Instant::ZERO, key(index)) == choose_equally((salt, 5), &key(index));
+        assert!((0..1000).all(is_same));
+        assert_eq!(balancer(LoadBalancing::Flow(FlowParameters {}), &[3.0, 1.0]).salt_of_equal(), None);
     }
 }

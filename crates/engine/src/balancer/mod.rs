@@ -26,7 +26,7 @@ mod weighted_hash;
 
 pub use entropy::EntropyParameters;
 pub use external::{BalancerMaker, ExternalBalancer, ExternalBalancing, ExternalChoice};
-pub use flow::FlowParameters;
+pub use flow::{FlowParameters, choose_equally};
 pub use flowlet::FlowletParameters;
 pub use hash::HashParameters;
 pub use key::{FlowKey, mix};
@@ -297,6 +297,12 @@ impl Balancer {
     #[must_use]
     pub fn is_fixed(&self) -> bool {
         matches!(self.spreader, Spreader::Only)
+    }
+
+    /// The salt of one that does nothing but hash over equal choices ([`choose_equally`]).
+    #[must_use]
+    pub const fn salt_of_equal(&self) -> Option<u64> {
+        if let Spreader::Flow(flow) = &self.spreader { flow.salt_of_equal() } else { None }
     }
 
     /// The index of the choice for a packet.

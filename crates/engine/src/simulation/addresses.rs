@@ -53,6 +53,25 @@ impl Simulation {
         }
     }
 
+    /// The address of the host where `link` begins, by which packets of a flow of Multipath TCP leave over that link.
+    /// `None` where the flow has no end there, or looks at no addresses.
+    #[must_use]
+    pub fn address_at(&self, flow: FlowId, link: LinkId) -> Option<[u8; 4]> {
+        let host = self.data.network.link(link).from;
+        let edge = Mirror::new(&self.data.network).edge(link);
+        let flow = self.flows.get(flow.index())?;
+        let hosts = flow.multipath.as_ref()?.hosts.as_ref()?;
+        let edges = if flow.forward.from == host {
+            &hosts.from
+        } else if flow.forward.to == host {
+            &hosts.to
+        } else {
+            return None;
+        };
+        let interface = edges.iter().position(|&other| other == edge)?;
+        Some(interface_address(host, interface as u8))
+    }
+
     /// Tells connections that look at interfaces which of them the paths of a new plan join.
     pub(super) fn join_interfaces(&mut self, plan: &Plan) {
         if self.setup.controller.is_some() {

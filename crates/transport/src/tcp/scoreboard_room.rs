@@ -2,6 +2,7 @@
 
 use super::Scoreboard;
 use anabranch_units::rarely;
+use std::collections::VecDeque;
 
 /// Room for so many segments is kept, however few there are.
 const LEAST_ROOM: usize = 4;
@@ -10,12 +11,24 @@ const LEAST_ROOM: usize = 4;
 const FIRST_ROOM: usize = 10;
 
 impl Scoreboard {
+    /// How many segments there is room for.
+    #[cfg(test)]
+    pub(crate) fn room_for_segments(&self) -> usize {
+        self.segments.capacity()
+    }
+
     /// Makes half as much room again: what vectors make by themselves, twice as much, is more than most windows fill.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(&mut self) {
         let segments = self.segments.len();
         self.segments.reserve_exact(if segments == 0 { FIRST_ROOM } else { segments.div_ceil(2) });
+    }
+
+    /// Gives all room back: nothing will be in flight any more.
+    pub(crate) fn give_room_back(&mut self) {
+        debug_assert!(self.segments.is_empty());
+        self.segments = VecDeque::new();
     }
 
     /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in

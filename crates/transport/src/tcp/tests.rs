@@ -185,6 +185,7 @@ fn a_clean_transfer_retransmits_nothing_and_closes() {
         assert!(pair.sender.is_finished() && pair.receiver.is_finished());
         assert_eq!(pair.sender.acknowledged(), 1_000_000);
         assert_eq!(pair.sender.stream_length(), Some(1_000_000));
+        assert_eq!(pair.sender.room_for_segments(), 0, "nothing will be in flight any more");
     }
 }
 

@@ -7,6 +7,9 @@ mod values;
 
 use crate::run::{Run, RunError, RunProgress, Step};
 use crate::scenario;
+use crate::text;
+use anabranch_engine::network::read_path;
+use anabranch_units::NodeId;
 use js_sys::Function;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -43,6 +46,29 @@ impl Scenario {
         let bytes =
             bytes.ok_or_else(|| JsError::new("a scenario is text, or the bytes of a file (Uint8Array)"))?;
         Ok(Self(scenario::PageScenario::of_bytes(&bytes.to_vec())))
+    }
+
+    /// Reads the network in a text alone, whatever is wrong with the rest: for `network` of one that cannot run.
+    #[wasm_bindgen(js_name = ofNetwork)]
+    #[must_use]
+    pub fn of_network(text: &str) -> Self {
+        Self(scenario::PageScenario::of_network(text))
+    }
+
+    /// Its network to draw: `nodes`, each `[name, [north, east] | null]` in degrees, and `links`, each
+    /// `[name, from, to, bit/s, picoseconds]`. The arguments are those of `check`. Throws a `ScenarioError`.
+    #[wasm_bindgen(unchecked_return_type = "DrawnNetwork")]
+    pub fn network(
+        &self,
+        network: Option<String>,
+        #[wasm_bindgen(unchecked_optional_param_type = "Record<string, string>")] files: Option<
+            js_sys::Object,
+        >,
+    ) -> Result<JsValue, JsValue> {
+        let files = texts(files.as_ref())?;
+        let beside = scenario::Beside { network: network.as_deref(), files: &files };
+        let drawn = self.0.network(beside).map_err(|problems| scenario_error(&problems))?;
+        plain_value(&drawn)
     }
 
     /// What is wrong with it, as far as it is seen without a network; empty where nothing is.
@@ -185,6 +211,26 @@ impl Simulation {
         self.0.finish().map(result_object).map_err(error)
     }
 
+    /// The routes of pairs at the start of the run: for each pair of numbers of nodes in `pairs`, one behind the other, its
+    /// `count` of paths (0 hop by hop), the first 50 `paths`, each `[share, links, text]`, and `shares`, each `[link, share]`;
+    /// null without a route. It answers behind the end, too.
+    #[wasm_bindgen(unchecked_return_type = "(PairRoutes | null)[]")]
+    pub fn routes(&self, pairs: &[u32]) -> Result<JsValue, JsValue> {
+        let nodes = self.0.nodes();
+        if let Some(node) = pairs.iter().find(|&&node| node as usize >= nodes) {
+            return Err(JsError::new(&format!("{node} is no number of a node; there are {nodes}")).into());
+        }
+        let pairs = pairs.chunks_exact(2).map(|pair| (NodeId(pair[0]), NodeId(pair[1])));
+        plain_value(&pairs.map(|(from, to)| self.0.routes().of_pair(from, to)).collect::<Vec<_>>())
+    }
+
+    /// Whether some traffic has routes of its own.
+    #[wasm_bindgen(getter, js_name = hasOwnRoutes)]
+    #[must_use]
+    pub fn has_own_routes(&self) -> bool {
+        self.0.routes().has_others()
+    }
+
     fn step(&mut self, step: Result<Step, RunError>, watch: Option<&Function>) -> Result<JsValue, JsValue> {
         let mut thrown = None;
         let look = |progress: RunProgress| {
@@ -201,6 +247,33 @@ impl Simulation {
         let progress = step.and_then(|step| self.0.advance(step, look)).map_err(error)?;
         thrown.map_or_else(|| Ok(progress_object(&progress)), Err)
     }
+}
+
+/// Data as plain objects, by their JSON.
+fn plain_value(data: &impl serde::Serialize) -> Result<JsValue, JsValue> {
+    let text = serde_json::to_string(data).map_err(|error| JsError::new(&error.to_string()))?;
+    js_sys::JSON::parse(&text)
+}
+
+/// The plain data in a TOML text, such as `{network: {...}}`; `undefined` where it is no TOML.
+#[wasm_bindgen(js_name = tomlData, unchecked_return_type = "Record<string, unknown> | undefined")]
+pub fn toml_data(toml: &str) -> Result<JsValue, JsValue> {
+    text::data(toml).map_or(Ok(JsValue::UNDEFINED), |data| plain_value(&data))
+}
+
+/// The nodes of the text of a path, as the table of subflows has it: names, and which of parallel links leads there, from 1
+/// on. Throws where it is none.
+#[wasm_bindgen(js_name = pathNodes, unchecked_return_type = "[string, number][]")]
+pub fn path_nodes(path: &str) -> Result<JsValue, JsValue> {
+    let nodes = read_path(path).map_err(|error| JsError::new(&error.to_string()))?;
+    plain_value(&nodes.into_iter().map(|node| (node.name.into_owned(), node.link)).collect::<Vec<_>>())
+}
+
+/// A TOML text with changes in place; everything else stays as it stands, comments too. `changes` is JSON: a list of
+/// `{place, set}`, `{place, append}` and `{place, remove: true}`, with values written as TOML. Throws what is wrong.
+#[wasm_bindgen(js_name = editedToml)]
+pub fn edited_toml(toml: &str, changes: &str) -> Result<String, JsError> {
+    text::changed(toml, changes).map_err(|message| JsError::new(&message))
 }
 
 fn error(error: RunError) -> JsError {

@@ -72,4 +72,21 @@ export interface Result {
     /** Tables by name, such as `flows` and `link_series`. */
     tables: Record<string, Table>;
 }
+
+/** A network to draw. */
+export interface DrawnNetwork {
+    /** Names, and degrees north and east. */
+    nodes: [string, [number, number] | null][];
+    /** Name, numbers of the nodes, bit/s, picoseconds. */
+    links: [string, number, number, number, number][];
+}
+
+/** The routes of a pair. */
+export interface PairRoutes {
+    count: number;
+    /** Share of the packets, numbers of links, text. */
+    paths: [number, number[], string][];
+    /** Number of a link, share of the packets. */
+    shares: [number, number][];
+}
 "#;

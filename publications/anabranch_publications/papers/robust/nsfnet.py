@@ -245,6 +245,8 @@ def above_hop(table: pl.DataFrame, settings: Settings) -> list[Finding]:
             "HYBRID-HOP above HYBRID-DELAY, by the printed numbers", f"for X = {_listed(other_way)}",
             f"for X = {_listed(below)}", below == other_way,
             f"by more than {100 * SCATTER:.0f} %, what seeds change",
+            # What its numbers say is a claim of the rows of figures 14 and 15; its words say the opposite.
+            "question",
             remark="the paper's sentence says the opposite",
         ),
     ]  # fmt: skip

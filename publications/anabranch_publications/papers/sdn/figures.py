@@ -313,9 +313,29 @@ def by_whole_segments(counts: Sequence[float], gamma_: float) -> Prediction:
     )
 
 
+@predicts
+def by_capacity() -> Prediction:
+    """The growth of completion times by flow beyond the breaking point over that up to there, with gamma = 1.
+
+    Beyond it each flow adds what its 1000 segments take on the link, which is busy all the time. Up to
+    there times grow from those of one flow, whose window is all of an interval's room less a segment, to
+    1000 intervals of one segment each.
+    """
+    segment_s = 8 * SEGMENT_BYTES / CAPACITY_BPS
+    most = flows_that_fit(1.0).value
+    alone_s = math.ceil(1000 / (most - 1)) * ROUND_TRIP_S
+    below_s = (1000 * ROUND_TRIP_S - alone_s) / (most - 1)
+    return Prediction(
+        1000 * segment_s / below_s,
+        0.02,
+        "the link is full at the breaking point already, and each further flow adds no more than the time "
+        "of its own bytes, whatever the windows; less the start of the last interval",
+    )
+
+
 def incast_times(result: StudyResult) -> list[Finding]:
     """Figure 5.14: completion times grow linearly up to the breaking point (section 6.2), and fast above."""
-    findings = [steep_above(result, "fct_us", flows_that_fit(1.0).value)]
+    findings = [steep_above(result, "fct_us", flows_that_fit(1.0).value, by_capacity())]
     for factor in (1.0, 1.5, 2.0):
         limit = flows_that_fit(factor).value
         points = [(x, y) for x, y in column(result, "fct_us", factor) if x <= limit]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 
 from anabranch.study.result import StudyResult
-from anabranch_publications.papers.findings import Finding, Kind
+from anabranch_publications.papers.findings import Finding, Kind, Prediction
 from anabranch_publications.papers.sdn.cells import cell, column
 
 Way = Literal["rises", "falls"]
@@ -88,13 +88,16 @@ def at_equal_overlap(result: StudyResult, single_us: Mapping[str, float]) -> Fin
     )
 
 
-def steep_above(result: StudyResult, metric: str, limit: float) -> Finding:
+def steep_above(
+    result: StudyResult, metric: str, limit: float, prediction: Prediction | None = None
+) -> Finding:
     """Section 5.2.3: with gamma = 1 a curve rises very quickly beyond what an interval has room for.
 
     Args:
         result: of the study of the in-cast problem.
         metric: of the curve.
         limit: flows that an interval has room for.
+        prediction: of the slope beyond over that up to there, where something predicts it.
     """
     points = column(result, metric, 1.0)
     below, above = ([(x, y) for x, y in points if (x <= limit) == inside] for inside in (True, False))
@@ -105,6 +108,8 @@ def steep_above(result: StudyResult, metric: str, limit: float) -> Finding:
         f"by {slopes[1]:.3g} for each flow, by {slopes[0]:.3g} up to there",
         slopes[1] >= TIMES_AS_STEEP * max(slopes[0], 0.0) and slopes[1] > 0,
         f"{TIMES_AS_STEEP:g} times as steep",
+        value=slopes[1] / slopes[0] if prediction else None,
+        prediction=prediction,
     )
 
 

@@ -35,6 +35,7 @@ _OF_WHAT = (
     Column("flow", format="d"),
     Column("from", priority=6),
     Column("hosts"),
+    Column("interface", priority=8),
     Column("kind", priority=9),
     Column("link", format="d"),
     Column("links"),
@@ -50,12 +51,15 @@ _OF_WHAT = (
     Column("phase_before"),
     Column("protocol", priority=9),
     Column("reading", priority=9),
+    Column("router", priority=8),
     Column("routing", format="d"),
     Column("segment", format="d"),
     Column("server", priority=5),
     Column("side"),
     Column("server_port", format="d", priority=4),
+    Column("operation", priority=8),
     Column("state", priority=7),
+    Column("step", format="d", priority=9),
     Column("subflow", format="d", priority=9),
     Column("subject"),
     Column("switch"),
@@ -210,11 +214,17 @@ _COUNTS = (
     Column("tail_loss_probes", format=_COUNT, better="less"),
     Column("three_reordered_packets", "3-reordered", format=_COUNT, better="less"),
     Column("timeouts", format=_COUNT, priority=3, better="less"),
+    Column("collectives.hosts", "nodes", format=_COUNT, priority=4),
+    Column("collectives.steps", "steps", format=_COUNT, priority=3),
+    Column("collectives.flows", "flows", format=_COUNT, priority=2),
+    Column("slowest_chain", "slowest chain", format="d", priority=5),
+    Column("unfinished_flows", "unfinished", format=_COUNT, priority=9, better="less"),
     Column("zero_window_probes", "zero-window probes", format=_COUNT, priority=2),
 )  # fmt: skip
 
 _SHARES = (
     Column("difference_percent", "difference", format="+.1f", priority=9),
+    Column("within_spread", "within spread", priority=8),
     Column("jain_index", "Jain index", format=".4f", better="more"),
     Column("latitude_deg", "latitude"),
     Column("longitude_deg", "longitude"),
@@ -248,10 +258,15 @@ _ROUTES = (
 """Routes, whether forwarding agrees with them, and what a flow should get by them."""
 
 _LOADS = (
+    Column("by_plan", "by the plan", priority=9),
     Column("added", format="+.6f", priority=9, better="less"),
     *(Column(f"{name}_percent", name, format=".4f", priority=9, better="less", limit=FULL, factor=100)
       for name in ("load", "before", "after")),
+    Column("capacity_after_mbps", "capacity then", priority=9),
+    Column("capacity_before_mbps", "capacity now", priority=9),
     Column("change_points", "change", format="+.4f", priority=9, better="less", factor=100),
+    Column("cost_after", "cost after", format=_COUNT, priority=9),
+    Column("cost_before", "cost before", format=_COUNT, priority=9),
     Column("cut_off_after_pairs", "cut off after", format=_COUNT, priority=8, better="less"),
     Column("cut_off_before_pairs", "cut off before", format=_COUNT, priority=8, better="less"),
     Column("demand_mbps", "traffic", priority=8),
@@ -259,38 +274,85 @@ _LOADS = (
     Column("failed_by", "worst failure", priority=5),
     Column("failed_load_percent", "load in a failure", format=".4f", priority=8, better="less", limit=FULL,
            factor=100),
+    Column("full_in_failure_years", "full in a failure in", format=".1f", priority=8, better="more"),
     Column("full_in_years", "full in", format=".1f", priority=8, better="more"),
+    Column("full_pairs", "pairs over full links", format=_COUNT, priority=7, better="less"),
+    Column("gain_points", "gain", format="+.4f", priority=9, better="more", factor=100),
     Column("headroom_percent", "head\u00adroom", format="+.1%", priority=8, better="more", factor=100),
     Column("label", "of", priority=5),
+    Column("load_by_plan_percent", "load by the plan", format=".4f", priority=9, better="less", limit=FULL,
+           factor=100),
+    Column("load_meanwhile_percent", "load meanwhile", format=".4f", priority=9, better="less", limit=FULL,
+           factor=100),
     Column("lost_mbps", "lost", priority=7, better="less"),
     Column("matrix", format="d", priority=9),
+    Column("median_completion_s", "completion", priority=9, better="less"),
+    Column("median_goodput_mbps", "goodput", priority=7, better="more"),
+    Column("module_price", "price of a module", format="g", priority=6),
+    Column("modules", "modules", format=_COUNT, priority=9, better="less"),
+    Column("modules_for_hose", "by the hose model", format=_COUNT, priority=8, better="less"),
+    Column("modules_of_least_cost", "by any routing", format=_COUNT, priority=8, better="less"),
     Column("pairs_cut_off", "pairs cut off", format=_COUNT, priority=8, better="less"),
     Column("planned", format=".6f", priority=9),
+    Column("price", format=",.0f", priority=9, better="less"),
     Column("predicted_goodput_mbps", "their goodput", priority=6, better="more"),
     Column("rerouted_pairs", "re-routed", format=_COUNT, priority=5, better="less"),
     Column("rounded", format=".6f", priority=9),
     Column("share_over_the_link_percent", "share over the link", format=".4f", priority=9, factor=100),
+    Column("size_bytes", "size", priority=9),
     Column("squeezed_mbps", "their traffic", priority=6),
     Column("squeezed_pairs", "squeezed", format=_COUNT, priority=6, better="less"),
+    Column("today", priority=9),
     Column("traffic_mbps", "traffic", priority=9),
     Column("verdict", priority=7),
+    Column("weight_after", "new weight", format="d", priority=9),
+    Column("weight_before", "weight now", format="d", priority=9),
     Column("which", folds=True),
+    Column("worst_completion_s", "worst", priority=9, better="less"),
     Column("worst_link", "worst link", priority=9),
+    Column("worst_pair", "of pair", priority=8),
 )  # fmt: skip
 """Worst-case loads of links."""
 
 _OTHERS = (
+    Column("cubic", "CUBIC", digits=4, priority=9),
     Column("failed", format=_COUNT, better="less"),
     Column("flows", format=_COUNT),
     Column("note", priority=9, folds=True),
+    Column("rfc5166", "RFC 5166", priority=1),
+    Column("rfc9743", "RFC 9743", priority=9),
     Column("other_value", "other", digits=5, priority=9),
     Column("runs", format=_COUNT),
+    Column("scenario", priority=5, folds=True),
     Column("source", priority=9),
     Column("value", "measured", digits=5, priority=9),
+    Column("why", priority=9, folds=True),
 )
-"""Of studies, of networks that have a name, and of groups of flows."""
+"""Of studies, of evaluations, of networks that have a name, and of groups of flows."""
+
+_FITS = (
+    Column("buffer", priority=9),
+    Column("caution", priority=4, folds=True),
+    Column("comparison", priority=9),
+    Column("error_percent", "error", digits=3, priority=9),
+    Column("estimate", priority=9),
+    Column("hypothesis", "model", priority=9),
+    Column("inferred_from", "inferred from", priority=5, folds=True),
+    Column("measured", digits=4, priority=9),
+    Column("misfit", digits=3, priority=9, better="less"),
+    Column("misfit_with_penalty", "with penalty", digits=3, priority=7, better="less"),
+    Column("parameter", priority=9),
+    Column("predicted", digits=4, priority=9),
+    Column("search", priority=5),
+    Column("standard_errors", "standard errors", digits=2, priority=9),
+    Column("transfer", priority=9),
+)
+"""Of fits and predictions."""
 
 _LABELS = (
+    Column("evaluation.measure", priority=9, folds=True),
+    Column("evaluation.value", "the control", digits=4, priority=9),
+    Column("evaluation.verdict", "beside CUBIC", priority=8),
     Column("flows.name", "flow", priority=9),
     Column("datagram_flows.name", "flow", priority=9),
     Column("capture.connections.reordered_packets", "reordered", unit="packets", format=_COUNT, priority=2),
@@ -319,7 +381,7 @@ def _by_name(*groups: tuple[Column, ...]) -> dict[str, Column]:
 
 
 DECLARED = _by_name(
-    _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _LABELS
+    _OF_WHAT, _TIMES, _RATES, _DELAYS, _BYTES, _COUNTS, _SHARES, _ROUTES, _LOADS, _OTHERS, _FITS, _LABELS
 )
 """The columns of which more is to be said than their names do; by ``TABLE.NAME`` one that is another one in
 this table."""

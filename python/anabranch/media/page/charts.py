@@ -15,7 +15,7 @@ from anabranch.text.units import quantity
 
 MOST_STEPS = 600
 """Steps of a line, and points of a distribution: more are not told apart on a screen."""
-_FEWEST_STEPS = 20
+FEWEST_STEPS = 20
 _FEWEST_IN_DISTRIBUTION = 5
 """Fewer values are told one by one."""
 _MERGED = {"mean": "mean", "max": "maximum", "sum": "sum"}
@@ -34,7 +34,7 @@ def steps_of(chart: LineChart, most_values: int = 0) -> Steps:
     """
     most = MOST_STEPS
     if most_values:
-        most = min(most, max(_FEWEST_STEPS, most_values // max(1, len(chart.lines))))
+        most = min(most, max(FEWEST_STEPS, most_values // max(1, len(chart.lines))))
     return Steps.of(chart.samples["time_s"], most)
 
 
@@ -103,8 +103,13 @@ def screen_look(look: Look) -> dict[str, Any]:
     """A look as a script takes it: the number of the colour in the style, -1 for that of text, and dashes."""
     return {
         "color": PALETTE.index(look.color) if look.color in PALETTE else -1,
-        "dash": _DASHES.get(look.dash, ()),
+        "dash": dash_lengths(look.dash),
     }
+
+
+def dash_lengths(dash: str) -> Sequence[int]:
+    """The lengths of dashes and gaps of a style of lines, in pixels; none of one without gaps."""
+    return _DASHES.get(dash, ())
 
 
 def distribution_data(

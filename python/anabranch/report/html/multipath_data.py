@@ -26,7 +26,7 @@ MOST_CONNECTIONS = 100
 """Connections with lines of their own."""
 MOST_PATHS = 8
 """Paths of a connection with lines of their own."""
-_MOST_VALUES = 120_000
+MOST_VALUES = 120_000
 """Lines times steps."""
 
 
@@ -74,7 +74,7 @@ def _series(
     chart = path_chart(result, subflows, ranked, (MOST_CONNECTIONS, MOST_PATHS))
     if chart is None:
         return None
-    steps = steps_of(chart, _MOST_VALUES)
+    steps = steps_of(chart, MOST_VALUES)
     notes += merge_note("Paths over time", chart, steps)
     if len(ranked) > MOST_CONNECTIONS:
         notes.append(

@@ -31,7 +31,8 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     """
     document = run_document(result, scenario)
     sections = [
-        ("network", "Network"), ("series", "Over time"),
+        ("network", "Network"),
+        *([("collectives", "Collectives")] if document["collectives"] else []), ("series", "Over time"),
         *([("latency", "Latency")] if document["latency"] else []),
         *([("multipath", "Multipath TCP")] if document["multipath"] else []),
         ("distributions", "Completion and reordering"),

@@ -29,7 +29,7 @@ from anabranch.report.views.choice import TimeRange
 from anabranch.report.views.distributions import completion_distribution, reordering_distribution
 from anabranch.report.views.link_tables import all_drops
 from anabranch.report.views.over_time import QUEUE, changes, every_flow_chart, every_link_chart, link_chart
-from anabranch.report.views.run import flow_table, link_table
+from anabranch.report.views.run import collective_tables, flow_table, link_table
 from anabranch.results.result import Result
 from anabranch.text.units import quantity
 
@@ -175,6 +175,7 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any]:
 def _of_few_runs(result: Result, notes: list[str]) -> dict[str, Any]:
     """Parts that only some runs have: those without need not wait for their modules."""
     multipath, latency = None, None
+    collectives = [table_data(table) for table in collective_tables(result)]
     if "connections" in result.tables:
         from anabranch.report.html.multipath_data import multipath_data  # noqa: PLC0415
 
@@ -183,7 +184,7 @@ def _of_few_runs(result: Result, notes: list[str]) -> dict[str, Any]:
         from anabranch.report.html.latency_data import latency_data  # noqa: PLC0415
 
         latency = latency_data(result, notes)
-    return {"multipath": multipath, "latency": latency}
+    return {"multipath": multipath, "latency": latency, "collectives": collectives or None}
 
 
 def _distributions(result: Result) -> dict[str, Any]:

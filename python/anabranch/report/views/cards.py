@@ -18,7 +18,15 @@ from anabranch.text.units import NOTHING, measure, plain, quantity
 
 def cards(result: Result) -> list[Card]:
     """The answers to what is asked first about a run, as far as it has them."""
-    return known([*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result)])
+    return known(
+        [
+            *_of_flows(result),
+            *_of_collectives(result),
+            *_of_live(result),
+            *_of_datagrams(result),
+            *_of_links(result),
+        ]
+    )
 
 
 def known(cards: Sequence[Card]) -> list[Card]:
@@ -69,6 +77,22 @@ def _of_flows(result: Result) -> list[Card]:
 
 def _seconds(value: float) -> str:
     return measure(value, "s")
+
+
+def _of_collectives(result: Result) -> list[Card]:
+    """The collective operation that took longest; one that was not complete, if there is one."""
+    table = result.tables.get("collectives")
+    if table is None or table.is_empty():
+        return []
+    row = table.sort("completion_s", descending=True, nulls_last=False, maintain_order=True).row(
+        0, named=True
+    )
+    took = "not complete" if row["completion_s"] is None else _seconds(row["completion_s"])
+    note = f"{row['operation']} {row['name']}, {quantity(row['hosts'])} nodes; "
+    if row["unfinished_flows"]:
+        note += f"{quantity(row['unfinished_flows'])} of {quantity(row['flows'])} flows unfinished; "
+    note += f"slowest chain: {row['slowest_chain']}"
+    return [Card("Collective" if table.height == 1 else "Slowest collective", took, note)]
 
 
 def _of_live(result: Result) -> list[Card]:

@@ -53,11 +53,15 @@ def load_tables(loads: WorstLoads, link: str, changes: LoadChanges | None = None
         tables.insert(1, _failures(loads))
     if loads.series is not None:
         tables.insert(0, _series(loads))
-    if changes is not None:
-        tables.append(_changes("change_of_links", changes, changes.links))
-        if changes.failures:
-            tables.append(_changes("change_of_failures", changes, changes.failures))
-    return tables
+    return tables if changes is None else [*tables, *changes_tables(changes)]
+
+
+def changes_tables(changes: LoadChanges) -> list[DataTable]:
+    """Changes in the loads of links, and in those of failures where both plans have some."""
+    of_links = _changes("change_of_links", changes, changes.links)
+    if not changes.failures:
+        return [of_links]
+    return [of_links, _changes("change_of_failures", changes, changes.failures)]
 
 
 _KEYS = {
@@ -107,14 +111,14 @@ def load_document(loads: WorstLoads, changes: LoadChanges | None = None) -> dict
         "facts": dict(loads.facts),
         "warnings": list(loads.warnings),
     }
-    return document if changes is None else document | {"against": _changes_document(changes)}
+    return document if changes is None else document | {"against": changes_document(changes)}
 
 
 def _keys(names: Sequence[str]) -> dict[str, str]:
     return {name: _KEYS.get(name, name) for name in names}
 
 
-def _changes_document(changes: LoadChanges) -> dict[str, Any]:
+def changes_document(changes: LoadChanges) -> dict[str, Any]:
     """The changes as a document: a list of values for each link, and for each failure."""
     links = {row[0]: row for row in _rows(_changes("change_of_links", changes, changes.links), "link")}
     table = _changes("change_of_failures", changes, changes.failures)

@@ -39,7 +39,7 @@ MOST_LINKS = 4
 """Links that are shown if nothing else is asked for."""
 _LOW, _HIGH = 0.05, 0.95
 """Quantiles at the edges of a band."""
-_MOST_MARKS = 200
+MOST_MARKS = 200
 """Changes of the network that are drawn."""
 
 GOODPUT, RTT, CWND = (ValueAxis(column(name)) for name in ("goodput_mbps", "srtt_ms", "cwnd_bytes"))
@@ -56,7 +56,7 @@ def changes(result: Result) -> tuple[Mark, ...]:
     if events is None:
         return ()
     marks = events.filter(pl.col("kind") != "new routes").select("time_s", "kind")
-    first = marks.unique(maintain_order=True).head(_MOST_MARKS)
+    first = marks.unique(maintain_order=True).head(MOST_MARKS)
     return tuple(Mark(time, kind) for time, kind in first.iter_rows())
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from polars import selectors
@@ -45,11 +47,18 @@ SUBFLOWS = (
     "reordered_packets", "path_changes", "opened_s", "handshake_s", "client_port", "server_port",
 )  # fmt: skip
 """The same of their subflows."""
-_AGAINST = (
-    "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", COMPLETION,
-    f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
+COLLECTIVES = (
+    "name", "operation", "hosts", "steps", "flows", "unfinished_flows", "start_s", "completion_s",
+    "slowest_chain",
 )  # fmt: skip
-_REORDERING = (
+"""The same of collective operations; one that was not complete has no completion, but unfinished flows."""
+COLLECTIVE_STEPS = ("name", "step", "start_s", "completion_s")
+"""The same of their steps."""
+_AGAINST = (
+    "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", "within_spread",
+    COMPLETION, f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
+)  # fmt: skip
+REORDERING = (
     "transport", "flows", "packets_received", "reordered_packets", "reordering_ratio",
     "reordering_extent_max", "spurious_retransmissions",
 )  # fmt: skip
@@ -107,13 +116,26 @@ def reordering_table(result: Result) -> DataTable | None:
     )
     share = pl.col("reordered_packets") / pl.col("packets_received")
     ratio = pl.when(pl.col("packets_received") > 0).then(share).alias("reordering_ratio")
-    return _table("reordering", "Reordering", sums.with_columns(ratio).sort("transport"), _REORDERING)
+    return _table("reordering", "Reordering", sums.with_columns(ratio).sort("transport"), REORDERING)
 
 
 def event_table(result: Result, most: int) -> DataTable:
     """The first changes of the network and its routes."""
     events = result.tables.get("events", pl.DataFrame()).head(most)
     return _table("events", "Changes of the network and its routes", events, ("time_s", "kind", "subject"))
+
+
+def collective_tables(result: Result) -> list[DataTable]:
+    """Collective operations and their steps; none where a run has none."""
+    shown = (
+        ("collectives", "Collective operations", COLLECTIVES, "operations"),
+        ("collective_steps", "Steps of the operations", COLLECTIVE_STEPS, "steps"),
+    )
+    return [
+        _table(name, title, result.tables[name], names, things)
+        for name, title, names, things in shown
+        if name in result.tables
+    ]
 
 
 def joined_connections(result: Result) -> pl.DataFrame:
@@ -145,6 +167,7 @@ def run_tables(result: Result) -> list[DataTable]:
     if {"connections", "subflows"} <= result.tables.keys():
         connections = joined_connections(result)
         tables += [connection_table(connections), subflow_table(result.tables["subflows"], connections)]
+    tables += collective_tables(result)
     reordering = reordering_table(result)
     if reordering is not None:
         tables.append(reordering)
@@ -155,7 +178,7 @@ def run_tables(result: Result) -> list[DataTable]:
 
 
 def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[Piece]:
-    """The tables of flows and latencies, the totals, and where everything is, if it is in a folder."""
+    """The tables of flows, latencies and collectives, the totals, and where everything is, if in a folder."""
     flows, datagrams = result.flows, result.tables.get("datagram_flows")
     pieces: list[Piece] = []
     if flows.height or datagrams is None:
@@ -163,6 +186,8 @@ def run_pieces(title: str, result: Result, folder: Path | None = None) -> list[P
         title = "packets without a connection"
     if datagrams is not None:
         pieces.append(_table("datagram_flows", title, measured(datagrams), LATENCIES))
+    # Of steps there are as many as of flows; what is asked is when an operation was complete.
+    pieces += collective_tables(result)[:1]
     lines = [*_failures(flows), *_completion(flows), _totals(result)]
     if folder is not None:
         lines.append(f"results in {folder}")
@@ -186,12 +211,28 @@ def against_pieces(result: Result) -> list[Piece]:
             f"goodput differs by {verdict['median_difference_percent']:.2g} % at the median of "
             f"{verdict['flows']} real flows, and by {verdict['largest_difference_percent']:.2g} % at most"
         ),
+        *_spread(verdict),
     ]
 
 
-def _table(name: str, title: str, frame: pl.DataFrame, names: tuple[str, ...]) -> DataTable:
+def _spread(verdict: Mapping[str, Any]) -> list[Piece]:
+    """Whether the differences are more than those of the runs of either side."""
+    if "beyond_spread" not in verdict:
+        return []
+    runs = f"{counted(verdict['live_runs'], 'live run')} and {verdict['simulated_runs']} simulated ones"
+    if verdict["spread_unknown"]:
+        unknown = counted(verdict["spread_unknown"], "flow")
+        differing = f"means differ by more than the simulated runs do for {unknown}"
+        return [Text(f"{runs}: {differing}; more live runs (--runs) would tell whether that is chance")]
+    beyond = counted(verdict["beyond_spread"], "flow")
+    return [Text(f"{runs}: means differ by more than the runs of either side for {beyond}")]
+
+
+def _table(
+    name: str, title: str, frame: pl.DataFrame, names: tuple[str, ...], things: str = "flows"
+) -> DataTable:
     elsewhere = f"the table {name} ({name}.parquet)"
-    return DataTable.of_frame(name, title, frame, names, name, things="flows", elsewhere=elsewhere)
+    return DataTable.of_frame(name, title, frame, names, name, things=things, elsewhere=elsewhere)
 
 
 def without_connection(flows: pl.DataFrame) -> pl.DataFrame:

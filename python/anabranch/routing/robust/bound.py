@@ -70,14 +70,14 @@ def prices(
             every = np.zeros(len(source))
             every[pairs] = traffic
             pairs, traffic = np.arange(len(source)), every
-        within = _within(bounds, source[pairs], target[pairs], traffic, fill)
+        within = within_bounds(bounds, source[pairs], target[pairs], traffic, fill=fill)
         price = within * (weight[arc] / total) / network.capacity_mbps[arc]
         entries.add(pairs, np.full(len(pairs), arc), price)
     matrix = entries.matrix(len(source), network.arc_count)
     return Prices(source, target, sparse.csr_array(matrix))
 
 
-def _within(bounds: DemandBounds, source: Ints, target: Ints, traffic: Floats, fill: bool) -> Floats:
+def within_bounds(bounds: DemandBounds, source: Ints, target: Ints, traffic: Floats, *, fill: bool) -> Floats:
     """The traffic of pairs, cut down to the bounds, then filled up to them."""
     ceiling = bounds.ceiling_mbps(source, target)
     traffic = np.minimum(traffic, ceiling)

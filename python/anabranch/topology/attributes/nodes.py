@@ -79,8 +79,8 @@ def _label(
 
 
 def _kind(node: DraftNode, tally: Tally) -> NodeKind:
-    """The kind that an attribute `kind` names; another text is none, nor is the `type` of the Zoo."""
-    for key in _keys(node.attributes, ("kind",)):
+    """The kind that an attribute `kind` or `type` names; another text is none."""
+    for key in _keys(node.attributes, ("kind", "type")):
         kind = next((kind for kind in NODE_KINDS if kind == node.attributes[key].strip().lower()), None)
         if kind is not None:
             tally.settled_nodes[key] += 1

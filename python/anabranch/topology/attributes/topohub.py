@@ -1,7 +1,7 @@
-"""The vocabulary of TopoHub's graphs in files that other programs write of them.
+"""The vocabulary of TopoHub's graphs, in its own JSON and in files that other programs write of them.
 
-TopoHub (P. Jurkiewicz, SoftwareX 24, 2023) gives each node a `name` and `pos` = (longitude, latitude) in
-degrees, and each link `dist` in km. None of these says its unit. They are TopoHub's where all are there, and
+TopoHub (P. Jurkiewicz, SoftwareX 24, 2023) gives each node `pos` = (longitude, latitude) in degrees, and each
+link `dist` in km. None of these says its unit. They are TopoHub's where all are there, and
 where every `dist` is the great-circle distance of the places: a drawing with lengths of its own is none.
 """
 
@@ -44,10 +44,10 @@ def topohub_graph(draft: Draft) -> TopoHubGraph | None:
 
 
 def _place(node: DraftNode) -> tuple[float, float] | None:
-    """(latitude, longitude) of a node with a name and a position in degrees."""
+    """(latitude, longitude) of a node with a position in degrees."""
     values = [measured(entry) for entry in entries_of(node.attributes.get(POSITION, ""))]
     numbers = [float(value.number) for value in values if value is not None]
-    if len(numbers) != 2 or "name" not in node.attributes:
+    if len(numbers) != 2:
         return None
     longitude, latitude = numbers
     return (latitude, longitude) if abs(longitude) <= 180.0 and abs(latitude) <= 90.0 else None

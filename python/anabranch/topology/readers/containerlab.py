@@ -10,7 +10,7 @@ and `ovs-bridge` are switches.
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
@@ -19,7 +19,6 @@ from anabranch.topology.model import NodeKind
 
 from .attributes import draft_link, draft_node
 from .file_format import FileFormat
-from .node_kind import kind_of
 from .text import decode_text, without_comments
 from .yaml_tree import YamlNode, parse_yaml, texts
 
@@ -31,6 +30,46 @@ DIRECTIONS: Final = ("forth", "back")
 """Its entries: from the first end to the second one, and back."""
 _SWITCHES: Final = ("bridge", "ovs-bridge")
 _OUTSIDE: Final = ("host", "mgmt-net", "macvlan")
+
+
+@dataclass(frozen=True, slots=True)
+class LabPort:
+    """An end of a link of a lab."""
+
+    place: str
+    """File and line."""
+    name: str
+    """Of the node, in the lab."""
+    node: str
+    """Its name in the network: that of the label which Anabranch writes, or else the same."""
+    interface: str
+    neighbour: str | None
+    """The node at the other end, as `node`; None for a link that leads out of the lab."""
+
+
+def lab_ports(data: bytes, where: str) -> list[LabPort]:
+    """The ends of all links that join nodes or lead out, in the order of the file.
+
+    Raises TopologyError with the line for anything that is no lab.
+    """
+    text, _ = decode_text(data)
+    root = parse_yaml(text, where)
+    topology = root.get("topology") if root.entries is not None else None
+    nodes = None if topology is None or topology.entries is None else topology.get("nodes")
+    if topology is None or nodes is None or nodes.entries is None:
+        raise TopologyError(
+            where, 'the file has no "topology" with "nodes"', "a file of containerlab has them"
+        )
+    drafts = {lab: _node(lab, entry) for lab, entry in nodes.mapping("nodes").items()}
+    names = {lab: draft.label or draft.attributes.get("name") or draft.id for lab, draft in drafts.items()}
+    ports: list[LabPort] = []
+    for entry in _entries(topology.get("links")):
+        ends = _ends(entry)
+        for (name, interface), (other, _) in zip(ends, [*ends[1:], *ends[:1]], strict=True):
+            if name in names and interface:
+                neighbour = None if len(ends) < 2 else names.get(other)
+                ports.append(LabPort(entry.place, name, names[name], interface, neighbour))
+    return ports
 
 
 def read_containerlab(data: bytes, where: str) -> Draft:
@@ -48,7 +87,7 @@ def read_containerlab(data: bytes, where: str) -> Draft:
     links: list[DraftLink] = []
     outside = 0
     for entry in _entries(links_entry):
-        ends = _ends(entry)
+        ends = [name for name, _ in _ends(entry)]
         inside = [end for end in ends if end in entries]
         if len(inside) < 2:
             _check_outside(entry, ends, inside)
@@ -82,8 +121,8 @@ def _node(name: str, entry: YamlNode) -> DraftNode:
         for key, value in labels.mapping("labels").items():
             is_own = key.startswith(LABEL)
             attributes[key.removeprefix(LABEL) if is_own else f"labels.{key}"] = value.text or _NO_TEXT
-    stated_kind = kind_of(attributes)
-    kind: NodeKind = "switch" if lab_kind in _SWITCHES and stated_kind == "router" else stated_kind
+    # A label of our own export says what a bridge of the lab stands for.
+    kind: NodeKind = "switch" if lab_kind in _SWITCHES and "kind" not in attributes else "router"
     return replace(draft_node(name, attributes, entry.place), kind=kind)
 
 
@@ -97,8 +136,8 @@ _NO_TEXT: Final = "..."
 """Stands for a list or a mapping, which is no value of an attribute but is named as one that is not used."""
 
 
-def _ends(entry: YamlNode) -> list[str]:
-    """The nodes that a link names, whichever of the forms it has."""
+def _ends(entry: YamlNode) -> list[tuple[str, str]]:
+    """The nodes that a link names with their interfaces, whichever of the forms it has."""
     form = entry.get("type") if entry.entries is not None else None
     if form is not None and form.text not in (None, "veth"):
         single = entry.get("endpoint")
@@ -114,18 +153,20 @@ def _ends(entry: YamlNode) -> list[str]:
     return ends
 
 
-def _end(endpoint: YamlNode) -> str:
+def _end(endpoint: YamlNode) -> tuple[str, str]:
+    """A node and its interface, which may be empty."""
     if endpoint.entries is not None:
         node = endpoint.get("node")
         if node is None:
             raise TopologyError(endpoint.place, 'the endpoint has no "node"', "add it")
-        return node.scalar("the node of an endpoint")
-    name, separator, _ = endpoint.scalar("an endpoint").partition(":")
+        interface = endpoint.get("interface")
+        return node.scalar("the node of an endpoint"), (interface.text or "") if interface is not None else ""
+    name, separator, interface_name = endpoint.scalar("an endpoint").partition(":")
     if not separator or not name:
         raise TopologyError(
             endpoint.place, f'the endpoint is "{(endpoint.text or "")[:40]}"', "write NODE:INTERFACE"
         )
-    return name
+    return name, interface_name
 
 
 def _check_outside(entry: YamlNode, ends: list[str], inside: list[str]) -> None:

@@ -6,7 +6,6 @@ record is no name; `\N` in a label is the node's name. `pos` is that of a drawin
 """
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftNode
@@ -14,7 +13,6 @@ from anabranch.topology.draft import Draft, DraftNode
 from .attributes import NodeIds, draft_link, draft_node
 from .dot_syntax import DotEdge, DotGraph, parse_dot
 from .file_format import FileFormat
-from .node_kind import kind_of
 from .text import decode_text
 
 _BOTH_WAYS: Final = ("both", "none")
@@ -57,8 +55,7 @@ def _node(name: str, attributes: dict[str, str], place: str) -> DraftNode:
         attributes.pop("label", None)
     elif "label" in attributes:
         attributes["label"] = re.sub(r"\\[nlr]", " ", label.replace(r"\N", name))
-    kind = kind_of(attributes)
-    return replace(draft_node(name, attributes, place), kind=kind)
+    return draft_node(name, attributes, place)
 
 
 def _merged(graph: DotGraph) -> list[DotEdge]:

@@ -9,7 +9,6 @@ of links; without them these are not read.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -18,7 +17,6 @@ from anabranch.topology.error import TopologyError
 
 from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
-from .node_kind import kind_of
 from .quantities import number, plain, rate_bps, time_ms
 from .xml_tree import Element, parse_xml
 
@@ -41,8 +39,7 @@ def read_fnss(data: bytes, where: str) -> Draft:
         for inner in ("stack", "application"):
             if (child := element.child(inner)) is not None:
                 attributes[inner] = child.attributes.get("name", "")
-        kind = kind_of(attributes)
-        nodes.append(replace(draft_node(node_id, attributes, element.place), kind=kind))
+        nodes.append(draft_node(node_id, attributes, element.place))
     links: list[DraftLink] = []
     for element in root.all("link"):
         a, b = element.inner("from").text, element.inner("to").text

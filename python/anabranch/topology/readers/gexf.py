@@ -5,7 +5,6 @@ way. What is for drawing (`viz`) is passed over; graphs within nodes are refused
 """
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
@@ -13,7 +12,6 @@ from anabranch.topology.error import TopologyError
 
 from .attributes import NodeIds, draft_link, draft_node
 from .file_format import FileFormat
-from .node_kind import kind_of
 from .xml_tree import Element, parse_xml
 
 _TYPES: Final = ("directed", "undirected", "mutual")
@@ -80,5 +78,4 @@ def _node(element: Element, titles: dict[str, tuple[str, str | None]], ids: Node
     ids.declare(node_id, element.place)
     label = element.attributes.get("label")
     attributes = ({} if label is None else {"label": label}) | _values(element, titles)
-    kind = kind_of(attributes)
-    return replace(draft_node(node_id, attributes, element.place), kind=kind)
+    return draft_node(node_id, attributes, element.place)

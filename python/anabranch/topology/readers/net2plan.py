@@ -4,7 +4,8 @@ P. Pavon-Marino, J. Izquierdo-Zaragoza, "Net2Plan: An Open Source Network Planni
 between Academia and Industry", IEEE Network 29(5), 2015; the attributes are those that Net2Plan writes. Links
 go one way. With layers, `capacity` and `offeredTraffic` are in the units that the layer names
 (`linkCapacityUnitsName`), `lengthInKm` and `propagationSpeedInKmPerSecond` give the delay; of several layers
-the default one is read, or else the first with links. Without layers, capacities are in Erlangs, which are no
+the default one is read, or else the first with links, and where it has no demands, the demands of the first
+layer that has some. Without layers, capacities are in Erlangs, which are no
 rate, so that none is taken. `xCoord` and `yCoord` are longitude and latitude, unless they lie beyond.
 """
 
@@ -49,7 +50,8 @@ def read_net2plan(data: bytes, where: str) -> Draft:
     layer, notes = (old, []) if old is not None else _layer(root)
     unit = layer.attributes.get("linkCapacityUnitsName", "")
     links = [_link(element, unit, coordinates) for element in layer.all("link")]
-    demands = _demands(_demand_elements(root, layer), coordinates)
+    holder, demand_notes = _demand_holder(root, layer)
+    demands = _demands(_demand_elements(holder), coordinates)
     placed, plane = nodes_from(coordinates, None, labels)
     nodes = [
         replace(
@@ -57,11 +59,13 @@ def read_net2plan(data: bytes, where: str) -> Draft:
         )
         for node, element in zip(placed, structure.all("node"), strict=True)
     ]
-    notes += coordinate_notes(coordinates, plane) + _unit_notes(layer, old is not None, bool(demands))
+    notes += coordinate_notes(coordinates, plane) + _capacity_notes(layer, old is not None)
+    if demands:
+        demand_notes.append(_demand_unit_note(holder, old is not None))
     # An Erlang is no rate.
     meanings = {"linkCapacityInErlangs": None}
-    unit = layer.attributes.get("demandTrafficUnitsName", "")
-    return Draft(nodes, links, demands or None, notes, meanings, _demand_unit(unit))
+    unit = holder.attributes.get("demandTrafficUnitsName", "")
+    return Draft(nodes, links, demands or None, notes, meanings, _demand_unit(unit), demand_notes)
 
 
 _START: Final = re.compile(
@@ -82,8 +86,13 @@ def _layer(root: Element) -> tuple[Element, list[str]]:
         return layers[0], []
     default = [layer for layer in layers if layer.attributes.get("isDefaultLayer") == "true"]
     layer = next(iter(default or [layer for layer in layers if layer.all("link")]), layers[0])
-    name = layer.attributes.get("name") or layer.attributes.get("id", "")
-    return layer, [f'Read is the layer "{name}", one of {len(layers)}; the others are left out.']
+    return layer, [
+        f'Read is the layer "{_layer_name(layer)}", one of {len(layers)}; the others are left out.'
+    ]
+
+
+def _layer_name(layer: Element) -> str:
+    return layer.attributes.get("name") or layer.attributes.get("id", "")
 
 
 def _link(element: Element, unit: str, coordinates: dict[str, tuple[float, float] | None]) -> DraftLink:
@@ -129,9 +138,23 @@ def _demand_unit(unit: str) -> DemandUnit | None:
         return None
 
 
-def _demand_elements(root: Element, layer: Element) -> list[Element]:
+def _demand_holder(root: Element, layer: Element) -> tuple[Element, list[str]]:
+    """What holds the demands, and what to say of others: the layer itself, or the first that has some."""
     old = root.child("demandSet")
-    return layer.all("demand") if old is None else old.all("demandEntry")
+    if old is not None:
+        return old, []
+    filled = [other for other in root.all("layer") if _demand_elements(other)]
+    holder = layer if layer in filled else next(iter(filled), layer)
+    notes = []
+    if holder is not layer:
+        notes.append(f'Demands are those of the layer "{_layer_name(holder)}".')
+    if len(filled) > 1:
+        notes.append(f"{len(filled) - 1} further layers with demands are left out.")
+    return holder, notes
+
+
+def _demand_elements(holder: Element) -> list[Element]:
+    return holder.all("demandEntry" if holder.tag == "demandSet" else "demand")
 
 
 def _demands(
@@ -156,18 +179,18 @@ def _check_ends(element: Element, ends: Iterable[str], nodes: dict[str, tuple[fl
             )
 
 
-def _unit_notes(layer: Element, old: bool, has_demands: bool) -> list[str]:
-    """What the units of capacities and demands are, in sentences."""
-    notes = []
-    capacity, traffic = (
-        layer.attributes.get(f"{what}UnitsName", "") for what in ("linkCapacity", "demandTraffic")
-    )
+def _capacity_notes(layer: Element, old: bool) -> list[str]:
+    """Why capacities are left out, in a sentence, where they are."""
     if old:
-        notes.append("Capacities are in Erlangs, which are no rate, and are left out.")
-    elif not _is_rate(capacity):
-        said = f'gives capacities in "{capacity}"' if capacity else "gives no unit of capacities"
-        notes.append(f"The file {said}: they are left out.")
-    if has_demands:
-        said = "Erlangs" if old else f'"{traffic}"' if traffic else "a unit that the file does not give"
-        notes.append(f"Demands keep the values of the file; they are in {said}.")
-    return notes
+        return ["Capacities are in Erlangs, which are no rate, and are left out."]
+    unit = layer.attributes.get("linkCapacityUnitsName", "")
+    if _is_rate(unit):
+        return []
+    said = f'gives capacities in "{unit}"' if unit else "gives no unit of capacities"
+    return [f"The file {said}: they are left out."]
+
+
+def _demand_unit_note(holder: Element, old: bool) -> str:
+    unit = holder.attributes.get("demandTrafficUnitsName", "")
+    said = "Erlangs" if old else f'"{unit}"' if unit else "a unit that the file does not give"
+    return f"Demands keep the values of the file; they are in {said}."

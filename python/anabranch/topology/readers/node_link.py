@@ -1,14 +1,13 @@
 """Node-link JSON: `node_link_data` of networkx, with its edges under "links" or "edges".
 
-The same form has TopoHub (nodes with `name` and `pos` = [longitude, latitude], links with `dist` in km: P.
-Jurkiewicz, SoftwareX 24, 2023), TEAL, NCFlow, d3 (whose links give positions in the list of nodes), and the
+The same form has TopoHub (P. Jurkiewicz, SoftwareX 24, 2023; its attributes are read as in each format, its
+demands are those of the graph), TEAL, NCFlow, d3 (whose links give positions in the list of nodes), and the
 export `--to networkx` of Anabranch, whose `delay_s` and `latitude_deg` have their units in their names. Keys
 of parallel edges only tell them apart. What the form does not say, such as the unit of TEAL's `capacity`, is
 not read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
@@ -17,7 +16,6 @@ from anabranch.topology.error import TopologyError
 from .attributes import draft_link, draft_node
 from .file_format import FileFormat
 from .json_text import parse_json, text_of, texts_of
-from .node_kind import kind_of
 from .quantities import number, plain
 from .text import decode_text
 
@@ -45,27 +43,19 @@ def read_node_link(data: bytes, where: str) -> Draft:
         raise TopologyError(where, f'directed is "{text_of(directed)[:40]}"', "write true or false")
     nodes = _Nodes(entries, where)
     edges = document[links_key]
-    is_hub = _is_topohub(entries, edges)
-    if is_hub:
-        places = [[number(text_of(axis), "a position", where) for axis in entry["pos"]] for entry in entries]
-        nodes.is_drawing = any(abs(x) > 180 or abs(y) > 90 for x, y in places)
     ends = [_ends(edge, f"{where}, {links_key}[{i}]") for i, edge in enumerate(edges)]
     by_position = nodes.are_positions(end for _, *pair in ends for end in pair)
     links: list[DraftLink] = []
     for i, (edge, (keys, *pair)) in enumerate(zip(edges, ends, strict=True)):
         place = f"{where}, {links_key}[{i}]"
-        attributes = _link_attributes(texts_of(edge, (*keys, "key")), is_hub and not nodes.is_drawing, place)
+        attributes = _link_attributes(texts_of(edge, (*keys, "key")), place)
         a, b = (nodes.end(end, by_position, place) for end in pair)
         links.append(draft_link(a, b, attributes, directed, place))
     if by_position:
         notes.append("The ends of links are positions in the list of nodes, from 0 on.")
-    if is_hub and nodes.is_drawing:
-        notes.append("The coordinates are those of a drawing on a plane, not of the Earth, and are left out.")
-    elif is_hub:
-        notes.append("A graph of TopoHub: pos is longitude and latitude, dist is in km.")
     about = document.get("graph")
-    demands = _demands(about, nodes, where) if isinstance(about, dict) and is_hub else None
-    return Draft([nodes.draft(i, is_hub) for i in range(len(entries))], links, demands, notes)
+    demands = _demands(about, nodes, where) if isinstance(about, dict) else None
+    return Draft([nodes.draft(i) for i in range(len(entries))], links, demands, notes)
 
 
 READER: Final = FileFormat("JSON node-link", read_node_link, lambda text: text.startswith(("{", "[")))
@@ -94,8 +84,6 @@ class _Nodes:
         self._where = where
         self._ids = [self._id(i, entry) for i, entry in enumerate(entries)]
         self._known: dict[str, int] = {}
-        self.is_drawing = False
-        """Whether positions are those of a drawing: some lie beyond the Earth's degrees."""
         for i, node_id in enumerate(self._ids):
             earlier = self._known.setdefault(node_id, i)
             if earlier != i:
@@ -127,18 +115,13 @@ class _Nodes:
             raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
         return end
 
-    def draft(self, i: int, is_hub: bool) -> DraftNode:
+    def draft(self, i: int) -> DraftNode:
         entry = self._entries[i]
         attributes = texts_of(entry, ("id",)) if isinstance(entry, dict) else {}
         for name in ("latitude", "longitude"):
             if (value := attributes.pop(f"{name}_deg", None)) is not None:
                 attributes[name] = value
-        if is_hub:
-            del attributes["pos"]
-        if is_hub and not self.is_drawing:
-            attributes["longitude"], attributes["latitude"] = map(text_of, entry["pos"])
-        kind = kind_of(attributes)
-        return replace(draft_node(self._ids[i], attributes, f"{self._where}, nodes[{i}]"), kind=kind)
+        return draft_node(self._ids[i], attributes, f"{self._where}, nodes[{i}]")
 
 
 def _ends(edge: Any, place: str) -> tuple[tuple[str, str], str, str]:
@@ -151,41 +134,22 @@ def _ends(edge: Any, place: str) -> tuple[tuple[str, str], str, str]:
     raise TopologyError(place, 'the edge has no "source" and "target"', "add them")
 
 
-def _link_attributes(attributes: dict[str, str], has_km: bool, place: str) -> dict[str, str]:
+def _link_attributes(attributes: dict[str, str], place: str) -> dict[str, str]:
     """The attributes of a link by the names that links take."""
     if (delay := attributes.get("delay_s")) is not None and "delay_ms" not in attributes:
         attributes["delay_ms"] = plain(number(delay, "delay_s", place) * 1000)
         del attributes["delay_s"]
-    if has_km:
-        attributes["length_km"] = attributes.pop("dist")
     return attributes
-
-
-def _is_topohub(nodes: Sequence[Any], edges: Sequence[Any]) -> bool:
-    """Whether every node has a name and a position of two numbers, and every link a distance."""
-    return (
-        bool(nodes)
-        and all(
-            isinstance(node, dict)
-            and isinstance(node.get("name"), str)
-            and isinstance(node.get("pos"), list)
-            and len(node["pos"]) == 2
-            for node in nodes
-        )
-        and all(isinstance(edge, dict) and isinstance(edge.get("dist"), str) for edge in edges)
-    )
 
 
 def _demands(about: Mapping[str, Any], nodes: _Nodes, where: str) -> dict[tuple[str, str], float] | None:
     """TopoHub's demands: an object for each origin, with a value for each destination."""
     rows = about.get("demands")
-    if not isinstance(rows, dict):
+    if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
         return None
     place = f"{where}, graph.demands"
     demands: dict[tuple[str, str], float] = {}
     for origin, row in rows.items():
-        if not isinstance(row, dict):
-            raise TopologyError(place, f'the demands of "{origin}" are no object', _REMEDY)
         for to, value in row.items():
             pair = (nodes.end(origin, False, place), nodes.end(to, False, place))
             demands[pair] = float(number(text_of(value), "a demand", place, low=0))

@@ -423,9 +423,16 @@ impl Sender {
         }
         if self.fin_sent && self.board.is_empty() {
             self.state = State::Closed;
+            self.board.give_room_back();
             self.timers.stop();
             self.record(now, Decision::Closed);
         }
+    }
+
+    /// How many segments in flight there is room for.
+    #[cfg(test)]
+    pub(crate) fn room_for_segments(&self) -> usize {
+        self.board.room_for_segments()
     }
 
     /// Recounts what is kept incrementally; for tests.

@@ -49,6 +49,8 @@ export class Keep {
     on("keep-study", () => this.keepStudy());
     on("keep-png", () => this.keepPng());
     on("keep-command", () => this.showCommand());
+    // A page without a server has a link that carries the scenario.
+    if (byId("keep-link")) on("keep-link", () => this.showLink());
     model.on("change", () => this.say(""));
     model.on("state", () => this.refresh());
     model.on("text", () => this.refresh());
@@ -216,6 +218,14 @@ export class Keep {
     const links = figures.map(({ name, base64 }) => h("p", {}, h("a", { href: `data:image/png;base64,${base64}`, download: `${name}.png` }, `${name}.png`)));
     this.say(`${figures.length} figures`);
     showDialog("Figures", figures.length ? links : [h("p", {}, "This run has nothing to draw.")]);
+  }
+
+  async showLink() {
+    const { link } = await this.ask("link");
+    showDialog("Link", [
+      h("p", {}, "It has the scenario behind the #, which a browser sends nowhere. Whoever opens it sees this page with it."),
+      h("pre", { class: "link" }, link),
+    ], [{ label: "Copy", act: () => navigator.clipboard.writeText(link) }]);
   }
 
   async showCommand() {

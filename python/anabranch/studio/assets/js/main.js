@@ -44,9 +44,12 @@ class Studio {
   }
 
   /** @param {Record<string, any>} welcome */
-  async start({ first, files }) {
+  async start({ first, files, text = null, mode = "run" }) {
+    this.model.mode = mode;
+    /** @type {HTMLInputElement} */ (document.querySelector(`input[name=mode][value="${mode}"]`)).checked = true;
     const file = first ?? files[0];
-    if (file && files.includes(file)) this.model.load(await this.answerer.ask({ what: "open", file }));
+    if (text !== null) this.model.load({ file, text, stamp: "" });
+    else if (file && files.includes(file)) this.model.load(await this.answerer.ask({ what: "open", file }));
     else if (file) {
       this.model.load({ file, text: NEW, stamp: "" });
       this.model.saved = "";
@@ -178,7 +181,10 @@ async function begin() {
   setUpPrinting();
   setUpCharts();
   keepListeners();
-  const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+  const asked = new URLSearchParams(location.hash.slice(1));
+  const token = asked.get("token") ?? "";
+  // In the frame of a notebook there are no other files.
+  if (asked.has("widget")) document.documentElement.dataset.widget = "true";
   const answerer = new Server(token);
   try {
     const [schema, welcome] = await Promise.all([fetch("schema.json").then((found) => found.json()), answerer.ask({ what: "welcome" })]);

@@ -1,12 +1,12 @@
 // The picture: the parts of the page of a run, drawn anew from each answer, with what the reader has chosen kept.
 
 import {
-  LatencySection, MultipathSection, NetworkSection, SeriesSection, byId, dropPicture, flowTable, h, setData, setTimeUnit,
-  setUpDistributions, shownTable, timeMarks,
+  LatencySection, MultipathSection, NetworkSection, SeriesSection, byId, collectiveTables, dropPicture, flowTable, h, setData,
+  setTimeUnit, setUpDistributions, shownTable, timeMarks,
 } from "./page.js";
 import { PlanSection } from "./plans.js";
 
-const OF_RUNS = ["series", "latency", "multipath", "distributions", "flows", "links"];
+const OF_RUNS = ["collectives", "series", "latency", "multipath", "distributions", "flows", "links"];
 
 export class Picture {
   /** @param {(question: object) => Promise<any>} ask for outlines of land */
@@ -55,6 +55,7 @@ export class Picture {
     const other = beside ?? undefined;
     this.series = new SeriesSection(this.network, { before: this.series ?? undefined, beside: other });
     this.latency = document.latency ? new LatencySection({ before: this.latency ?? undefined, beside: other }) : null;
+    if (document.collectives) collectiveTables();
     if (document.multipath) new MultipathSection({ beside: other });
     setUpDistributions();
     flowTable(this.series);

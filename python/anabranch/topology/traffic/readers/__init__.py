@@ -4,12 +4,13 @@ from typing import Final
 
 from anabranch.text.suggest import listed
 
-from . import abilene, flow_csv, hpcc, htsim, net2plan, repetita, sizes, sndlib, totem, yates
+from . import abilene, flow_csv, hpcc, htsim, networks, repetita, sizes, totem, yates
 
 _ALL: Final = (
-    net2plan.READER,
-    sndlib.XML,
-    sndlib.NATIVE,
+    # SNDlib's document element is that of Net2Plan.
+    networks.XML,
+    networks.NATIVE,
+    networks.NET2PLAN,
     totem.READER,
     repetita.READER,
     abilene.READER,

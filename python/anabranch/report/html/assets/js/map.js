@@ -4,7 +4,6 @@ const MAP_WIDTH = 1000;
 const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
 const WIDEST = 9;
-const CROWDED = 400;
 const CROWDED_NODES = 200;
 /** How long a drawing that was moved stands still before labels find their places again. */
 const SETTLES_MS = 150;
@@ -27,8 +26,7 @@ class NetworkMap {
     this.onChooseNode = onChooseNode;
     this.onChooseLink = onChooseLink;
     this.capacities = numbersOf(links, "capacity_mbps") ?? new Float64Array(0);
-    const widest = WIDEST * (this.capacities.length > CROWDED ? 0.6 : 1);
-    this.widths = Array.from(decode(network.widths), (share) => share * widest);
+    this.widths = Array.from(decode(network.widths), (share) => share * WIDEST);
     this.lanes = this.lanesOfLinks();
     this.fit();
     this.build(container);

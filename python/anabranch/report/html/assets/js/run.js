@@ -101,11 +101,19 @@ function flowTable(series) {
   return table;
 }
 
+/** Collective operations and their steps. */
+function collectiveTables() {
+  const [operations, steps] = DATA.collectives;
+  shownTable("collective-table", operations);
+  shownTable("collective-steps", steps);
+}
+
 function runPage() {
   setTimeUnit();
   timeMarks.events = DATA.marks;
   const network = new NetworkSection();
   const series = new SeriesSection(network);
+  if (DATA.collectives) collectiveTables();
   if (DATA.latency) new LatencySection();
   if (DATA.multipath) new MultipathSection();
   setUpDistributions();

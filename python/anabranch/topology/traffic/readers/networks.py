@@ -1,13 +1,15 @@
-"""Demands of SNDlib's two file formats: of a network, or alone, as its measured series are."""
+"""Demands of files of networks: SNDlib's two formats, or alone, as its series are, and Net2Plan's."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import numpy as np
 
-from anabranch.topology.readers import sndlib_native, sndlib_xml
+from anabranch.topology.draft import Draft
+from anabranch.topology.readers import net2plan, sndlib_native, sndlib_xml
 from anabranch.topology.readers.file_format import FileFormat
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
@@ -23,8 +25,12 @@ def _read(network: FileFormat, source: FileSource) -> TrafficFile:
     draft = network.read(source.data, source.where)
     if not draft.demands:
         raise TrafficError(source.where, "the file has no demands", "name a file that has some")
+    names = _names(draft)
     nodes = NodeList()
-    rows = [(nodes.place(a), nodes.place(b), value) for (a, b), value in draft.demands.items()]
+    rows = [
+        (nodes.place(names.get(a, a)), nodes.place(names.get(b, b)), value)
+        for (a, b), value in draft.demands.items()
+    ]
     kept = [row for row in rows if row[0] != row[1]]
     said = _TIME.search(source.text()[:65536])
     label = "" if said is None else said[1] or said[2]
@@ -33,15 +39,24 @@ def _read(network: FileFormat, source: FileSource) -> TrafficFile:
         np.array(origin, np.uint32), np.array(to, np.uint32), np.array(value, np.float64), label
     )
     at = f", measured at {label}" if label else ""
-    notes = (f"{len(kept)} demands{at}.", *loops_note(len(rows) - len(kept)))
+    notes = (f"{len(kept)} demands{at}.", *loops_note(len(rows) - len(kept)), *draft.demand_notes)
     return TrafficFile(network.name, nodes.names(), "names", draft.demand_unit, (matrix,), notes=notes)
 
 
-def _reader(network: FileFormat, recognises: Callable[[str], bool]) -> TrafficFormat:
-    return TrafficFormat(network.name, "a matrix", "as META states it", partial(_read, network), recognises)
+def _names(draft: Draft) -> dict[str, str]:
+    """What people call each node, by id; where that is not unique, the id itself."""
+    count = Counter(node.label for node in draft.nodes)
+    return {node.id: node.label for node in draft.nodes if node.label and count[node.label] == 1}
+
+
+def _reader(network: FileFormat, unit: str, recognises: Callable[[str], bool]) -> TrafficFormat:
+    return TrafficFormat(network.name, "a matrix", unit, partial(_read, network), recognises)
 
 
 XML: Final = _reader(
-    sndlib_xml.READER, lambda text: sndlib_xml.READER.recognises(text) and "networkStructure" in text
+    sndlib_xml.READER,
+    "as META states it",
+    lambda text: sndlib_xml.READER.recognises(text) and "networkStructure" in text,
 )
-NATIVE: Final = _reader(sndlib_native.READER, sndlib_native.READER.recognises)
+NATIVE: Final = _reader(sndlib_native.READER, "as META states it", sndlib_native.READER.recognises)
+NET2PLAN: Final = _reader(net2plan.READER, "as demandTrafficUnitsName states it", net2plan.READER.recognises)

@@ -1,0 +1,1 @@
+"""A scenario from measurements over a path, and predictions over it (docs/fit.md)."""

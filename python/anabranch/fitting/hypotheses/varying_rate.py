@@ -1,0 +1,37 @@
+"""A link whose capacity changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from anabranch.fitting.estimates import Estimates
+from anabranch.fitting.features import QUARTER_S
+from anabranch.fitting.hypotheses.cross_traffic import is_shared, varies
+from anabranch.fitting.hypotheses.hypothesis import Candidate, Hypothesis, basic_model
+
+_LEAST_MBPS = 0.05
+_LEAST_BUSY = 3
+
+
+def _propose(estimates: Estimates) -> Sequence[Candidate]:
+    if not is_shared(estimates) or not varies(estimates):
+        return []
+    own, busy = estimates.own_mbps()
+    places = np.flatnonzero(busy)
+    if places.size < _LEAST_BUSY:
+        return []
+    # Where no queue stood, the flow does not show what there was.
+    rates = np.maximum(np.interp(np.arange(own.size), places, own[places]), _LEAST_MBPS)
+    steps = tuple((float(step * QUARTER_S), float(mbps)) for step, mbps in enumerate(rates))
+    model = replace(basic_model(estimates), rate_mbps=float(rates[0]), capacity_steps=steps)
+    mean_mbps = float(np.mean(rates))
+    buffer_bytes = estimates.buffer_bytes * mean_mbps / estimates.rate_mbps
+    free = ("rtt_ms", "buffer_bytes")
+    starts = ({"buffer_bytes": buffer_bytes},)
+    return [Candidate(model, free, extra=4.0, over_time=True, starts=starts)]
+
+
+HYPOTHESIS = Hypothesis("rate-varying", "capacity that varies", _propose)

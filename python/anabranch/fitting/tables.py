@@ -1,0 +1,117 @@
+"""Fits and predictions as tables and sentences for every medium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch.fitting.outcome import Fit
+from anabranch.fitting.writing import SCENARIO, estimate_words, label
+from anabranch.media.columns import column
+from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded, columns
+
+if TYPE_CHECKING:
+    from anabranch.fitting.predict import TransportPrediction
+
+_PARAMETERS = columns("parameter", "estimate", "inferred_from")
+_MODELS = columns("hypothesis", "misfit", "misfit_with_penalty", "search", "caution")
+_RESIDUALS = columns("comparison", "standard_errors")
+_HELD_OUT = columns("transfer", "measure", "measured", "predicted", "error_percent")
+_ANSWERS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "completion_s")
+_MOST_RESIDUALS = 10
+
+
+def parameter_table(fit: Fit) -> DataTable:
+    """Each inferred value with its range and what it comes from."""
+    rows = [(label(one.name), estimate_words(one), one.source) for one in fit.ranges]
+    return DataTable.of_rows(
+        "parameters", "The path, with 90 % ranges", _PARAMETERS, rows, things="parameters"
+    )
+
+
+def model_table(fit: Fit) -> DataTable:
+    """Every model that was tried."""
+    rows = [
+        (
+            one.title + (" (chosen)" if number == 0 else ""),
+            one.score,
+            one.total,
+            "refined" if one.is_refined else "one simulation",
+            one.caution,
+        )
+        for number, one in enumerate(fit.rivals)
+        if math.isfinite(one.score)
+    ]
+    return DataTable.of_rows("models", "Models, the best first", _MODELS, rows, things="models")
+
+
+def residual_table(fit: Fit) -> DataTable:
+    """The comparisons that are furthest off."""
+    rows = fit.residuals[:_MOST_RESIDUALS]
+    return DataTable.of_rows(
+        "residuals",
+        "Simulated less measured, the largest differences",
+        _RESIDUALS,
+        rows,
+        things="comparisons",
+    )
+
+
+def held_out_table(fit: Fit) -> DataTable:
+    """The transfer that was predicted from the others."""
+    rows = [
+        (one.transfer, one.measure, one.measured, one.predicted, one.error_percent) for one in fit.held_out
+    ]
+    return DataTable.of_rows("held_out", "A transfer predicted from the others", _HELD_OUT, rows)
+
+
+def fit_pieces(fit: Fit, folder: Path | None) -> list[Piece]:
+    """The words and tables of a fit."""
+    pieces: list[Piece] = [Text(sentence(fit.verdict)), parameter_table(fit)]
+    if len(fit.rivals) > 1:
+        pieces.append(model_table(fit))
+    if fit.held_out:
+        pieces.append(held_out_table(fit))
+    pieces += [Text(f"Cannot be told: {one}.") for one in fit.unknown]
+    pieces += [Text(f"Note: {one}.") for one in fit.notes]
+    where = "" if folder is None else f"; the scenario is {folder / SCENARIO}"
+    pieces.append(Text(f"{fit.runs} simulations in {fit.wall_s:.1f} s{where}"))
+    return pieces
+
+
+def sentence(words: str) -> str:
+    """Words with a capital letter and a full stop."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def prediction_table(predictions: Sequence[TransportPrediction]) -> DataTable:
+    """The predictions as a table."""
+    shown = [name for name in _ANSWERS if any(one.answers.get(name) for one in predictions)]
+    about = [column("buffer"), replace(column("flows"), priority=6)]
+    answers = [replace(column(name), priority=8) for name in shown]
+    rows: list[list[Cell]] = [
+        [one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)] for one in predictions
+    ]
+    caption = "Predictions, with ranges of what the measurement leaves open"
+    return DataTable.of_rows("predictions", caption, (column("transport"), *about, *answers), rows)
+
+
+def _worded(one: TransportPrediction, name: str) -> Worded:
+    answer = one.answers.get(name)
+    if answer is None:
+        return Worded("-", None)
+    return Worded(f"{answer.value:.4g} ({answer.low:.4g} to {answer.high:.4g})", answer.value)
+
+
+def prediction_pieces(
+    predictions: Sequence[TransportPrediction], verdict: str, unknown: Sequence[str]
+) -> list[Piece]:
+    """The words and tables of predictions."""
+    return [
+        Text(sentence(verdict)),
+        prediction_table(predictions),
+        *(Text(f"Cannot be told: {one}.") for one in unknown),
+    ]

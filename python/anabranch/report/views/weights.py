@@ -1,0 +1,67 @@
+"""Weights that a search has found, as pieces: what to change, and what becomes of links and failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anabranch.media.pieces import Bars, DataTable, Piece, Text, columns
+from anabranch.report.views.loads import changes_document, changes_tables, percent
+
+if TYPE_CHECKING:
+    from anabranch.plans.weight_search import WeightSearch
+
+_MOST_SHOWN = 20
+
+
+def weight_pieces(found: WeightSearch) -> list[Piece]:
+    """The changes, the loads before and after, and how far the bound is."""
+    shown = [replace(table, most=_MOST_SHOWN) for table in weight_view_tables(found)]
+    return [*shown, Text(weight_summary(found))]
+
+
+def weight_summary(found: WeightSearch) -> str:
+    """The result in a sentence or two."""
+    bound = percent(found.lower_bound)
+    of = f" while {found.bound_in} is down" if found.bound_in else ""
+    return (
+        f"highest load {percent(found.load_before)} before, {percent(found.load)} after "
+        f"{len(found.changes):,} changes; no routing has less than {bound}{of}, so that {percent(found.gap)} "
+        "above it are left at most"
+    )
+
+
+def weight_view_tables(found: WeightSearch) -> list[DataTable]:
+    """The changes of weights, and of the loads of links and failures."""
+    names = ("link", "weight_before", "weight_after", "load_percent", "gain_points")
+    rows = [(one.link, one.before, one.after, one.load, one.gain) for one in found.changes]
+    caption = "Changes of weights, and the highest load once each and those above it are made"
+    changes = DataTable.of_rows(
+        "weights", caption, columns(*names, table="loads"), rows, chart=Bars("link", ("load_percent",)),
+        things="changes (--json shows all)", elsewhere="--json", searchable=True, boxed=True,
+    )  # fmt: skip
+    return [changes, *changes_tables(found.loads)]
+
+
+def weight_document(found: WeightSearch) -> dict[str, Any]:
+    """The result as a document of JSON, with the weight of every link."""
+    return {
+        "load_before": found.load_before,
+        "load": found.load,
+        "lower_bound": found.lower_bound,
+        "bound_in": found.bound_in or None,
+        "gap": found.gap,
+        "changes": [
+            {
+                "link": one.link,
+                "weight_before": one.before,
+                "weight_after": one.after,
+                "load": one.load,
+                "gain": one.gain,
+            }
+            for one in found.changes
+        ],
+        "weights": {row.link: row.weight for row in found.table.rows},
+        "loads": changes_document(found.loads),
+        "warnings": list(found.warnings),
+    }

@@ -1,0 +1,120 @@
+"""``anabranch transfers``: what TCP feels of a matrix and of failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anabranch.errors import Problem, ScenarioError
+from anabranch.process.console import JsonOption, console, print_json, say, write
+from anabranch.terminal.command_options import (
+    CsvOption,
+    DuringOption,
+    FailuresOption,
+    ScenarioArgument,
+    SetOption,
+    TrustOption,
+    WithoutOption,
+    XlsxOption,
+    load_scenario,
+)
+
+if TYPE_CHECKING:
+    from anabranch.plans.transfers import Transfers
+    from anabranch.report.plan_files import PlanFiles
+    from anabranch.study.result import StudyResult
+
+
+def transfers(
+    scenario: ScenarioArgument,
+    sizes: Annotated[
+        str, typer.Option(metavar="SIZES", help='Sizes between commas: "100 kB,10 MB".')
+    ] = "100 kB,10 MB",
+    transport: Annotated[str, typer.Option(metavar="NAME", help="A preset of one path.")] = "linux-cubic",
+    set_: SetOption = None,
+    without: WithoutOption = None,
+    during: DuringOption = None,
+    failures: FailuresOption = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Simulate the N failures that harm most, and none, as well."),
+    ] = None,
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1e-3, max=1e6, help="Simulated time of each run.")
+    ] = 1.0,
+    replications: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs of each failure and size; 3 have intervals.")
+    ] = 3,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Threads and processes; all cores if left out.")
+    ] = None,
+    csv: CsvOption = None,
+    xlsx: XlsxOption = None,
+    trust: TrustOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the goodput and completion of transfers beside a matrix, also in failures, by models."""
+    from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415 - as every command, when used
+    from anabranch.process.progress import counted_progress, study_progress  # noqa: PLC0415
+    from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
+    from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
+
+    files = PlanFiles(csv, xlsx)
+    loaded = load_scenario(
+        scenario, set_, None, routes_only=True, trust=trust, without=without, during=during
+    )
+    title = loaded.title or scenario.stem
+    with counted_progress(title, "{done:,} of {of:,} looked at") as progress:
+        found = by_model(
+            loaded, _sizes(sizes), transport=transport, failures=failures, jobs=jobs, progress=progress
+        )
+    simulated = None
+    if simulate is not None:
+        with study_progress(title) as told:
+            runs = SimulatedRuns(simulate, seconds, replications)
+            simulated = simulate_failures(loaded, found, runs, jobs=jobs, progress=told)
+    _show(title, found, simulated, files, as_json=as_json)
+
+
+def _show(
+    title: str, found: Transfers, simulated: StudyResult | None, files: PlanFiles, *, as_json: bool
+) -> None:
+    """Shows what was found, and writes the files that are wanted."""
+    from anabranch.media.terminal import show  # noqa: PLC0415
+    from anabranch.report.views.study import study_pieces  # noqa: PLC0415
+    from anabranch.report.views.transfers import (  # noqa: PLC0415
+        transfers_document,
+        transfers_pieces,
+        transfers_table,
+    )
+
+    for warning in (*found.warnings, *(() if simulated is None else simulated.warnings)):
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(transfers_document(found, simulated))
+    else:
+        pieces = transfers_pieces(found)
+        if simulated is not None:
+            pieces += study_pieces("Simulated", simulated)
+        show(console(), pieces)
+    lines = files.write_tables(title, [transfers_table(found)])
+    if lines and not as_json:
+        write("\n".join(lines))
+
+
+def _sizes(text: str) -> list[int]:
+    """Sizes in bytes.
+
+    Raises:
+        ScenarioError: one of them is none.
+    """
+    from anabranch import _core  # noqa: PLC0415
+
+    try:
+        sizes = [_core.parse_bytes(one.strip()) for one in text.split(",")]
+    except ValueError as error:
+        raise ScenarioError([Problem("--sizes", str(error))]) from None
+    if min(sizes) < 1:
+        raise ScenarioError([Problem("--sizes", "a transfer has a byte at least")])
+    return sizes
