@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -136,6 +136,9 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches, capt
 HTSIM ?=
 ONLY ?=
 PAIRS ?= 3
+
+bench-cores: setup ## what one run would take on 2 to 64 cores, from one thread, as the table of docs/parallel.md; ONLY=a network
+	$(RUN) checks/benches/critical_path.py --only "$(ONLY)"
 
 bench-htsim: setup ## the engine beside htsim alone, as pairs; HTSIM=folder of its headers and libhtsim.a
 	$(RUN) checks/benches/htsim_ratio.py "$(HTSIM)" --only "$(ONLY)" --pairs $(PAIRS)

@@ -20,6 +20,19 @@ class Outcome(TypedDict):
     lost_captures: list[tuple[str, float, str]]
     breaches: NotRequired[list[tuple[float, int | None, list[int], tuple[int, int] | None]]]
     one_core: NotRequired[str | None]
+    cores: NotRequired[int]
+
+class CriticalPath(TypedDict, total=False):
+    """What a run would take on several cores; ``one_core`` alone says why it cannot be divided."""
+
+    cores: int
+    lookahead_s: float
+    longest_s: float
+    largest_s: float
+    work_s: float
+    strides: int
+    packet_hops: int
+    one_core: str
 
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
@@ -394,6 +407,7 @@ class Setup:
     def simulate(
         self, plan: Plan, progress: Callable[[float, int], object] | None = None, cores: int = 1
     ) -> Outcome: ...
+    def critical_path(self, plan: Plan, cores: int, clock: Callable[[], float]) -> CriticalPath: ...
 
 class _Files(Protocol):
     """What the core asks of the files of a scenario."""

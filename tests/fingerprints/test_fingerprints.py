@@ -25,9 +25,10 @@ def test_tables_are_what_they_were(name: str, tmp_path: Path) -> None:
     assert found == KEPT["scenarios"][name]
 
 
+@pytest.mark.parametrize("cores", [2, 3, 8])
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_so_are_those_of_two_cores(name: str, tmp_path: Path) -> None:
-    found = hashes_of(simulated(SCENARIOS[name], tmp_path, cores=2), KEPT["columns"])
+def test_so_are_those_of_several_cores(name: str, cores: int, tmp_path: Path) -> None:
+    found = hashes_of(simulated(SCENARIOS[name], tmp_path, cores=cores), KEPT["columns"])
     assert found == KEPT["scenarios"][name]
 
 

@@ -19,7 +19,7 @@ SOURCES = {
         "_unfinished",
         "_full_logs",
         "_lost_captures",
-        "_one_core",
+        "_divided",
         "_breaches",
     },
     "plans/routes.py": {"warnings", "_says_nothing"},

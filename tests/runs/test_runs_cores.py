@@ -1,4 +1,4 @@
-"""Runs on two cores: the same tables, and a reason where a run stays on one."""
+"""Runs on several cores: the same tables, and a reason where a run stays on one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from anabranch import Scenario
+from anabranch import Result, Scenario
 from anabranch.errors import ScenarioError
+from anabranch.runs import runner
 
 
 def ring(**more: Any) -> Scenario:
@@ -31,37 +32,78 @@ def ring(**more: Any) -> Scenario:
     )
 
 
-def test_tables_are_the_same_on_two_cores() -> None:
-    one, two = ring().run(), ring().run(cores=2)
-    assert not [text for text in two.summary["warnings"] if "has one core" in text]
-    assert one.tables.keys() == two.tables.keys()
+FAILING = {
+    "event": [
+        {"at": "0.3 s", "link": ["r0", "r1"], "state": "down"},
+        {"at": "0.6 s", "link": ["r0", "r1"], "state": "up"},
+    ]
+}
+PINGS = {"from": "r2", "to": "r7", "application": {"kind": "ping", "interval": "5 ms"}}
+
+
+def same(one: Result, other: Result) -> None:
+    """Fails where a table differs."""
+    assert one.tables.keys() == other.tables.keys()
     for name, table in one.tables.items():
-        assert table.equals(two.tables[name]), name
-    assert one.summary["packet_hops"] == two.summary["packet_hops"] > 10_000
+        assert table.equals(other.tables[name]), name
+    assert one.summary["packet_hops"] == other.summary["packet_hops"] > 10_000
 
 
-@pytest.mark.parametrize(
-    ("more", "why"),
-    [
-        (
-            {"event": [{"at": "0.5 s", "link": ["r0", "r1"], "state": "down"}]},
-            "the network changes during the run",
-        ),
-        ({"capture": [{"link": ["r0", "r1"], "file": "c.pcapng"}]}, "it captures packets"),
-    ],
-)
-def test_what_cannot_be_divided_runs_on_one_core_and_says_why(
-    more: dict[str, Any], why: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = ring(**more).run(cores=2)
-    assert f"the run has one core, though two were asked for: {why}" in found.summary["warnings"]
+@pytest.mark.parametrize("cores", [2, 3, 8])
+@pytest.mark.parametrize("more", [{}, FAILING], ids=["calm", "failing"])
+def test_tables_are_the_same_on_any_number_of_cores(cores: int, more: dict[str, Any]) -> None:
+    scenario = ring(**more)
+    many = scenario.run(cores=cores)
+    assert not [text for text in many.summary["warnings"] if "has one core" in text]
+    same(scenario.run(), many)
+
+
+def test_pings_are_divided_as_well() -> None:
+    data = ring().data()
+    data["traffic"].append(PINGS)
+    scenario = Scenario.from_data(data)
+    many = scenario.run(cores=3)
+    assert not [text for text in many.summary["warnings"] if "has one core" in text]
+    same(scenario.run(), many)
+
+
+def test_all_cores_are_those_that_the_program_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "available_cores", lambda: 3)
+    all_of_them = ring().run(cores="all")
+    assert not [text for text in all_of_them.summary["warnings"] if "core" in text]
+    same(ring().run(), all_of_them)
+
+
+def test_more_cores_than_nodes_or_than_the_machine_has_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "available_cores", lambda: 1)
+    warnings = ring().run(cores=1000).summary["warnings"]
+    assert [text for text in warnings if "though 1000 were asked for" in text]
+    assert [text for text in warnings if "this network in more parts promises no more speed" in text]
+    assert [text for text in warnings if "this program may use 1 of this machine" in text]
+    assert [text for text in warnings if "and the run is slower than with cores" in text]
+
+
+def test_what_cannot_be_divided_runs_on_one_core_and_says_why() -> None:
+    data = ring().data()
+    data["run"]["until"] = "done"
+    data["traffic"][0]["size"] = "100 kB"
+    found = Scenario.from_data(data).run(cores=2)
+    why = "it ends when all flows are done (run.until), which no part knows in time"
+    assert f"the run has one core, though more were asked for: {why}" in found.summary["warnings"]
     assert found.flows["delivered_bytes"].sum() > 0
 
 
-@pytest.mark.parametrize("cores", [0, 3])
-def test_only_one_and_two_cores_are_there(cores: int) -> None:
-    with pytest.raises(ScenarioError, match=f"cores: {cores} is not 1 or 2"):
+def test_a_network_without_delays_is_not_divided() -> None:
+    data = ring().data()
+    for link in data["network"]["link"]:
+        link["delay"] = "0 ms"
+    found = Scenario.from_data(data).run(cores=4)
+    assert [text for text in found.summary["warnings"] if "through a link without a delay" in text]
+
+
+@pytest.mark.parametrize("cores", [0, -1, 5000, "two", 1.5, True])
+def test_what_is_no_number_of_cores_is_refused(cores: Any) -> None:
+    with pytest.raises(ScenarioError, match=r"cores: .* is no number of cores from 1 to 1024"):
         ring().run(cores=cores)
 
 

@@ -15,10 +15,12 @@ import polars as pl
 import pytest
 
 from anabranch import Factor, Metric, Scenario, Study, StudyError, StudyResult, run
+from anabranch.process.cores import available_cores
+from anabranch.study import local
 from anabranch.study.check import design
 from anabranch.study.design import Design
 from anabranch.study.journal import runs_done
-from anabranch.study.local import MOST_ATTEMPTS, available_cores, run_locally
+from anabranch.study.local import MOST_ATTEMPTS, run_locally
 from anabranch.study.store import Store
 from anabranch.study.work import RunWorker
 
@@ -51,6 +53,28 @@ def test_one_process_and_two_leave_the_same_bytes(write: Write, tmp_path: Path) 
     assert "tables/flow_series/000011.parquet" in one
     assert one == two
     assert sorted(journal(tmp_path / "2")) == list(range(12))
+
+
+def test_few_runs_share_the_cores_and_leave_the_same_bytes(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[int] = []
+    give = local._Worker.give
+
+    def noted(worker: local._Worker, number: int, cores: int) -> None:
+        given.append(cores)
+        give(worker, number, cores)
+
+    monkeypatch.setattr(local._Worker, "give", noted)
+    monkeypatch.setattr(local, "_LONG_RUN_S", 0)
+    two = Study.load(write('keep = "tables"\n' + STUDY.replace("replications = 2", "replications = 1")))
+    six = two.run(jobs=1, out=tmp_path / "one").runs.height
+    assert given == [1] * six
+    given.clear()
+    two.run(jobs=2 * six, out=tmp_path / "many")
+    assert len(given) == six
+    assert min(given) == 2
+    assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
 
 def test_a_run_of_a_study_is_a_run_of_its_scenario(write: Write, tmp_path: Path) -> None:

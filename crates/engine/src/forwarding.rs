@@ -1,6 +1,7 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
 mod ahead;
+mod here;
 mod table;
 
 use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, choose_equally, mix};
@@ -41,6 +42,8 @@ pub struct Forwarding {
     load_balancing: LoadBalancing,
     /// Whether entropy values choose among whole paths.
     is_by_entropy: bool,
+    /// The nodes from which packets set out and are passed on here; none for all.
+    here: Option<Vec<bool>>,
     /// What nodes mix into their hashes, where it is set.
     hash_seeds: BTreeMap<NodeId, HashSeed>,
     streams: Streams,
@@ -136,6 +139,7 @@ impl Forwarding {
         Self {
             is_by_entropy: matches!(load_balancing, LoadBalancing::Entropy(_)),
             load_balancing,
+            here: None,
             hash_seeds: BTreeMap::new(),
             streams,
             path_links: Vec::new(),
@@ -155,18 +159,6 @@ impl Forwarding {
     #[must_use]
     pub fn with_hash_seeds(self, hash_seeds: BTreeMap<NodeId, HashSeed>) -> Self {
         Self { hash_seeds, ..self }
-    }
-
-    /// Nobody will ask for the index of a pair any more, nor will there be another plan: with many flows, indices take
-    /// much memory.
-    pub fn settle(&mut self) {
-        self.pairs = BTreeMap::new();
-    }
-
-    /// Forgets all routes: the run is over.
-    pub fn clear(&mut self) {
-        (self.routes, self.pairs, self.path_links) = (Vec::new(), BTreeMap::new(), Vec::new());
-        (self.tables, self.laid) = (Vec::new(), BTreeMap::new());
     }
 
     /// The index of a pair that was given to [`Forwarding::new`].
@@ -212,6 +204,9 @@ impl Forwarding {
             .enumerate()
             .flat_map(|(place, plan)| plan.routes.iter().map(move |route| (place, route)));
         for (place, route) in routes {
+            if !self.is_here(route.from) {
+                continue;
+            }
             let ends = Ends { routing: place, from: route.from, to: route.to };
             for (between, index) in self.wanted(ends) {
                 let old = std::mem::take(&mut old[index as usize]);
@@ -377,6 +372,9 @@ impl Forwarding {
         let to = format!("{}{}", network.node(table.to).name, of_plan(place));
         let mut all = Vec::with_capacity(table.next.len());
         for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+            if !self.is_here(*node) {
+                continue;
+            }
             let hops = match old.remove(node) {
                 Some(hops) if hops.links(&self.path_links) == &**links => hops,
                 old => self.next_hops((*node, &network.node(*node).name, &to), links, mirror, old),
@@ -415,7 +413,8 @@ impl Forwarding {
         }
     }
 
-    fn append(&mut self, links: &[LinkId]) -> u32 {
+    /// Cursor of a packet that follows these links, the rest of a path that begins elsewhere.
+    pub fn append(&mut self, links: &[LinkId]) -> u32 {
         let start = self.path_links.len() as u32;
         self.path_links.extend_from_slice(links);
         start

@@ -39,8 +39,8 @@ pub mod variate;
 
 pub use error::{EngineError, SetupError};
 pub use simulation::{
-    Departure, ExternalPacket, Fate, FlowState, HeldState, LinkState, LostCapture, Outcome, Phase, Progress,
-    Simulation,
+    CriticalPath, Departure, ExternalPacket, Fate, FlowState, HeldState, LinkState, LostCapture, Outcome,
+    Phase, Progress, Simulation,
 };
 
 /// What a setup holds that is no algorithm of a registry: plain data, described for the language that makes it.

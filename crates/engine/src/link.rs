@@ -157,7 +157,19 @@ impl SimulatedLink {
     /// An idle link.
     #[must_use]
     pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Randomness>) -> Self {
-        let mut link = Self {
+        let mut link = Self::with(setup, queue, Aside::of(setup, randomness));
+        link.note_kind();
+        link
+    }
+
+    /// The other end alone of a link that begins in another part of the run: packets arrive there that the link sends.
+    #[must_use]
+    pub fn far(setup: &LinkSetup) -> Self {
+        Self::with(setup, Queue::without_room(), None)
+    }
+
+    fn with(setup: &LinkSetup, queue: Queue, aside: Option<Box<Aside>>) -> Self {
+        Self {
             free_at: Instant::ZERO,
             serializer: Serializer::new(setup.capacity),
             delay: setup.delay,
@@ -170,10 +182,8 @@ impl SimulatedLink {
             is_special: false,
             queue,
             waited_ps: 0,
-            aside: Aside::of(setup, randomness),
-        };
-        link.note_kind();
-        link
+            aside,
+        }
     }
 
     /// Notes whether packets have to ask for more than the first line of the cache.
@@ -449,11 +459,16 @@ impl SimulatedLink {
         self.flying.insert(id, arrival, pool)
     }
 
-    /// Books what a copy at its other end has delivered, and what is still in flight there.
+    /// Books what a copy at its other end has delivered or lost, and what is still in flight there.
     pub fn rejoin(&mut self, far: &Self) {
         let aside = self.aside.get_or_insert_default();
         (self.delivered, aside.delivered) =
             (far.delivered, far.aside.as_ref().map_or(0, |aside| aside.delivered));
+        if let Some(far) = far.aside.as_deref() {
+            // What was in flight there when the link went down.
+            aside.cut += far.cut;
+            aside.drops.add(DropCause::Down, far.drops.of(DropCause::Down));
+        }
         aside.handed_over = 0;
         self.flying = far.flying;
     }

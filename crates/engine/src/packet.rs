@@ -108,6 +108,19 @@ pub struct Unpooled {
     apart: Option<Apart>,
 }
 
+impl Unpooled {
+    /// The packet itself.
+    #[must_use]
+    pub const fn packet(&self) -> &Packet {
+        &self.packet
+    }
+
+    /// The same, for who gives it other numbers.
+    pub const fn packet_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
+
 /// What few packets have.
 #[derive(Clone, Default, Debug)]
 struct Apart {

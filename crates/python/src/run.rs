@@ -16,8 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// A whole run on as many cores, one or two; `Setup.simulate` says the rest.
+/// A whole run on as many cores at most; `Setup.simulate` says the rest.
 pub(crate) fn simulate(
     py: Python<'_>,
     (setup, plan): (Arc<Setup>, Arc<Plan>),
@@ -26,7 +27,7 @@ pub(crate) fn simulate(
     mut watch: Watch,
 ) -> PyResult<Bound<'_, PyDict>> {
     let mut failure = None;
-    let mut one_core = None;
+    let (mut one_core, mut parts) = (None, 1);
     let outcome = own::run(py, calls_python, || {
         let cut = match cores {
             0 | 1 => None,
@@ -36,7 +37,8 @@ pub(crate) fn simulate(
             }
             _ => {
                 let network = setup.check().map_err(engine_error)?;
-                Cut::find(&setup, &network, &plan).map_err(|reason| one_core = Some(reason.to_string())).ok()
+                let cut = Cut::find(&setup, &network, &plan, cores as usize);
+                cut.map_err(|reason| one_core = Some(reason.to_string())).ok()
             }
         };
         let report = |at: Progress| {
@@ -47,8 +49,9 @@ pub(crate) fn simulate(
                 ControlFlow::Continue(())
             }
         };
+        parts = cut.as_ref().map_or(1, Cut::count);
         let outcome = match cut {
-            Some(cut) => Simulation::run_on_two_cores(&setup, &plan, &cut, report),
+            Some(cut) => Simulation::run_in_parts(&setup, &plan, &cut, report),
             None => Simulation::new(setup, plan).and_then(|simulation| simulation.run(report)),
         };
         outcome.map_err(engine_error)
@@ -58,9 +61,50 @@ pub(crate) fn simulate(
         _ => {
             let result = result(py, outcome)?;
             result.set_item("one_core", one_core)?;
+            result.set_item("cores", parts)?;
             Ok(result)
         }
     }
+}
+
+/// What a run would take on so many cores; `Setup.critical_path` says the rest.
+pub(crate) fn critical_path<'py>(
+    py: Python<'py>,
+    (setup, plan): (&Arc<Setup>, &Arc<Plan>),
+    cores: u32,
+    clock: &Py<PyAny>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let result = PyDict::new(py);
+    let network = setup.check().map_err(engine_error)?;
+    let cut = match cores {
+        0 | 1 => Cut::new(setup, vec![0; setup.nodes.len()]),
+        _ => Cut::find(setup, &network, plan, cores as usize),
+    };
+    let cut = match cut {
+        Ok(cut) => cut,
+        Err(reason) => {
+            result.set_item("one_core", reason.to_string())?;
+            return Ok(result);
+        }
+    };
+    let mut failure = None;
+    let read = || {
+        let seconds = clock.call0(py).and_then(|seconds| seconds.extract::<f64>(py));
+        let seconds = seconds.map_err(|error| failure = Some(error)).unwrap_or_default();
+        Duration::from_secs_f64(seconds.max(0.0))
+    };
+    let (outcome, path) = Simulation::critical_path(setup, plan, &cut, read).map_err(engine_error)?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    result.set_item("cores", cut.count())?;
+    result.set_item("lookahead_s", cut.lookahead().as_secs_f64())?;
+    result.set_item("longest_s", path.longest.as_secs_f64())?;
+    result.set_item("largest_s", path.largest.as_secs_f64())?;
+    result.set_item("work_s", path.work.as_secs_f64())?;
+    result.set_item("strides", path.strides)?;
+    result.set_item("packet_hops", outcome.progress.packet_hops)?;
+    Ok(result)
 }
 
 pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {

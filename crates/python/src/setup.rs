@@ -217,7 +217,7 @@ impl Setup {
         }))
     }
 
-    /// Runs it over a plan, on as many `cores`: one, or two where it can be divided.
+    /// Runs it over a plan, on as many `cores` at most: one, or several where it can be divided.
     ///
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the run early; what
     /// was measured until then is returned all the same, with `interrupted` true.
@@ -226,7 +226,7 @@ impl Setup {
     /// few, the names and a numpy array with the place of each row's name among them),
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
     /// delivered_mbps, packets_lost) and `lost_captures`, those that could not be written to their end: file, when (s), why;
-    /// and `one_core`, why it was not divided though two cores were asked for, None otherwise.
+    /// `cores`, how many it had, and `one_core`, why it was not divided though more were asked for, None otherwise.
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun, OwnCodeError if code of the
     /// user's fails.
@@ -240,6 +240,24 @@ impl Setup {
     ) -> PyResult<Bound<'py, PyDict>> {
         let work = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
         run::simulate(py, work, self.calls_python, cores, Watch::new(progress))
+    }
+
+    /// What a run over a plan would take on `cores` cores, from one thread that works for all of them in turn
+    /// (docs/parallel.md). `clock()` gives the seconds that the thread has had.
+    ///
+    /// Returns a dict with `cores`, how many there would be, `lookahead_s`, `longest_s`, the longest chain of strides that
+    /// wait for each other, `largest_s`, all strides of the core with most, `work_s`, those of all, `strides`, how many, and
+    /// `packet_hops`; or with `one_core`, why the run cannot be divided. With one core, `longest_s` is what it takes.
+    ///
+    /// Raises SetupError if the plan does not hold, or what `clock` raises.
+    fn critical_path<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        cores: u32,
+        clock: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        run::critical_path(py, (&self.setup, &plan.plan), cores, &clock)
     }
 
     /// A run over a plan, ready for its first step.

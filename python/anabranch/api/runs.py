@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from anabranch.results import result as tables
 from anabranch.runs import runner, stepping
@@ -90,7 +90,7 @@ def run(
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
     live: bool = False,
-    cores: int = 1,
+    cores: int | Literal["all"] = 1,
     trust: bool = False,
 ) -> Result:
     """Simulates a scenario, or that of a file; ``runs/runner.py`` has the arguments and errors.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from anabranch.errors import StudioError
 from anabranch.scenario import scenario as file
@@ -111,14 +111,14 @@ class Scenario(file.Scenario):
         page: bool = True,
         replace: bool = False,
         live: bool = False,
-        cores: int = 1,
+        cores: int | Literal["all"] = 1,
         trust: bool = False,
     ) -> Result:
         """Runs the scenario; with ``out``, the result is saved in that folder, with ``page`` its page too.
 
-        With ``live``, it runs between real hosts of this machine, in real time (docs/live.md). With two
-        ``cores``, its network is divided between them, where that pays (docs/parallel.md). With ``trust``,
-        code of somebody else's may run.
+        With ``live``, it runs between real hosts of this machine, in real time (docs/live.md). With several
+        ``cores``, or all, its network is divided between them, where that pays (docs/parallel.md). With
+        ``trust``, code of somebody else's may run.
 
         Raises:
             ScenarioError: if the scenario cannot be run.

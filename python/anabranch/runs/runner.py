@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,7 @@ from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan, route_tables, warnings
+from anabranch.process.cores import available_cores
 from anabranch.process.signals import Deferred, deferred
 from anabranch.results.censored import completion_summary, unfinished_note
 from anabranch.results.result import CAPTURES, Result
@@ -37,8 +38,12 @@ from anabranch.setup import Needed, Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 
-MOST_CORES = 2
-"""Of one run."""
+Cores = int | Literal["all"]
+"""Cores of one run: so many at most, or all that this process may use."""
+
+
+_MOST_CORES = 1024
+"""More than machines have; a mistyped number would divide the run for nothing."""
 
 
 class RunKind(Protocol):
@@ -65,8 +70,8 @@ class RunKind(Protocol):
 class Simulated:
     """A run in simulated time."""
 
-    cores: int = 1
-    """2 divides the network between two, where it can be divided."""
+    cores: Cores = 1
+    """More than one divide the network between them, where it can be divided."""
 
     def prepared(self, _scenario: Scenario, setup: Setup) -> Setup:
         """The setup as it is."""
@@ -87,14 +92,49 @@ class Simulated:
         begin = time.perf_counter()
         try:
             with guarded(setup.agreement):
-                outcome = setup.core().simulate(planned.plan, signals.watched(progress), self.cores)
+                cores = number_of_cores(self.cores)
+                outcome = setup.core().simulate(planned.plan, signals.watched(progress), cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
             raise failed(error) from None
         except OSError as error:
             raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
-        return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
+        wall_s = time.perf_counter() - begin
+        return measured(scenario, setup, planned, outcome, wall_s, cores=self.cores)
+
+
+def number_of_cores(cores: Cores) -> int:
+    """The number of cores that a run is to have at most.
+
+    Raises:
+        ScenarioError: if it is no number of cores.
+    """
+    if cores == "all":
+        return available_cores()
+    if isinstance(cores, bool) or not isinstance(cores, int) or not 1 <= cores <= _MOST_CORES:
+        given = f'"{cores}"' if isinstance(cores, str) else cores
+        raise ScenarioError(
+            [Problem("cores", f'{given} is no number of cores from 1 to {_MOST_CORES}, and not "all"')]
+        )
+    return cores
+
+
+def _divided(cores: Cores, outcome: _core.Outcome) -> Iterator[str]:
+    """What is to be said of a run for which several cores were asked."""
+    why, used, available = outcome.get("one_core"), outcome.get("cores", 1), available_cores()
+    if why is not None:
+        yield f"the run has one core, though more were asked for: {why}"
+    elif cores != "all" and used < cores:
+        yield (
+            f"the run has {used} cores, though {cores} were asked for: this network in more parts promises "
+            "no more speed"
+        )
+    if used > available:
+        yield (
+            f"the run is divided between {used} cores, and this program may use {available} of this machine: "
+            'parts take turns, and the run is slower than with cores = "all"'
+        )
 
 
 def run(
@@ -106,7 +146,7 @@ def run(
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
-    cores: int = 1,
+    cores: Cores = 1,
     kind: RunKind | None = None,
 ) -> Result:
     """Simulates a scenario.
@@ -122,8 +162,9 @@ def run(
             captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
         plan_progress: called before that with the pairs that have routes and all pairs.
-        cores: 2 divides the network between two cores (docs/parallel.md). The tables are the same; where it
-            cannot be divided, a warning says why, and one core runs it.
+        cores: the network is divided between so many cores at most, or between all that this program may use
+            (docs/parallel.md). The tables are the same; where it cannot be divided, a warning says why, and
+            one core runs it.
         kind: how it is run; in simulated time if left out.
 
     Returns:
@@ -140,8 +181,7 @@ def run(
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
-    if not 1 <= cores <= MOST_CORES:
-        raise ScenarioError([Problem("cores", f"{cores} is not 1 or 2")])
+    count = number_of_cores(cores)
     if figures:
         from anabranch.report.looks import check_forms  # noqa: PLC0415 - a run without figures needs none
 
@@ -153,7 +193,8 @@ def run(
     if kind is None:
         kind = Simulated(cores)
     setup = resolve(scenario, Needed.ALL)
-    check_memory(setup, scenario.origin, copies=cores)
+    # A flow has an end in two parts at most.
+    check_memory(setup, scenario.origin, copies=min(count, 2))
     setup = kind.prepared(scenario, setup)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
@@ -305,10 +346,11 @@ def measured(
     outcome: _core.Outcome,
     wall_s: float,
     added: Callable[[Result], dict[str, pl.DataFrame]] | None = None,
+    cores: Cores = 1,
 ) -> Result:
     """The core's measurements, with everything else that a result tells.
 
-    ``known`` gives the tables with what others than the core know of the run.
+    ``cores`` were asked for. ``added`` gives the tables with what others than the core know of the run.
     """
     result = Result.from_columns(outcome["tables"], {})
     if added is not None:
@@ -332,7 +374,7 @@ def measured(
             *_full_logs(result),
             *_breaches(setup, outcome.get("breaches", ())),
             *_lost_captures(outcome["lost_captures"]),
-            *_one_core(outcome.get("one_core")),
+            *_divided(cores, outcome),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
@@ -371,11 +413,6 @@ def _full_logs(result: Result) -> list[str]:
         f"run.log: the log of {name}{others} is full at {time:.6g} s, and what came after is not in it; log "
         "fewer flows, or make run.duration shorter"
     ]
-
-
-def _one_core(why: str | None) -> list[str]:
-    """Why a run was not divided though two cores were asked for."""
-    return [f"the run has one core, though two were asked for: {why}"] if why is not None else []
 
 
 def _breaches(

@@ -13,11 +13,12 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import Problem, StudyError
+from anabranch.process.cores import available_cores
 from anabranch.study.check import design as check
 from anabranch.study.counts import check_chosen
 from anabranch.study.description import Progress, Study
 from anabranch.study.design import Design
-from anabranch.study.local import available_cores, run_locally
+from anabranch.study.local import run_locally
 from anabranch.study.result import StudyResult
 from anabranch.study.store import Store
 from anabranch.study.work import Outcome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 from collections import Counter, deque
@@ -25,14 +24,9 @@ MOST_ATTEMPTS = 3
 # A second run waits with the worker while the first is under way, unless runs are so long that one waiting
 # would keep another worker idle at the end.
 _SHORT_RUN_S = 0.25
+# Shorter ones are not divided between cores: to search how takes part of a second.
+_LONG_RUN_S = 2
 _MOST_FAILED_STARTS = 3
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run_locally(design: Design, runs: Iterable[int], jobs: int) -> Iterator[Outcome]:
@@ -62,10 +56,10 @@ class _Worker:
         self.process, self.connection = started()
         self._payload = payload
 
-    def give(self, run: int) -> None:
-        """Gives it a run."""
+    def give(self, run: int, cores: int) -> None:
+        """Gives it a run, and so many cores for it."""
         self.given.append(run)
-        self._tell(self.connection.send, run)
+        self._tell(self.connection.send, (run, cores))
 
     def instruct(self) -> None:
         """Gives it the design. Not before it listens: a large one would hold us up until then."""
@@ -95,9 +89,13 @@ class _Pool:
         self._workers: list[_Worker] = []
         self._failed_starts = 0
         self._depth = 1
+        self._jobs = 1
+        # Shorter runs gain nothing from more cores; nobody knows yet.
+        self._are_long = True
 
     def outcomes(self, jobs: int) -> Iterator[Outcome]:
         """All outcomes, as they come."""
+        self._jobs = jobs
         for _ in range(min(jobs, len(self._waiting))):
             self._start()
         while self._waiting or any(worker.given for worker in self._workers):
@@ -117,6 +115,7 @@ class _Pool:
                 else:
                     worker.given.remove(said.run)
                     self._depth = 2 if said.wall_s < _SHORT_RUN_S else 1
+                    self._are_long = said.wall_s > _LONG_RUN_S
                     self._feed(worker)
                     yield said
 
@@ -135,7 +134,13 @@ class _Pool:
 
     def _feed(self, worker: _Worker) -> None:
         while self._waiting and len(worker.given) < self._depth:
-            worker.give(self._waiting.popleft())
+            cores = self._cores()
+            worker.give(self._waiting.popleft(), cores)
+
+    def _cores(self) -> int:
+        """Cores of the next run: where fewer runs are left than cores, they share them."""
+        left = len(self._waiting) + sum(len(worker.given) for worker in self._workers)
+        return max(1, self._jobs // left) if self._are_long else 1
 
     def _lost(self, worker: _Worker) -> Iterator[Outcome]:
         """A worker is gone: another takes its place, and what it had begun is begun again."""

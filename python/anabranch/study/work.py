@@ -78,17 +78,19 @@ class RunWorker:
         wanted = {metric.table for metric in design.metrics}
         # Sampling costs time and shows in no other table, but in the number of events.
         counts_events = any(m.table == "summary" and m.column == "events" for m in design.metrics)
+        # All else is the same on any number of cores.
+        self._counts_events = counts_events
         all_of_them = counts_events or design.keep == "tables"
         self._samples_flows = all_of_them or bool(_FLOW_SERIES & wanted)
         self._samples_links = all_of_them or bool(_LINK_SERIES & wanted)
 
-    def run(self, number: int) -> Outcome:
-        """Does one run. Whatever goes wrong with it is its reason."""
+    def run(self, number: int, cores: int = 1) -> Outcome:
+        """Does one run, on so many cores at most. Whatever goes wrong with it is its reason."""
         begin, cpu = time.perf_counter(), time.process_time()
         reason = None
         self._engine_s = 0.0
         try:
-            measured, tables = self._measure(number)
+            measured, tables = self._measure(number, cores)
         except (KeyboardInterrupt, SystemExit):
             raise
         except AnabranchError as error:
@@ -110,7 +112,7 @@ class RunWorker:
             engine_cpu_s=self._engine_s,
         )
 
-    def _measure(self, number: int) -> tuple[tuple[float | None, ...], dict[str, bytes]]:
+    def _measure(self, number: int, cores: int) -> tuple[tuple[float | None, ...], dict[str, bytes]]:
         cell, replication = divmod(number, self._design.replications)
         scenario, setup = self._setup(cell, replication)
         check_memory(setup, self._design.origin)
@@ -121,7 +123,7 @@ class RunWorker:
         cpu = time.process_time()
         try:
             with guarded(setup.agreement):
-                outcome = core.simulate(planned.plan)
+                outcome = core.simulate(planned.plan, None, 1 if self._counts_events else cores)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
         except _core.OwnCodeError as error:

@@ -14,7 +14,9 @@ READY = "ready"
 
 
 def main(descriptor: int) -> None:
-    """Receives a design and where its files are, and then numbers of runs; sends back an outcome for each.
+    """Receives a design and where its files are, and then runs; sends back an outcome for each.
+
+    Each comes as its number and how many cores it may have.
 
     Args:
         descriptor: file descriptor of this end of the connection.
@@ -47,8 +49,8 @@ def work_for(connection: Connection) -> None:
             gc.collect()
             gc.freeze()
             connection.send(READY)
-            while (number := connection.recv()) is not None:
-                connection.send(worker.run(number))
+            while (given := connection.recv()) is not None:
+                connection.send(worker.run(*given))
         except (EOFError, ConnectionError):
             # The other side is gone: nobody is left to work for.
             sys.exit(0)

@@ -8,7 +8,7 @@ import sys
 from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer.main import get_command_name
@@ -130,9 +130,9 @@ def run(
     no_page: NoPageOption = False,
     figures: FiguresOption = None,
     cores: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, max=2, help="2: divide the network between two cores."),
-    ] = 1,
+        str,
+        typer.Option(metavar="N|all", help="Divide the network between so many cores, or all of them."),
+    ] = "1",
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -152,7 +152,7 @@ def run(
             replace=replace,
             progress=progress.run,
             plan_progress=progress.plan,
-            cores=cores,
+            cores=_cores(cores),
         )
     _show_run(title, result, folder, as_json=as_json)
 
@@ -227,6 +227,16 @@ def live(
         show(console(), against_pieces(result))
     if any(program["status"] for program in result.summary["live"]["programs"]):
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _cores(text: str) -> int | Literal["all"]:
+    """A number of cores as it is written."""
+    if text == "all":
+        return "all"
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f'{text} is no number, and not "all"', param_hint="--cores") from None
 
 
 def _check_against(against: str | None, runs: int | None = None) -> None:

@@ -18,6 +18,12 @@ pub struct FlowKey {
 const HOST_SALT: u64 = 0x5851_F42D_4C95_7F2D;
 
 impl FlowKey {
+    /// Of nobody.
+    pub(crate) const NONE: Self = {
+        let nowhere = Endpoint { addr: [0; 4], port: 0 };
+        Self { hash: 0, source: nowhere, destination: nowhere, index: 0 }
+    };
+
     /// The key of packets from `source` to `destination`. `index` is theirs alone.
     #[must_use]
     pub const fn new(source: Endpoint, destination: Endpoint, index: u32) -> Self {

@@ -1,10 +1,10 @@
 //! What each node and link will have to do, estimated from flows and routes.
 
-use crate::setup::{FlowSetup, Setup, SourceSetup, Variate};
+use crate::setup::{DatagramSetup, FlowSetup, Setup, SourceSetup, Variate};
 use crate::variate::Sampler;
 use anabranch_network::Network;
 use anabranch_routing::Plan;
-use anabranch_units::{LinkId, NodeId};
+use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
 /// Payload of a packet.
@@ -56,6 +56,13 @@ impl Loads {
             loads.add(setup, there, packets, flow.to);
             loads.add(setup, crossed.of(flow.routing, flow.to, flow.from), ACKS * packets, flow.from);
         }
+        for flow in &setup.datagrams {
+            let packets = packets(setup, flow);
+            loads.add(setup, crossed.of(flow.routing, flow.from, flow.to), packets, flow.to);
+            if flow.source.is_answered() {
+                loads.add(setup, crossed.of(flow.routing, flow.to, flow.from), packets, flow.from);
+            }
+        }
         loads
     }
 
@@ -66,6 +73,13 @@ impl Loads {
         }
         self.nodes[to.index()] += RECEPTION * packets;
     }
+}
+
+/// Packets of a flow of datagrams.
+fn packets(setup: &Setup, flow: &DatagramSetup) -> f64 {
+    let end = flow.stop.map_or(f64::INFINITY, Instant::as_secs_f64).min(setup.duration.as_secs_f64());
+    let gap = flow.sent_at(1).since(flow.start).as_secs_f64();
+    (end - flow.start.as_secs_f64()).max(0.0) / gap
 }
 
 /// Bytes of a flow that gets at most this rate, in bytes per second.

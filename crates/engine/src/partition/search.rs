@@ -1,45 +1,87 @@
 //! The search for a good cut.
 //!
-//! For some smallest delays in turn, nodes between which a link is faster are kept together. Halves grow from a node until
-//! they have half of the work, and single nodes change sides as long as that makes the run shorter (Kernighan and Lin 1970;
-//! Fiduccia and Mattheyses 1982, without their tentative moves).
+//! For some smallest delays in turn, nodes between which a link is faster are kept together. Parts grow from nodes until each
+//! has its share of the work, halves first and then halves of these (greedy graph growing: Karypis and Kumar, SIAM J. Sci.
+//! Comput. 20(1), 1998), and single nodes change parts as long as that makes the run shorter (Fiduccia and Mattheyses 1982,
+//! without their tentative moves).
 
 use super::loads::Loads;
 use crate::random::{Stream, Streams};
 use crate::setup::Setup;
-use std::collections::VecDeque;
+use anabranch_units::NodeId;
+use std::collections::BinaryHeap;
 
 /// Smallest delays tried, as quantiles of those of the links.
 const DELAYS: usize = 10;
 
 /// Starts for each.
-const STARTS: usize = 24;
+const STARTS: usize = 12;
 
-/// Work of handing a packet over to the other half, in arrivals at a node, for both halves together.
+/// Passes over all nodes in which one may change parts.
+const PASSES: usize = 16;
+
+/// Work of handing a packet over to another part, in arrivals at a node, for both parts together.
 const CROSSING: f64 = 1.0;
 
-/// Time that a window's end takes, in arrivals at a node.
-const WINDOW: f64 = 10.0;
+/// Time that a stride takes, and for each neighbour more, in arrivals at a node.
+const STRIDE: f64 = 8.0;
+const NEIGHBOUR: f64 = 2.0;
 
-/// The best sides found, and the time that they take in arrivals at a node. None if every cut has a link without a delay.
-pub(super) fn search(setup: &Setup, loads: &Loads) -> Option<(Vec<bool>, f64)> {
-    let mut delays: Vec<u64> = setup.links.iter().map(|link| link.least_delay().as_ps()).collect();
-    delays.sort_unstable();
-    let quantiles = (0..DELAYS).filter_map(|place| delays.get(delays.len() * place / DELAYS).copied());
-    let mut least: Vec<u64> = quantiles.map(|delay| delay.max(2)).collect();
+/// How much more a part counts that has more to do: the longest is what the run waits for.
+const STEEPNESS: i32 = 8;
+
+/// A cut that was found.
+pub(super) struct Division {
+    /// The part of each node.
+    pub(super) parts: Vec<u32>,
+    /// The time that the longest part takes, in arrivals at a node.
+    pub(super) cost: f64,
+}
+
+/// The best cut into so many parts at most. None if every cut has a link without a delay. `delays_ps` are the least of each
+/// link; `together` are pairs of nodes that one part must have.
+pub(super) fn search(
+    setup: &Setup,
+    delays_ps: &[u64],
+    together: &[(NodeId, NodeId)],
+    loads: &Loads,
+    cores: usize,
+) -> Option<Division> {
+    let mut sorted = delays_ps.to_vec();
+    sorted.sort_unstable();
+    let quantiles = (0..DELAYS).filter_map(|place| sorted.get(sorted.len() * place / DELAYS).copied());
+    let mut least: Vec<u64> = quantiles.map(|delay| delay.max(1)).collect();
     least.dedup();
     // The search draws nothing that the run does.
     let mut stream = Streams::new(0, 0).stream("partition", "search");
-    let cuts = least.into_iter().filter_map(|delay| {
-        let groups = Groups::new(setup, loads, delay);
-        let duration = setup.duration.as_ps() as f64;
-        let best = (0..STARTS)
-            .filter_map(|_| groups.halves(&mut stream))
-            .min_by(|a, b| a.cost.total_cmp(&b.cost))?;
-        let windows = groups.lookahead(&best.sides).map_or(1.0, |lookahead| duration / lookahead as f64);
-        Some((groups.of_nodes(&best.sides), best.cost + WINDOW * windows))
-    });
-    cuts.min_by(|a, b| a.1.total_cmp(&b.1))
+    let mut best: Option<Division> = None;
+    for delay in least {
+        let groups = Groups::new(setup, delays_ps, together, loads, delay);
+        let counts = std::iter::successors(Some(cores), |&count| (count > 2).then_some(count.div_ceil(2)));
+        for count in counts.filter(|&count| 2 <= count && count <= groups.work.len()) {
+            for _ in 0..STARTS {
+                let mut division = groups.grow(count, &mut stream);
+                for _ in 0..PASSES {
+                    if !groups.improve(&mut division) {
+                        break;
+                    }
+                }
+                let cost = groups.cost(&division, setup.duration.as_ps() as f64);
+                if best.as_ref().is_none_or(|best| cost < best.cost) {
+                    best = Some(Division { parts: groups.of_nodes(&division.parts), cost });
+                }
+            }
+        }
+    }
+    best
+}
+
+/// Another group at which links of a group end, or begin.
+#[derive(Clone, Copy)]
+struct Edge {
+    other: usize,
+    packets: f64,
+    delay_ps: u64,
 }
 
 /// Nodes that stay together.
@@ -47,26 +89,50 @@ struct Groups {
     /// The group of each node.
     of: Vec<usize>,
     work: Vec<f64>,
-    total: f64,
-    /// Neighbours of each group: which, packets between both in one direction, delay in picoseconds.
-    edges: Vec<Vec<(usize, f64, u64)>>,
+    edges: Vec<Vec<Edge>>,
 }
 
-/// A cut of groups, and how long a run takes with it but for the windows.
-struct Halves {
-    sides: Vec<bool>,
-    second: f64,
-    crossing: f64,
-    cost: f64,
+/// A cut of groups.
+struct Assignment {
+    parts: Vec<u32>,
+    /// Work of each part, and what crosses its borders.
+    work: Vec<f64>,
+    crossing: Vec<f64>,
+    /// What a part would have if all had the same.
+    mean: f64,
+}
+
+impl Assignment {
+    /// What a part adds to what is made small.
+    fn weight(&self, work: f64, crossing: f64) -> f64 {
+        ((work + CROSSING / 2.0 * crossing) / self.mean).powi(STEEPNESS)
+    }
+
+    /// What it is worth to move a group of so much work, as [`Groups::improve`] has it.
+    fn gain(&self, from: usize, to: usize, work: f64, more: (f64, f64)) -> f64 {
+        let now =
+            self.weight(self.work[from], self.crossing[from]) + self.weight(self.work[to], self.crossing[to]);
+        let then = self.weight(self.work[from] - work, self.crossing[from] + more.0)
+            + self.weight(self.work[to] + work, self.crossing[to] + more.1);
+        now - then
+    }
 }
 
 impl Groups {
-    /// Nodes between which a link has less than this delay are in one group.
-    fn new(setup: &Setup, loads: &Loads, delay_ps: u64) -> Self {
+    /// Nodes between which a link has less than this delay are in one group, and those that belong together.
+    fn new(
+        setup: &Setup,
+        delays_ps: &[u64],
+        together: &[(NodeId, NodeId)],
+        loads: &Loads,
+        delay_ps: u64,
+    ) -> Self {
         let mut leader: Vec<usize> = (0..setup.nodes.len()).collect();
-        for link in setup.links.iter().filter(|link| link.least_delay().as_ps() < delay_ps) {
-            let (from, to) = (find(&mut leader, link.from.index()), find(&mut leader, link.to.index()));
-            leader[from.max(to)] = from.min(to);
+        let near = setup.links.iter().zip(delays_ps).filter(|&(_, &delay)| delay < delay_ps);
+        let near = near.map(|(link, _)| (link.from, link.to));
+        for (one, other) in near.chain(together.iter().copied()) {
+            let (one, other) = (find(&mut leader, one.index()), find(&mut leader, other.index()));
+            leader[one.max(other)] = one.min(other);
         }
         let (mut of, mut work) = (Vec::new(), Vec::new());
         for node in 0..leader.len() {
@@ -80,82 +146,136 @@ impl Groups {
             work[group] += loads.nodes[node];
         }
         let mut edges = vec![Vec::new(); work.len()];
-        for (link, &packets) in setup.links.iter().zip(&loads.links) {
+        for ((link, &packets), &delay_ps) in setup.links.iter().zip(&loads.links).zip(delays_ps) {
             let (from, to) = (of[link.from.index()], of[link.to.index()]);
             if from != to {
-                edges[from].push((to, packets, link.least_delay().as_ps()));
-                edges[to].push((from, packets, link.least_delay().as_ps()));
+                edges[from].push(Edge { other: to, packets, delay_ps });
+                edges[to].push(Edge { other: from, packets, delay_ps });
             }
         }
-        Self { of, total: work.iter().sum(), work, edges }
+        Self { of, work, edges }
     }
 
-    /// Smallest delay between the halves.
-    fn lookahead(&self, sides: &[bool]) -> Option<u64> {
-        let edges = self.edges.iter().enumerate();
-        let cut = edges.flat_map(|(group, edges)| edges.iter().map(move |edge| (group, edge)));
-        cut.filter(|(group, edge)| sides[*group] != sides[edge.0]).map(|(_, edge)| edge.2).min()
+    fn of_nodes(&self, parts: &[u32]) -> Vec<u32> {
+        self.of.iter().map(|&group| parts[group]).collect()
     }
 
-    fn of_nodes(&self, sides: &[bool]) -> Vec<bool> {
-        self.of.iter().map(|&group| sides[group]).collect()
+    /// Parts that have grown from groups that were drawn.
+    fn grow(&self, count: usize, stream: &mut Stream) -> Assignment {
+        let mut parts = vec![0; self.work.len()];
+        self.halve((0..self.work.len()).collect(), (0, count), &mut parts, stream);
+        let (mut work, mut crossing) = (vec![0.0; count], vec![0.0; count]);
+        for (group, edges) in self.edges.iter().enumerate() {
+            let part = parts[group] as usize;
+            work[part] += self.work[group];
+            let outside = edges.iter().filter(|edge| parts[edge.other] as usize != part);
+            crossing[part] += outside.map(|edge| edge.packets).sum::<f64>();
+        }
+        let mean = (work.iter().sum::<f64>() / count as f64).max(f64::MIN_POSITIVE);
+        Assignment { parts, work, crossing, mean }
     }
 
-    fn cost(&self, second: f64, crossing: f64) -> f64 {
-        second.max(self.total - second) + CROSSING / 2.0 * crossing
-    }
-
-    /// Halves that no change of a single group makes better; none if one is empty.
-    fn halves(&self, stream: &mut Stream) -> Option<Halves> {
-        let mut halves = self.grow(stream.below(self.work.len() as u64) as usize);
-        while self.improve(&mut halves) {}
-        let is_cut = halves.sides.contains(&true) && halves.sides.contains(&false);
-        is_cut.then_some(halves)
-    }
-
-    /// A half that has grown from a group.
-    fn grow(&self, start: usize) -> Halves {
-        let mut sides = vec![false; self.work.len()];
-        let (mut seen, mut second) = (sides.clone(), 0.0);
-        let mut queue = VecDeque::from([start]);
-        seen[start] = true;
-        while let Some(group) = queue.pop_front() {
-            if second + self.work[group] / 2.0 > self.total / 2.0 {
+    /// Gives some groups to so many parts from a first one on, by halves.
+    fn halve(
+        &self,
+        groups: Vec<usize>,
+        (first, count): (usize, usize),
+        parts: &mut [u32],
+        stream: &mut Stream,
+    ) {
+        if count == 1 {
+            groups.iter().for_each(|&group| parts[group] = first as u32);
+            return;
+        }
+        let left = count / 2;
+        let total: f64 = groups.iter().map(|&group| self.work[group]).sum();
+        let wanted = total * left as f64 / count as f64;
+        let mut open = vec![false; self.work.len()];
+        groups.iter().for_each(|&group| open[group] = true);
+        let start = groups[stream.below(groups.len() as u64) as usize];
+        // Next is the group that most packets connect with what has grown; where nothing does, any other.
+        let (mut grown, mut ready, mut pull) = (Vec::new(), BinaryHeap::new(), vec![0.0; self.work.len()]);
+        let (mut work, mut rest) = (0.0, groups.iter().copied());
+        ready.push((0, start));
+        while grown.len() + (count - left) < groups.len() {
+            let Some(group) = ready.pop().map(|(_, group)| group).or_else(|| rest.next()) else { break };
+            if !open[group] {
                 continue;
             }
-            sides[group] = true;
-            second += self.work[group];
-            for &(neighbour, ..) in &self.edges[group] {
-                if !std::mem::replace(&mut seen[neighbour], true) {
-                    queue.push_back(neighbour);
-                }
+            if work + self.work[group] / 2.0 > wanted && grown.len() >= left {
+                break;
+            }
+            open[group] = false;
+            work += self.work[group];
+            grown.push(group);
+            for edge in self.edges[group].iter().filter(|edge| open[edge.other]) {
+                pull[edge.other] += edge.packets;
+                ready.push((pull[edge.other] as u64, edge.other));
             }
         }
-        let edges = self.edges.iter().enumerate();
-        let cut = edges.flat_map(|(group, edges)| edges.iter().map(move |edge| (group, edge)));
-        let twice: f64 =
-            cut.filter(|(group, edge)| sides[*group] != sides[edge.0]).map(|(_, edge)| edge.1).sum();
-        Halves { sides, second, crossing: twice / 2.0, cost: self.cost(second, twice / 2.0) }
+        let others = groups.into_iter().filter(|&group| open[group]).collect();
+        self.halve(grown, (first, left), parts, stream);
+        self.halve(others, (first + left, count - left), parts, stream);
     }
 
-    /// Lets each group change sides that makes it better. Whether one did.
-    fn improve(&self, halves: &mut Halves) -> bool {
-        let before = halves.cost;
+    /// Lets each group change parts that makes it better. Whether one did.
+    fn improve(&self, cut: &mut Assignment) -> bool {
+        let mut has_improved = false;
+        let mut neighbours: Vec<usize> = Vec::new();
         for (group, edges) in self.edges.iter().enumerate() {
-            let side = halves.sides[group];
-            let change = |&(other, packets, _): &(usize, f64, u64)| {
-                if halves.sides[other] == side { packets } else { -packets }
+            let from = cut.parts[group] as usize;
+            neighbours.clear();
+            neighbours.extend(edges.iter().map(|edge| cut.parts[edge.other] as usize));
+            neighbours.sort_unstable();
+            neighbours.dedup();
+            let packets = |part: usize| -> f64 {
+                let there = edges.iter().filter(|edge| cut.parts[edge.other] as usize == part);
+                there.map(|edge| edge.packets).sum()
             };
-            let crossing = halves.crossing + edges.iter().map(change).sum::<f64>();
-            let second = halves.second + if side { -self.work[group] } else { self.work[group] };
-            let cost = self.cost(second, crossing);
+            let (all, inside) = (edges.iter().map(|edge| edge.packets).sum::<f64>(), packets(from));
+            let moves = neighbours.iter().filter(|&&to| to != from).map(|&to| {
+                let there = packets(to);
+                // What it exchanges with its part will cross, and with the other one no more.
+                let more = (inside - (all - inside), (all - there) - there);
+                (cut.gain(from, to, self.work[group], more), to, more)
+            });
+            let Some((gain, to, more)) = moves.max_by(|one, other| one.0.total_cmp(&other.0)) else {
+                continue;
+            };
             // By more than rounding, or it would go back and forth.
-            if cost < halves.cost * (1.0 - 1e-9) {
-                halves.sides[group] = !side;
-                (halves.second, halves.crossing, halves.cost) = (second, crossing, cost);
+            if gain > 1e-9 {
+                cut.parts[group] = to as u32;
+                cut.work[from] -= self.work[group];
+                cut.work[to] += self.work[group];
+                cut.crossing[from] += more.0;
+                cut.crossing[to] += more.1;
+                has_improved = true;
             }
         }
-        halves.cost < before
+        has_improved
+    }
+
+    /// The time that the longest part takes, in arrivals at a node, of a run that lasts so many picoseconds.
+    fn cost(&self, cut: &Assignment, duration_ps: f64) -> f64 {
+        let count = cut.work.len();
+        let mut strides = vec![u64::MAX; count];
+        let mut neighbours = vec![Vec::new(); count];
+        for (group, edges) in self.edges.iter().enumerate() {
+            let part = cut.parts[group] as usize;
+            for edge in edges.iter().filter(|edge| cut.parts[edge.other] as usize != part) {
+                strides[part] = strides[part].min(edge.delay_ps);
+                neighbours[part].push(cut.parts[edge.other]);
+            }
+        }
+        let of_part = |part: usize| {
+            let mut others = neighbours[part].clone();
+            others.sort_unstable();
+            others.dedup();
+            let each = STRIDE + NEIGHBOUR * others.len() as f64;
+            let strides = (duration_ps / strides[part] as f64).max(1.0);
+            cut.work[part] + CROSSING / 2.0 * cut.crossing[part] + each * strides
+        };
+        (0..count).map(of_part).fold(0.0, f64::max)
     }
 }
 

@@ -317,6 +317,12 @@ macro_rules! disciplines {
                 Self { buffer: Buffer::new(place.limit), state }
             }
 
+            /// One in which nothing waits.
+            #[must_use]
+            pub fn without_room() -> Self {
+                Self { buffer: Buffer::new(Limit { packets: Some(0), bytes: None }), state: None }
+            }
+
             /// A packet arrives while the link is busy.
             pub fn enqueue(&mut self, arrival: Waiting, packets: &mut impl Packets) {
                 match self.state.as_deref_mut() {

@@ -1,14 +1,21 @@
 //! Addresses of hosts that come and go: the ends of connections are told, and their new subflows get their way.
 
 use super::Simulation;
+use super::data_plane::DataPlane;
 use super::flow::{Lane, interfaces};
 use crate::capture::interface_address;
 use crate::forwarding::Ends;
 use crate::ports::draw_source_port;
 use crate::reordering::Reordering;
+use crate::setup::{FlowSetup, Setup};
 use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::AddressChange;
 use anabranch_units::{FlowId, LinkId};
+
+/// The setup of a flow by its place, of which a part of a run has those of its own.
+fn setup_of<'s>((setup, data): (&'s Setup, &DataPlane), index: usize) -> &'s FlowSetup {
+    &setup.flows[data.passage.as_ref().map_or(index, |passage| passage.id(FlowId::from_index(index)).index())]
+}
 
 impl Simulation {
     /// The address of the host where `link` begins, by which its packets leave over that link, comes or goes, or its
@@ -75,7 +82,8 @@ impl Simulation {
             let flow = &mut self.flows[index];
             let hosts = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref());
             let Some(hosts) = hosts.filter(|hosts| hosts.have_a_choice()) else { continue };
-            let interfaces = interfaces(hosts, &self.setup.flows[index], plan, &mirror);
+            let setup = setup_of((&self.setup, &self.data), index);
+            let interfaces = interfaces(hosts, setup, plan, &mirror);
             if flow.sender.on_interfaces(interfaces) {
                 let id = FlowId::from_index(index);
                 self.place_subflows(id);
@@ -90,7 +98,8 @@ impl Simulation {
         let flow = &mut self.flows[id.index()];
         let Some(multipath) = &mut flow.multipath else { return };
         for subflow in 0..flow.sender.subflow_count() {
-            let routing = self.setup.flows[id.index()].routing;
+            let setup = setup_of((&self.setup, &self.data), id.index());
+            let routing = setup.routing;
             let addresses = flow.sender.subflow_addresses(subflow);
             let (from, to) = (flow.forward.from, flow.forward.to);
             let is_new = usize::from(subflow) >= multipath.count();
@@ -107,15 +116,15 @@ impl Simulation {
             );
             let ways = ways.expect("both ways of every pair have an index since the flow was made");
             let lanes = if is_new {
-                let name = &self.setup.flows[id.index()].name;
-                let mut stream = self.setup.streams().stream(name, &format!("port of subflow {subflow}"));
+                let mut stream =
+                    self.setup.streams().stream(&setup.name, &format!("port of subflow {subflow}"));
                 let taken = |port: u16| flow.forward.lanes.iter().any(|lane| lane.key.source.port == port);
                 let mut port = draw_source_port(&mut stream);
                 while taken(port) {
                     port = draw_source_port(&mut stream);
                 }
-                self.numbered += 1;
-                let lanes = ways.with_port(port, self.numbered - 1);
+                let lanes = ways.with_port(port, self.numbered);
+                self.numbered += self.numbered_by;
                 flow.forward.lanes.push(lanes.0);
                 flow.backward.lanes.push(lanes.1);
                 flow.reordering.push(Reordering::new());

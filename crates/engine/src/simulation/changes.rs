@@ -8,7 +8,7 @@ use crate::packet::PacketPool;
 use crate::records::Table;
 use crate::setup::Change;
 use anabranch_network::Network;
-use anabranch_routing::{LinkMask, prune};
+use anabranch_routing::{LinkMask, Plan, prune};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -110,13 +110,17 @@ impl Simulation {
             Change::Loss { links, loss } => {
                 for &link in links {
                     *self.data.network.link_attributes(link).2 = mean_loss(loss);
-                    self.set_loss(link, loss);
+                    if self.begins_here(link) {
+                        self.set_loss(link, loss);
+                    }
                     self.note("loss", link);
                 }
             }
             Change::Queue { links, queue } => {
                 for &link in links {
-                    self.set_queue(link, queue);
+                    if self.begins_here(link) {
+                        self.set_queue(link, queue);
+                    }
                     self.note("queue", link);
                 }
                 // No route depends on queues.
@@ -134,6 +138,11 @@ impl Simulation {
             }
         }
         self.expect_reaction();
+    }
+
+    /// Whether a link leaves a node of this part of the run, so that packets wait in front of it here.
+    fn begins_here(&self, link: LinkId) -> bool {
+        self.data.forwarding.is_here(self.data.network.link(link).from)
     }
 
     fn set_silent(&mut self, link: LinkId, silent: bool) {
@@ -191,6 +200,16 @@ impl Simulation {
         &mut self,
         report: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let plan = self.new_plan(report)?;
+        self.follow_plan(&plan);
+        ControlFlow::Continue(())
+    }
+
+    /// The routes of all schemes in the network as it is now. Where `report` breaks, so does the answer.
+    pub(super) fn new_plan(
+        &self,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> ControlFlow<(), Plan> {
         let (network, for_data) = (&self.data.network, self.data_mask());
         let mut plans = Vec::new();
         for (place, (scheme, plan)) in self.setup.routing.schemes().zip(self.plan.all()).enumerate() {
@@ -199,26 +218,31 @@ impl Simulation {
                     let (progress, pairs) = (self.progress(), self.setup.pairs_of(place));
                     scheme.plan_watched(network, &for_data, &pairs, &mut |_| match report(progress) {
                         ControlFlow::Continue(()) => Ok(()),
-                        stop @ ControlFlow::Break(()) => Err(stop),
+                        ControlFlow::Break(()) => Err(()),
                     })
                 }
                 None => Ok(prune(plan, network, &self.changes.mask)),
             };
             match plan {
                 Ok(plan) => plans.push(plan),
-                Err(stop) => return stop,
+                Err(()) => return ControlFlow::Break(()),
             }
         }
         let mut plan = plans.remove(0);
         plan.others = plans;
+        ControlFlow::Continue(plan)
+    }
+
+    /// These routes are in force from now on.
+    pub(super) fn follow_plan(&mut self, plan: &Plan) {
+        let for_data = self.data_mask();
         self.changes.reactions.pop_front();
         self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
-        self.data.forwarding.install(&self.data.network, &plan);
-        self.join_interfaces(&plan);
+        self.data.forwarding.install(&self.data.network, plan);
+        self.join_interfaces(plan);
         if let Some(control) = &mut self.control {
             control.on_network_change(&mut self.data, &self.flows, &self.changes.mask, for_data);
         }
         self.changes.log.note(self.data.now, "new routes", "");
-        ControlFlow::Continue(())
     }
 }

@@ -3,6 +3,7 @@
 use super::datagrams::DatagramFlow;
 use super::flow::{Flow, Lane};
 use super::numbering::Numbering;
+use super::passage::Passage;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
 use crate::link::{NextEvent, SimulatedLink};
@@ -24,6 +25,8 @@ pub(super) struct DataPlane {
     pub(super) taps: Taps,
     /// Flows without a connection, whose ids go on from those of the others.
     pub(super) datagrams: Vec<DatagramFlow>,
+    /// What passes between this part of a run and the others; none where it has one part.
+    pub(super) passage: Option<Box<Passage>>,
     /// Packets that have crossed a link, summed over links.
     pub(super) packet_hops: u64,
     /// Whether the links are more than a cache holds: only then does it pay to begin to fetch what packets will ask for.
@@ -64,14 +67,17 @@ impl DataPlane {
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
     #[inline]
     pub(super) fn forward(&mut self, flows: &[Flow], node: NodeId, id: PacketId) {
-        let datagrams = &self.datagrams;
+        let (datagrams, passage) = (&self.datagrams, &self.passage);
         let (packet, entropies) = self.pool.get_with_entropies(id);
         let key = |packet: &Packet| match flows.get(packet.flow.index()) {
             Some(flow) if rarely(packet.steering == Steering::SprayHops) => {
                 flow.lane(packet.direction, 0).key.with_entropy(entropies[id as usize])
             }
             Some(flow) => flow.lane(packet.direction, packet.subflow).key,
-            None => datagrams[packet.flow.index() - flows.len()].lane(packet.direction).key,
+            None => match datagrams.get(packet.flow.index() - flows.len()) {
+                Some(datagrams) => datagrams.lane(packet.direction).key,
+                None => passage.as_ref().expect("a packet has its flow here, or passes by").key(packet.flow),
+            },
         };
         let link = if rarely(packet.hops_left == 0) {
             None

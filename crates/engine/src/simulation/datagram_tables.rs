@@ -26,6 +26,8 @@ const QUANTILES: [(&str, u64); 7] = [
 #[derive(Default)]
 pub(super) struct DatagramSeries {
     rows: Vec<SeriesRow>,
+    /// By flow: whether its series has ended, because nothing of it is left.
+    done: Vec<bool>,
 }
 
 struct SeriesRow {
@@ -163,34 +165,48 @@ impl Simulation {
         Ok(())
     }
 
-    /// A flow has rows from its first packet until it has stopped and nothing of it is under way.
     pub(super) fn sample_datagrams(&mut self) {
-        let (first, now, interval) = (self.flows.len(), self.data.now, self.probe.interval);
+        let (first, times) = (self.flows.len(), (self.data.now, self.probe.interval));
         let Some(series) = &mut self.probe.datagrams else { return };
         for (number, flow) in self.data.datagrams.iter_mut().enumerate() {
-            let drops = &self.data.taps.drops[first + number];
-            let lost = drops.forward.data + drops.forward.bare + drops.backward;
-            if flow.sent == 0 || flow.has_last_row {
-                continue;
-            }
-            let arrived = if flow.setup.source.is_answered() { flow.answers } else { flow.arrived };
-            let copies = drops.copies.data + drops.copies.bare + drops.copies_back;
-            flow.has_last_row = flow.next_event().is_none() && arrived + lost == flow.sent + copies;
             let recent = std::mem::take(&mut flow.recent);
-            series.rows.push(SeriesRow {
-                time_s: now.as_secs_f64(),
-                flow: number as u64,
-                recent,
-                jitter_ms: flow.measured.jitter.smoothed_ps().map_or(f64::NAN, |ps| ps / PS_PER_MS),
-                throughput_mbps: mbps(recent.received * u64::from(flow.setup.packet_bytes), interval),
-                sent: flow.sent,
-                lost,
-            });
+            let drops = &self.data.taps.drops[first + number];
+            series.sample(times, number, (flow, flow), (recent, drops));
         }
     }
 }
 
 impl DatagramSeries {
+    /// A flow has rows from its first packet until it has stopped and nothing of it is under way. Its ends may be in different
+    /// parts of a run: the sender's end comes first. `recent` is of the end that measures.
+    pub(super) fn sample(
+        &mut self,
+        (now, interval): (Instant, Span),
+        number: usize,
+        (from, to): (&DatagramFlow, &DatagramFlow),
+        (recent, drops): (Recent, &FlowDrops),
+    ) {
+        self.done.resize(self.done.len().max(number + 1), false);
+        if from.sent == 0 || self.done[number] {
+            return;
+        }
+        let lost = drops.forward.data + drops.forward.bare + drops.backward;
+        let is_answered = from.setup.source.is_answered();
+        let (arrived, measured) =
+            if is_answered { (from.answers, &from.measured) } else { (to.arrived, &to.measured) };
+        let copies = drops.copies.data + drops.copies.bare + drops.copies_back;
+        self.done[number] = from.next_event().is_none() && arrived + lost == from.sent + copies;
+        self.rows.push(SeriesRow {
+            time_s: now.as_secs_f64(),
+            flow: number as u64,
+            recent,
+            jitter_ms: measured.jitter.smoothed_ps().map_or(f64::NAN, |ps| ps / PS_PER_MS),
+            throughput_mbps: mbps(recent.received * u64::from(from.setup.packet_bytes), interval),
+            sent: from.sent,
+            lost,
+        });
+    }
+
     pub(super) fn table(&self) -> Table {
         let rows = &self.rows;
         let mut table = Table::new("datagram_series");

@@ -3,6 +3,7 @@
 //! When a packet left follows from its number, so that packets carry no time.
 
 use super::flow::Lane;
+use super::share::Share;
 use super::{MAX_HOPS, Simulation};
 use crate::capture::host_address;
 use crate::error::SetupError;
@@ -23,6 +24,8 @@ const ANSWERS: Family = 1 << 63;
 /// A flow of datagrams, both ends.
 pub(super) struct DatagramFlow {
     pub(super) setup: DatagramSetup,
+    /// Its number among all flows of the run.
+    pub(super) id: FlowId,
     pub(super) forward: Lane,
     /// The way back, where packets are answered.
     pub(super) backward: Option<Lane>,
@@ -34,8 +37,6 @@ pub(super) struct DatagramFlow {
     pub(super) measured: Measured,
     /// Since the last sample.
     pub(super) recent: Recent,
-    /// Whether the series ends, because nothing of it is left.
-    pub(super) has_last_row: bool,
 }
 
 /// What its receiving end has seen: of UDP the destination, of a ping the source, which has the answers.
@@ -68,16 +69,20 @@ impl DatagramFlow {
     /// Those of a setup that has been checked. `subflows` connections have keys already.
     pub(super) fn all(
         setup: &Setup,
+        share: &Share<'_>,
         streams: Streams,
         forwarding: &Forwarding,
         subflows: u32,
     ) -> Result<Vec<Self>, SetupError> {
-        let numbered = (0..).zip(&setup.datagrams);
-        numbered.map(|(number, flow)| Self::new(flow, streams, forwarding, subflows + number)).collect()
+        let flow = |&number: &u32| {
+            let id = FlowId(setup.flows.len() as u32 + number);
+            Self::new((id, &setup.datagrams[number as usize]), streams, forwarding, subflows + number)
+        };
+        share.datagrams.iter().map(flow).collect()
     }
 
     fn new(
-        flow: &DatagramSetup,
+        (id, flow): (FlowId, &DatagramSetup),
         streams: Streams,
         forwarding: &Forwarding,
         number: u32,
@@ -96,12 +101,12 @@ impl DatagramFlow {
             forward: Lane::new(source, destination, 2 * number, forth),
             backward,
             setup: flow.clone(),
+            id,
             sent: 0,
             arrived: 0,
             answers: 0,
             measured: Measured::default(),
             recent: Recent::default(),
-            has_last_row: false,
         })
     }
 
@@ -146,13 +151,17 @@ impl DatagramFlow {
     }
 }
 
-/// What a packet of a flow is on the wire; `sequence` is its place in order of sending.
-pub(super) fn on_the_wire(source: DatagramSource, packet: &Packet, sequence: u32) -> Datagram {
+/// What a packet of a flow of this number is on the wire; `sequence` is its place in order of sending.
+pub(super) fn on_the_wire(
+    (id, source): (FlowId, DatagramSource),
+    packet: &Packet,
+    sequence: u32,
+) -> Datagram {
     let kind = match packet.direction {
         Direction::Forward => source.request(),
         Direction::Backward => DatagramKind::EchoReply,
     };
-    Datagram { kind, identifier: packet.flow.0 as u16, sequence, bytes: packet.bytes }
+    Datagram { kind, identifier: id.0 as u16, sequence, bytes: packet.bytes }
 }
 
 /// Addresses and ports of a flow. Balancers see a ping by its addresses alone, because ICMP has no ports.

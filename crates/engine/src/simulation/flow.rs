@@ -2,6 +2,7 @@ use super::application::Application;
 use super::multipath::Multipath;
 use super::nic::{BY_TURNS, path_facts};
 use super::reader::Reader;
+use super::share::Share;
 use crate::balancer::FlowKey;
 use crate::capture::interface_address;
 use crate::error::{EngineError, SetupError};
@@ -151,6 +152,16 @@ impl<T> PerSubflow<T> {
     }
 }
 
+/// What is drawn for a flow.
+struct Drawn {
+    /// Source port of its first subflow.
+    port: u16,
+    /// First sequence number of its receiver.
+    peer_sequence: u32,
+    /// Draws of what comes after.
+    stream: Stream,
+}
+
 /// What flows are made from.
 pub(super) struct Maker<'m> {
     pub(super) setup: &'m Setup,
@@ -162,16 +173,32 @@ pub(super) struct Maker<'m> {
 
 impl Maker<'_> {
     /// The flows of a setup that has been checked. Makes routes between interfaces known to `forwarding`.
-    pub(super) fn flows(&self, forwarding: &mut Forwarding) -> Result<Vec<Flow>, EngineError> {
-        let mut flows = Vec::with_capacity(self.setup.flows.len());
+    /// Gives them, and how many subflows all flows of the setup have.
+    pub(super) fn flows(
+        &self,
+        share: &Share<'_>,
+        forwarding: &mut Forwarding,
+    ) -> Result<(Vec<Flow>, u32), EngineError> {
+        let mut flows = Vec::with_capacity(share.flows.len());
         let configs = self.setup.transports.iter().map(|transport| SharedConfig::from(&transport.config));
         let configs: Vec<SharedConfig<'_>> = configs.collect();
         let mut subflows = 0;
         let offload = |host: &HostSetup| (host.node, host.offload.get());
         let offload: BTreeMap<_, _> = self.setup.hosts.iter().map(offload).collect();
         let mut facts = BTreeMap::new();
+        let mut here = share.flows.iter().map(|id| id.index()).peekable();
         for (index, flow) in self.setup.flows.iter().enumerate() {
             let config = &configs[flow.transport];
+            if here.next_if_eq(&index).is_none() {
+                // Another part has it; but its subflows have numbers.
+                subflows += match config {
+                    SharedConfig::Mptcp(..) => {
+                        u32::from(self.sender((index, flow), config)?.0.subflow_count())
+                    }
+                    _ => 1,
+                };
+                continue;
+            }
             let mut flow = self.flow((index, flow), config, subflows, forwarding)?;
             if let SharedConfig::Spray(_) = config {
                 let setup = &self.setup.flows[index];
@@ -187,7 +214,7 @@ impl Maker<'_> {
             subflows += u32::from(flow.sender.subflow_count());
             flows.push(flow);
         }
-        Ok(flows)
+        Ok((flows, subflows))
     }
 
     /// What a flow may know of its first path: the way by the first of the next hops, where routes are tables of these.
@@ -203,14 +230,12 @@ impl Maker<'_> {
         path_facts(self.network, ends, &links, full_packet)
     }
 
-    /// A flow of which the first subflow is number `number` of all.
-    fn flow(
+    /// The sender of a flow, the interfaces of its ends, and what else was drawn for it.
+    fn sender(
         &self,
         (index, flow): (usize, &FlowSetup),
         shared: &SharedConfig<'_>,
-        number: u32,
-        forwarding: &mut Forwarding,
-    ) -> Result<Flow, EngineError> {
+    ) -> Result<(SenderAgent, Option<Hosts>, Drawn), EngineError> {
         let config = &self.setup.transports[flow.transport].config;
         let mut stream = self.streams.stream(&flow.name, "connection");
         let port = draw_source_port(&mut stream);
@@ -226,6 +251,21 @@ impl Maker<'_> {
             Some(hosts) => interfaces(hosts, flow, self.plan, &self.mirror),
         };
         let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
+        Ok((sender, hosts, Drawn { port, peer_sequence, stream }))
+    }
+
+    /// A flow of which the first subflow is number `number` of all.
+    fn flow(
+        &self,
+        (index, flow): (usize, &FlowSetup),
+        shared: &SharedConfig<'_>,
+        number: u32,
+        forwarding: &mut Forwarding,
+    ) -> Result<Flow, EngineError> {
+        let config = &self.setup.transports[flow.transport].config;
+        let (sender, hosts, Drawn { port, peer_sequence, mut stream }) =
+            self.sender((index, flow), shared)?;
+        let ends = hosts.as_ref().filter(|hosts| hosts.have_a_choice());
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
         let mut receiver = ReceiverAgent::sharing(shared, peer_sequence);
         if flow.reads.is_some() {

@@ -2,6 +2,7 @@
 
 use super::external::Entry;
 use super::nic::BY_TURNS;
+use super::share::Share;
 use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::PathStart;
@@ -12,13 +13,25 @@ use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Queue, QueueContext};
 use crate::random::Streams;
-use crate::setup::{LinkSetup, LossSetup, QueueSetup};
+use crate::setup::{LinkSetup, LossSetup, QueueSetup, Setup};
 use crate::variate::Sampler;
 use anabranch_transport::Segment;
 use anabranch_units::{FlowId, LinkId, Rate, rarely};
 
+/// The links of a checked setup. Of those that leave nodes of other parts of the run only the other end is here.
+pub(super) fn links(
+    setup: &Setup,
+    share: &Share<'_>,
+    streams: Streams,
+) -> Result<Vec<SimulatedLink>, EngineError> {
+    let links = setup.links.iter();
+    links
+        .map(|setup| if share.has(setup.from) { link(setup, streams) } else { Ok(SimulatedLink::far(setup)) })
+        .collect()
+}
+
 /// A link of a checked setup.
-pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<SimulatedLink, EngineError> {
+fn link(setup: &LinkSetup, streams: Streams) -> Result<SimulatedLink, EngineError> {
     let randomness = randomness(setup, &setup.loss, streams)?;
     let queue = queue(&setup.queue, setup.queue_rate(), streams, &setup.name, "queue");
     Ok(SimulatedLink::new(setup, queue, randomness))

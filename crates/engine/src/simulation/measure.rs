@@ -254,13 +254,18 @@ impl Simulation {
                 return Err(EngineError::Conservation(books));
             }
         }
-        in_network += self.kept().count() as u64;
+        in_network += self.kept_count();
         let live = self.joined.as_ref().map_or(self.data.pool.live(), |joined| joined.live);
         if in_network != live as u64 {
             let books = format!("{in_network} packets on links, {live} in the pool");
             return Err(EngineError::Conservation(books));
         }
         self.check_flows()
+    }
+
+    /// How many packets switches, the controller and nodes that take their time keep.
+    pub(super) fn kept_count(&self) -> u64 {
+        self.joined.as_ref().map_or_else(|| self.kept().count() as u64, |joined| joined.kept)
     }
 
     fn kept(&self) -> impl Iterator<Item = PacketId> {
@@ -273,7 +278,8 @@ impl Simulation {
         if let Some(joined) = &self.joined {
             return joined.held.clone();
         }
-        let mut held = vec![(Carried::default(), 0); self.data.taps.drops.len()];
+        let passing = self.data.passage.as_ref().map_or(0, |passage| passage.passing());
+        let mut held = vec![(Carried::default(), 0); self.data.taps.drops.len() + passing];
         let pool = &self.data.pool;
         for id in self.data.links.iter().flat_map(|link| link.packets(pool)).chain(self.kept()) {
             let packet = self.data.pool.get(id);

@@ -2,8 +2,8 @@
 //!
 //! Hosts stand at the ends (`hosts.rs`, `application.rs`), the data plane between them (`data_plane.rs`), and the
 //! control plane above that, where there is one (`control.rs`). [`Simulation::advance`] is the one loop; a run is a
-//! single step to the end, and any other steps give the same bytes. So does a run whose nodes are divided between two
-//! cores (`two_cores.rs`, `halves.rs`).
+//! single step to the end, and any other steps give the same bytes. So does a run whose nodes are divided between
+//! cores (`parallel.rs`, `parts.rs`, `crossing.rs`).
 
 mod addresses;
 mod application;
@@ -11,13 +11,13 @@ mod changes;
 mod collective_tables;
 mod columns;
 mod control;
+mod crossing;
 mod data_plane;
 mod datagram_tables;
 mod datagrams;
 mod dependencies;
 mod external;
 mod flow;
-mod halves;
 mod hosts;
 mod log;
 mod measure;
@@ -25,14 +25,17 @@ mod multipath;
 mod multipath_tables;
 mod nic;
 mod numbering;
+mod parallel;
+mod parts;
+mod passage;
 mod probe;
 mod processing;
 mod reader;
 mod sequences;
+mod share;
 mod spray_tables;
 mod state;
 mod taps;
-mod two_cores;
 
 use crate::control::Breach;
 use crate::error::EngineError;
@@ -43,6 +46,7 @@ use crate::queues::DropCause;
 use crate::records::Table;
 use crate::schedule::Schedule;
 use crate::setup::{Change, RunEnd, Setup};
+use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, rarely};
 use changes::Changes;
@@ -52,12 +56,15 @@ use datagrams::DatagramFlow;
 use dependencies::Dependencies;
 pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
-use halves::Joined;
 use nic::Nics;
 use numbering::{Event, Numbering};
+pub use parallel::CriticalPath;
+use parts::Joined;
+use passage::Passage;
 use probe::Probe;
 use processing::Processing;
 use sequences::Sequences;
+use share::Share;
 pub use state::{FlowState, HeldState, LinkState, Phase};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -132,8 +139,9 @@ pub struct Simulation {
     changes: Changes,
     nics: Nics,
     dependencies: Dependencies,
-    /// Subflows and flows of datagrams that have had a number so far.
+    /// The number of the next subflow, and the step to the one after it: parts of a run do not give the same.
     numbered: u32,
+    numbered_by: u32,
     probe: Probe,
     sequences: Option<Sequences>,
     events: u64,
@@ -150,18 +158,37 @@ impl Simulation {
         let (setup, plan): (Arc<Setup>, Arc<Plan>) = (setup.into(), plan.into());
         let network = setup.check()?;
         plan.check(&network)?;
-        let numbering = Numbering::new(&setup);
+        let share = Share::all(&setup);
+        Self::of_share(setup, plan, network, &share)
+    }
+
+    /// A run of a share of a setup, which has been checked as the plan has.
+    fn of_share(
+        setup: Arc<Setup>,
+        plan: Arc<Plan>,
+        network: Network,
+        share: &Share<'_>,
+    ) -> Result<Self, EngineError> {
+        let numbering = Numbering::new(&setup, share);
         let streams = setup.streams();
         let seeds = setup.routers.iter().filter_map(|router| Some((router.node, router.hash_seed?)));
-        let mut forwarding =
-            Forwarding::new(setup.routing.load_balancing.clone(), streams, setup.nodes.len(), setup.ends())
-                .with_hash_seeds(seeds.collect());
+        let mut forwarding = Forwarding::new(
+            setup.routing.load_balancing.clone(),
+            streams,
+            setup.nodes.len(),
+            share.ends(&setup),
+        )
+        .with_hash_seeds(seeds.collect());
+        if share.part.is_some() {
+            let here = network.node_ids().map(|node| share.has(node)).collect();
+            let plans = setup.ends().map(|ends| ends.routing + 1).max();
+            forwarding = forwarding.at(here, plans.unwrap_or(1));
+        }
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
-        let mut flows = maker.flows(&mut forwarding)?;
-        let subflows = flows.iter().map(|flow| u32::from(flow.sender.subflow_count())).sum();
-        let datagrams = DatagramFlow::all(&setup, streams, &forwarding, subflows)?;
-        log::begin(&setup, &mut flows);
+        let (mut flows, subflows) = maker.flows(share, &mut forwarding)?;
+        let datagrams = DatagramFlow::all(&setup, share, streams, &forwarding, subflows)?;
+        log::begin(&setup, share, &mut flows);
         forwarding.install(&network, &plan);
         if setup.routing.reaction.is_none() && flows.iter().all(|flow| flow.multipath.is_none()) {
             forwarding.settle();
@@ -176,9 +203,10 @@ impl Simulation {
             changes: Changes::new(&network),
             nics: Nics::new(&setup, &network),
             dependencies: Dependencies::new(&setup),
-            numbered: subflows + datagrams.len() as u32,
-            probe: Probe::new(&setup),
-            sequences: Sequences::new(&setup),
+            numbered: subflows + setup.datagrams.len() as u32 + share.part.map_or(0, |(_, _, part)| part),
+            numbered_by: share.part.map_or(1, |(_, count, _)| count),
+            probe: Probe::new(&setup, share),
+            sequences: Sequences::new(&setup, share),
             events: 0,
             joined: None,
             data: DataPlane {
@@ -186,9 +214,10 @@ impl Simulation {
                 schedule: Schedule::new(numbering.count(), numbering.behind_links()),
                 numbering,
                 pool: PacketPool::default(),
-                links: setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?,
+                links: hosts::links(&setup, share, streams)?,
                 forwarding,
-                taps: Taps::new(&setup, &flows, &datagrams)?,
+                taps: Taps::new(&setup, share, &flows, &datagrams)?,
+                passage: share.part.map(|_| Box::new(Passage::new(&setup, share))),
                 datagrams,
                 packet_hops: 0,
                 looks_ahead: setup.links.len() * size_of::<SimulatedLink>() > LARGE,
@@ -199,11 +228,11 @@ impl Simulation {
             setup,
         };
         simulation.hold_waiting();
-        simulation.schedule_first();
+        simulation.schedule_first(share);
         Ok(simulation)
     }
 
-    fn schedule_first(&mut self) {
+    fn schedule_first(&mut self, share: &Share<'_>) {
         let DataPlane { schedule, numbering, datagrams, .. } = &mut self.data;
         // What happens at the end itself still counts; a flow that would begin there has no time left.
         let end = self.end;
@@ -212,17 +241,18 @@ impl Simulation {
         }
         for (index, flow) in self.flows.iter().enumerate() {
             let source = numbering.application(FlowId::from_index(index));
-            let begins = flow.application.start < end;
+            let begins = flow.application.start < end && share.has(flow.forward.from);
             schedule.put(source, flow.next_application_event().filter(|_| begins));
         }
         for (number, flow) in (0..).zip(datagrams) {
-            let begins = flow.setup.start < end;
+            let begins = flow.setup.start < end && share.has(flow.setup.from);
             schedule.put(numbering.datagrams(number), flow.next_event().filter(|_| begins));
         }
         if let Some(next) = self.control.as_ref().and_then(|control| control.next_timer()) {
             schedule.set(numbering.controller(), next);
         }
-        if let Some(interval) = self.setup.probes.interval {
+        // Of a divided run, somebody samples who sees all parts.
+        if let Some(interval) = self.setup.probes.interval.filter(|_| share.part.is_none()) {
             schedule.set(numbering.probe(), Instant::ZERO + interval);
         }
     }

@@ -7,6 +7,7 @@
 
 use super::nic::Nics;
 use super::processing::Processing;
+use super::share::Share;
 use crate::schedule::Source;
 use crate::setup::Setup;
 use anabranch_units::{FlowId, LinkId, NodeId};
@@ -53,14 +54,14 @@ impl Numbering {
     pub(super) const ROUTES: Source = Source(1);
     const FIRST_LINK: u32 = 2;
 
-    pub(super) fn new(setup: &Setup) -> Self {
+    pub(super) fn new(setup: &Setup, share: &Share<'_>) -> Self {
         let control = if setup.controller.is_some() { setup.nodes.len() as u32 + 1 } else { 0 };
         Self {
             links: setup.links.len() as u32,
             processors: Processing::count(setup) as u32,
-            flows: setup.flows.len() as u32,
+            flows: share.flows.len() as u32,
             nics: Nics::count(setup) as u32,
-            datagrams: setup.datagrams.len() as u32,
+            datagrams: share.datagrams.len() as u32,
             control,
         }
     }

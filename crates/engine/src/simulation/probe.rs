@@ -5,10 +5,12 @@ use super::columns::{mbps, milliseconds};
 use super::data_plane::DataPlane;
 use super::datagram_tables::DatagramSeries;
 use super::flow::Flow;
+use super::share::Share;
 use super::state::FlowState;
+use super::taps::FlowDrops;
 use crate::records::Table;
 use crate::setup::Setup;
-use anabranch_units::{Instant, LinkId, NodeId, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 
 /// The series so far, and the counters at the last sample.
 pub(super) struct Probe {
@@ -68,10 +70,11 @@ struct LinkRow {
 }
 
 impl Probe {
-    pub(super) fn new(setup: &Setup) -> Self {
+    /// Of a run that is not divided, or of all of its parts.
+    pub(super) fn new(setup: &Setup, share: &Share<'_>) -> Self {
         let probes = &setup.probes;
         let interval = probes.interval.unwrap_or(Span::ZERO);
-        let on = probes.interval.is_some();
+        let on = probes.interval.is_some() && share.part.is_none();
         let (flows, links) = (setup.flows.len(), setup.links.len());
         Self {
             interval,
@@ -210,32 +213,64 @@ impl Simulation {
             control.sample_tables(self.data.now);
         }
         for id in self.data.network.link_ids() {
-            series.sample(&mut self.data, self.probe.interval, id);
+            series.sample((&mut self.data, 0), self.probe.interval, id);
         }
     }
+}
 
-    /// A sample of a run in two parts: each flow's ends and each link where they are simulated. `sides` says of a node
-    /// whether it is in the other part.
-    pub(super) fn sample_with(&mut self, other: &mut Self, sides: &[bool]) {
-        let (now, interval) = (self.data.now, self.probe.interval);
-        let of = |node: NodeId| sides[node.index()];
-        if let Some(series) = &mut self.probe.flows {
-            for (index, (here, there)) in self.flows.iter().zip(&other.flows).enumerate() {
-                let at = |node| if of(node) { there } else { here };
-                series.sample((now, interval), index, (at(here.forward.from), at(here.forward.to)));
+impl Probe {
+    /// A sample of a divided run: each flow's ends and each link where they are. `part_of` gives the part of a node.
+    pub(super) fn sample(
+        &mut self,
+        setup: &Setup,
+        parts: &mut [&mut Simulation],
+        part_of: impl Fn(NodeId) -> usize,
+    ) {
+        let times @ (_, interval) = (parts[0].data.now, self.interval);
+        if let Some(series) = &mut self.flows {
+            for (index, flow) in setup.flows.iter().enumerate() {
+                let at = |node| parts[part_of(node)].flow_here(FlowId::from_index(index));
+                series.sample(times, index, (at(flow.from), at(flow.to)));
             }
         }
-        if let Some(series) = &mut self.probe.links {
-            for id in self.data.network.link_ids() {
-                let data = if of(self.data.network.link(id).from) { &mut other.data } else { &mut self.data };
-                series.sample(data, interval, id);
+        if let Some(series) = &mut self.datagrams {
+            for (number, flow) in setup.datagrams.iter().enumerate() {
+                let drops = drops_of(parts, FlowId::from_index(setup.flows.len() + number));
+                let measures = if flow.source.is_answered() { flow.from } else { flow.to };
+                let recent = parts[part_of(measures)].take_recent(number);
+                let at = |node| parts[part_of(node)].datagrams_here(number);
+                series.sample(times, number, (at(flow.from), at(flow.to)), (recent, &drops));
+            }
+        }
+        if let Some(series) = &mut self.links {
+            for (index, link) in setup.links.iter().enumerate() {
+                let (from, to) = (part_of(link.from), part_of(link.to));
+                // What was in flight when the link went down was lost where it would have arrived.
+                let far = &parts[to].data.links[index];
+                let lost_there = if from == to { 0 } else { far.stats().drops.total() };
+                series.sample((&mut parts[from].data, lost_there), interval, LinkId::from_index(index));
             }
         }
     }
 }
 
+/// What all parts of a run have lost of a flow.
+fn drops_of(parts: &[&mut Simulation], id: FlowId) -> FlowDrops {
+    let mut sum = FlowDrops::default();
+    for part in parts {
+        let taps = &part.data.taps;
+        let passage = part.data.passage.iter();
+        for place in passage.flat_map(|passage| passage.places(id)) {
+            let books = taps.drops.get(place.index()).or_else(|| taps.passing_drops.get(&place));
+            books.into_iter().for_each(|books| sum.add(books));
+        }
+    }
+    sum
+}
+
 impl LinkSeries {
-    fn sample(&mut self, data: &mut DataPlane, interval: Span, id: LinkId) {
+    /// `lost_there` was lost at the link's other end, in another part of the run.
+    fn sample(&mut self, (data, lost_there): (&mut DataPlane, u64), interval: Span, id: LinkId) {
         let DataPlane { links, pool, taps, now, .. } = data;
         let link = &mut links[id.index()];
         link.advance(*now, pool, &mut taps.at(id));
@@ -249,7 +284,7 @@ impl LinkSeries {
             queue_packets,
             queue_bytes,
             throughput_mbps: mbps(fresh, interval),
-            drops: stats.drops.total(),
+            drops: stats.drops.total() + lost_there,
         });
     }
 }

@@ -1,6 +1,7 @@
 //! Sequence numbers over time, as the sender of a flow sees them (Gholizadeh 2019, appendix A.1).
 
 use super::flow::Flow;
+use super::share::Share;
 use crate::records::Table;
 use crate::setup::Setup;
 use anabranch_transport::{Flags, Segment, unwrap_sequence};
@@ -32,15 +33,23 @@ struct Row {
 
 impl Sequences {
     /// None where no flow is watched.
-    pub(super) fn new(setup: &Setup) -> Option<Self> {
-        if setup.probes.sequences.is_empty() {
+    pub(super) fn new(setup: &Setup, share: &Share<'_>) -> Option<Self> {
+        // Their senders are in one part of the run.
+        let sender = |flow: FlowId| setup.flows[flow.index()].from;
+        if !setup.probes.sequences.first().is_some_and(|&flow| share.has(sender(flow))) {
             return None;
         }
-        let mut flows = vec![None; setup.flows.len()];
-        for flow in &setup.probes.sequences {
+        let mut flows = vec![None; share.flows.len()];
+        for flow in setup.probes.sequences.iter().filter_map(|&flow| share.place(flow)) {
             flows[flow.index()] = Some(Progress::default());
         }
         Some(Self { flows, rows: Vec::new() })
+    }
+
+    /// The same with the numbers that flows have in the setup.
+    pub(super) fn with_numbers(mut self, number: impl Fn(FlowId) -> FlowId) -> Self {
+        self.rows.iter_mut().for_each(|row| row.flow = number(row.flow));
+        self
     }
 
     /// The sender sends a segment. Cold, so that runs in which nobody is watched pay for a branch and no more.

@@ -3,6 +3,8 @@
 use super::datagrams::{DatagramFlow, on_the_wire};
 use super::external::External;
 use super::flow::Flow;
+use super::passage::PassingLane;
+use super::share::Share;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
@@ -11,7 +13,7 @@ use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{Instant, LinkId, NodeId, rarely};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, rarely};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -124,6 +126,8 @@ fn probes_links(setup: &Setup) -> bool {
 /// Drops and captures.
 pub(super) struct Taps {
     pub(super) drops: Vec<FlowDrops>,
+    /// The same of packets that pass by, whose ends are in other parts of the run.
+    pub(super) passing_drops: BTreeMap<FlowId, FlowDrops>,
     /// Messages of the control plane that were lost, and their bytes.
     pub(super) control_drops: (u64, u64),
     pub(super) probes: ProbeTaps,
@@ -134,8 +138,10 @@ pub(super) struct Taps {
     captures: Vec<Capture>,
     /// Addresses of the ends of each flow's subflows, which a link does not know; only where links are watched.
     endpoints: Vec<Vec<(Endpoint, Endpoint)>>,
-    /// What flows of datagrams send, behind those of connections; only where links are watched.
-    datagrams: Vec<DatagramSource>,
+    /// What flows of datagrams send, behind those of connections, and their numbers; only where links are watched.
+    datagrams: Vec<(FlowId, DatagramSource)>,
+    /// What passes by behind all of them, in parts of a run where links are watched.
+    passing: Vec<PassingLane>,
     watches_hosts: bool,
     watches_links: bool,
     lost: Vec<LostCapture>,
@@ -180,11 +186,12 @@ impl Taps {
     /// Creates the capture files.
     pub(super) fn new(
         setup: &Setup,
+        share: &Share<'_>,
         flows: &[Flow],
         datagrams: &[DatagramFlow],
     ) -> Result<Self, EngineError> {
         let mut captures = Vec::new();
-        for capture in &setup.captures {
+        for capture in setup.captures.iter().filter(|capture| share.captures(setup, capture.at)) {
             let name = match capture.at {
                 CapturePoint::Link { link } => setup.links[link.index()].name.to_string(),
                 CapturePoint::Host { host: node } => setup.nodes[node.index()].name.clone(),
@@ -208,12 +215,14 @@ impl Taps {
             },
             arrived: BTreeSet::new(),
             external: None,
-            drops: vec![FlowDrops::default(); setup.flows.len() + setup.datagrams.len()],
+            drops: vec![FlowDrops::default(); flows.len() + share.datagrams.len()],
+            passing_drops: BTreeMap::new(),
+            passing: Vec::new(),
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
             endpoints: watched.iter().map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
-            datagrams: datagrams.iter().map(|flow| flow.setup.source).collect(),
+            datagrams: datagrams.iter().map(|flow| (flow.id, flow.setup.source)).collect(),
             lost: Vec::new(),
         })
     }
@@ -276,7 +285,7 @@ impl Taps {
         flow: &DatagramFlow,
     ) {
         let lane = flow.lane(packet.direction);
-        let content = Content::Datagram(on_the_wire(flow.setup.source, packet, order));
+        let content = Content::Datagram(on_the_wire((flow.id, flow.setup.source), packet, order));
         self.record(
             CapturePoint::Host { host },
             now,
@@ -343,13 +352,51 @@ impl Taps {
             self.probes.under_way.remove(&id);
             return;
         }
-        let (drops, segments) = (&mut self.drops[packet.flow.index()], pool.segment_count(id));
+        let (drops, segments) = (self.books(packet.flow), pool.segment_count(id));
         drops.control += u64::from(packet.steering == Steering::Channel);
         match packet.direction {
             Direction::Forward => drops.forward.count(id, pool),
             Direction::Backward => drops.backward += segments,
         }
         drops.causes.add(cause, segments);
+    }
+
+    /// The books of a flow, also of one that passes by.
+    #[inline]
+    fn books(&mut self, flow: FlowId) -> &mut FlowDrops {
+        match self.drops.get_mut(flow.index()) {
+            Some(books) => books,
+            None => self.passing_drops.entry(flow).or_default(),
+        }
+    }
+
+    /// The ends of a packet on a link, and what of datagrams it is, if it is one.
+    fn seen_by_link(&self, packet: &Packet) -> ((Endpoint, Endpoint), Option<(FlowId, DatagramSource)>) {
+        if let Some(number) = packet.flow.index().checked_sub(self.endpoints.len()) {
+            let PassingLane { id, key, datagrams } = self.passing[number];
+            return ((key.source, key.destination), datagrams.map(|source| (id, source)));
+        }
+        let (source, destination) = self.endpoints[packet.flow.index()][usize::from(packet.subflow)];
+        let ends = match packet.direction {
+            Direction::Forward => (source, destination),
+            Direction::Backward => (destination, source),
+        };
+        let connections = self.endpoints.len() - self.datagrams.len();
+        let number = packet.flow.index().checked_sub(connections);
+        (ends, number.map(|number| self.datagrams[number]))
+    }
+
+    /// Something passes by, behind all that did before.
+    pub(super) fn note_passing(&mut self, lane: PassingLane) {
+        if self.watches_links {
+            self.passing.push(lane);
+        }
+    }
+
+    /// Takes over what another part of the run captures.
+    pub(super) fn take_captures(&mut self, other: &mut Self) {
+        self.captures.append(&mut other.captures);
+        self.lost.append(&mut other.lost);
     }
 
     /// A packet of a family, or of none, is at its destination: whether another one of the family has been there before.
@@ -376,7 +423,7 @@ pub(super) struct TapAt<'t> {
 
 impl LinkObserver for TapAt<'_> {
     fn trimmed(&mut self, id: PacketId, pool: &PacketPool) {
-        self.taps.drops[pool.get(id).flow.index()].trims += 1;
+        self.taps.books(pool.get(id).flow).trims += 1;
     }
 
     fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
@@ -397,7 +444,7 @@ impl LinkObserver for TapAt<'_> {
             return None;
         }
         let copy = pool.duplicate(id, u64::from(self.link.0) << 32 | count);
-        let books = &mut self.taps.drops[flow.index()];
+        let books = self.taps.books(flow);
         match direction {
             Direction::Forward => books.copies.count(copy, pool),
             Direction::Backward => books.copies_back += pool.segment_count(copy),
@@ -423,15 +470,10 @@ impl TapAt<'_> {
             self.taps.probes.leaves(id, self.link, sent());
             return;
         }
-        let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];
-        let ends = match packet.direction {
-            Direction::Forward => (source, destination),
-            Direction::Backward => (destination, source),
-        };
+        let (ends, datagrams) = self.taps.seen_by_link(packet);
         let point = CapturePoint::Link { link: self.link };
-        let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
-        if let Some(number) = packet.flow.index().checked_sub(connections) {
-            let datagram = on_the_wire(self.taps.datagrams[number], packet, pool.order(id));
+        if let Some(datagrams) = datagrams {
+            let datagram = on_the_wire(datagrams, packet, pool.order(id));
             self.taps.record(point, at, packet, Content::Datagram(datagram), ends);
             return;
         }

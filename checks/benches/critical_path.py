@@ -1,0 +1,124 @@
+"""What one run would take on 2 to 64 cores, from one thread that works for all of them (docs/parallel.md).
+
+A part of the network waits for its neighbours alone. Each stride of each part is measured by the processor
+time of the thread; the longest chain of strides that wait for each other is what the run would take if each
+part had a core of its own. It leaves out what cores take from each other, such as caches and the time to wake
+up, and has in it that parts which take turns take each other's caches. Other programs count only where they
+take caches.
+
+    python checks/benches/critical_path.py [--only WORD] [--cores N ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from anabranch import Scenario, _core
+from anabranch.plans.routes import plan
+from anabranch.setup import Needed, resolve
+from anabranch.topology.load import load
+
+CORES = (2, 4, 8, 16, 32, 64)
+
+
+def wide_area(name: str, flows: int, duration: str) -> Scenario:
+    """A network of the Topology Zoo at 1 Gbps, with CUBIC flows between random routers by the least delay."""
+    links = {"capacity": "1 Gbps", "delay": {"from": "distance", "speed": "200 km/ms"}}
+    network = {"topology": f"zoo/{name}", "links": links}
+    nodes = [node.name for node in load(f"zoo/{name}").nodes]
+    draw = random.Random(50)  # noqa: S311 - no secret
+    pairs = [draw.sample(nodes, 2) for _ in range(min(flows, 10_000))]
+    traffic: list[dict[str, Any]] = [
+        {"from": a, "to": b, "flows": flows // len(pairs), "start": f"{100_000 * number // len(pairs)} us"}
+        for number, (a, b) in enumerate(pairs)
+    ]
+    return _scenario(network, {"metric": "delay"}, traffic, duration)
+
+
+def fat_tree(ports: int, duration: str) -> Scenario:
+    """A fat tree at 10 Gbps in which each host sends to one that is drawn."""
+    links = {"capacity": "10 Gbps", "delay": "1 us"}
+    network = {"topology": "fat-tree", "parameters": {"k": ports}, "links": links}
+    return _scenario(network, {"scheme": "ecmp"}, [{"from": "*", "pairs": "permutation"}], duration)
+
+
+def _scenario(
+    network: dict[str, Any], routing: dict[str, Any], traffic: list[dict[str, Any]], duration: str
+) -> Scenario:
+    run = {"duration": duration, "seed": 1}
+    return Scenario.from_data({"network": network, "routing": routing, "traffic": traffic, "run": run})
+
+
+NETWORKS: dict[str, Callable[[], Scenario]] = {
+    "Cogentco (197 nodes), 1,000 flows": lambda: wide_area("Cogentco", 1_000, "500 ms"),
+    "Cogentco, 100,000 flows": lambda: wide_area("Cogentco", 100_000, "300 ms"),
+    "Kdl (754 nodes), 1,000 flows": lambda: wide_area("Kdl", 1_000, "500 ms"),
+    "Kdl, 100,000 flows": lambda: wide_area("Kdl", 100_000, "300 ms"),
+    "fat tree k = 8 (208 nodes), 128 flows": lambda: fat_tree(8, "20 ms"),
+    "fat tree k = 16 (1,344 nodes), 1,024 flows": lambda: fat_tree(16, "5 ms"),
+}
+"""Networks, and how long they are simulated."""
+
+
+HEAD = (
+    "| network | cores | parts | lookahead, us | one core, s | longest chain, s | largest part, s "
+    "| all parts, s | speed | efficiency |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+)
+
+
+def tell(line: str) -> None:
+    """Writes a line at once: the next one may take minutes."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def rows(name: str, scenario: Scenario, cores: Sequence[int]) -> Iterator[str]:
+    """One network's lines of the table."""
+    setup = resolve(scenario, Needed.ALL)
+    planned = plan(setup, None, None)
+    core = setup.core()
+    one = core.critical_path(planned.plan, 1, time.thread_time)
+    for count in cores:
+        path = core.critical_path(planned.plan, count, time.thread_time)
+        if "one_core" in path:
+            yield f"| {name} | {count} | {path['one_core']} |"
+            continue
+        speed = one["longest_s"] / path["longest_s"]
+        cells = (
+            name,
+            f"{count}",
+            f"{path['cores']}",
+            f"{path['lookahead_s'] * 1e6:,.0f}",
+            f"{one['longest_s']:.2f}",
+            f"{path['longest_s']:.3f}",
+            f"{path['largest_s']:.3f}",
+            f"{path['work_s']:.2f}",
+            f"{speed:.1f}",
+            f"{speed / count:.2f}",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measures the networks that are asked for."""
+    parser = argparse.ArgumentParser(description="What one run would take on several cores.")
+    parser.add_argument("--only", default="", help="networks with this word alone")
+    parser.add_argument("--cores", type=int, nargs="+", default=CORES)
+    given = parser.parse_args()
+    tell(f"{datetime.now(UTC):%d %B %Y}, {platform.machine()}, {_core.version()}\n")
+    tell(HEAD)
+    for name, network in NETWORKS.items():
+        if given.only in name:
+            for line in rows(name, network(), given.cores):
+                tell(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,580 @@
+//! A run on several cores: each works on its part of the nodes, in strides of simulated time.
+//!
+//! A packet takes at least the lookahead from one part to another, the smallest delay of a link between them. So a part may
+//! work off all that is due less than that behind the time up to which its neighbour is done, and need not wait for anybody
+//! else (conservative synchronisation: Chandy and Misra, CACM 24(4), 1981; Bryant, MIT, 1977; Fujimoto, Parallel and
+//! Distributed Simulation Systems, 2000, chapter 3). A stride of a part is as long as the smallest delay of its links from
+//! neighbours: the part that is behind all others never waits, so that there is no deadlock. What a stride has sent to a
+//! neighbour is handed over at its end. Nothing is ever undone, and the order of events of a node is that of a run on one
+//! core, so that the tables have the same bytes.
+//!
+//! Where the network or its routes change, and where the probe samples, all parts stop at that instant.
+
+use super::crossing::{Border, Crossing};
+use super::probe::Probe;
+use super::share::Share;
+use super::{EVENTS_PER_REPORT, Outcome, Progress, Simulation};
+use crate::error::EngineError;
+use crate::partition::Cut;
+use crate::setup::Setup;
+use anabranch_routing::Plan;
+use anabranch_units::{Instant, NodeId};
+use std::hint::spin_loop;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+/// Looks at the neighbours' times before a part sleeps until it is woken. With twenty times as many, a machine that has
+/// other work takes seven times as long: a part that waits keeps the others from its core.
+const SPINS: u32 = 5_000;
+
+/// How long the part that reports sleeps at most before it looks whether there is something to report.
+const REPORT_AT_LEAST: Duration = Duration::from_millis(50);
+
+/// What a part shows to the others; in lines of the cache of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Shown {
+    /// Everything before this time is done, in picoseconds.
+    done: AtomicU64,
+    /// Packets that have crossed a link, and events.
+    packet_hops: AtomicU64,
+    events: AtomicU64,
+    /// Who works on it, and whether it sleeps until it is woken.
+    thread: Mutex<Option<Thread>>,
+    sleeps: AtomicBool,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shown {
+    /// Wakes the part if it sleeps.
+    fn wake(&self) {
+        if self.sleeps.load(Ordering::SeqCst)
+            && let Some(thread) = &*locked(&self.thread)
+        {
+            thread.unpark();
+        }
+    }
+
+    fn note(&self, progress: Progress) {
+        self.packet_hops.store(progress.packet_hops, Ordering::Relaxed);
+        self.events.store(progress.events, Ordering::Relaxed);
+    }
+}
+
+/// Another part that a part has links to, or from.
+struct Neighbour {
+    part: usize,
+    /// This part's place among the neighbours of the other.
+    place_there: usize,
+    /// Picoseconds that what happens there takes at least to show here.
+    delay: u64,
+    border: Border,
+}
+
+/// A part at work.
+struct Worker {
+    simulation: Simulation,
+    neighbours: Vec<Neighbour>,
+    /// Picoseconds of a stride.
+    stride: u64,
+}
+
+impl Worker {
+    /// Takes what all neighbours have sent.
+    fn take_in(&mut self, sent: &[Mutex<Vec<Crossing>>]) {
+        for (neighbour, sent) in self.neighbours.iter_mut().zip(sent) {
+            let mut crossings = locked(sent);
+            if !crossings.is_empty() {
+                self.simulation.take_in(&mut neighbour.border, &mut crossings);
+            }
+        }
+    }
+}
+
+/// What the parts of a run show and send to each other.
+struct Exchange {
+    shown: Vec<Shown>,
+    /// By part and by its neighbours: what these have sent to it.
+    sent: Vec<Vec<Mutex<Vec<Crossing>>>>,
+    /// No part begins another stride: one has failed, or the run is stopped.
+    halted: AtomicBool,
+    /// Looks of a part at its neighbours before it sleeps.
+    spins: u32,
+}
+
+impl Exchange {
+    /// Ends the step of all parts, between two strides of each.
+    fn halt(&self) {
+        self.halted.store(true, Ordering::SeqCst);
+        self.shown.iter().for_each(Shown::wake);
+    }
+
+    fn is_halted(&self) -> bool {
+        self.halted.load(Ordering::SeqCst)
+    }
+
+    fn done(&self, part: usize) -> u64 {
+        self.shown[part].done.load(Ordering::SeqCst)
+    }
+
+    fn events(&self) -> u64 {
+        self.shown.iter().map(|shown| shown.events.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Waits until the neighbours are far enough for this part to get to a time; false where the step has been halted.
+    fn wait_for(&self, part: usize, neighbours: &[Neighbour], end: u64, watch: &mut impl Watch) -> bool {
+        let ready = |neighbour: &Neighbour| self.done(neighbour.part).saturating_add(neighbour.delay) >= end;
+        let is_over = || self.is_halted() || neighbours.iter().all(ready);
+        let mut looks = 0..self.spins;
+        while !is_over() && looks.next().is_some() {
+            spin_loop();
+        }
+        self.sleep_until(part, is_over, watch);
+        !self.is_halted()
+    }
+
+    /// Sleeps until something is so, and looks each time that a neighbour is farther.
+    fn sleep_until(&self, part: usize, is_so: impl Fn() -> bool, watch: &mut impl Watch) {
+        if is_so() {
+            return;
+        }
+        let own = &self.shown[part];
+        // In one order with what `wake` does: either the part sees what it waits for, or it is seen to sleep.
+        own.sleeps.store(true, Ordering::SeqCst);
+        while !is_so() {
+            match watch.longest_sleep() {
+                Some(longest) => thread::park_timeout(longest),
+                None => thread::park(),
+            }
+            watch.look(self);
+        }
+        own.sleeps.store(false, Ordering::SeqCst);
+    }
+
+    /// Works on one part, stride by stride, until everything before a time is done.
+    fn work(
+        &self,
+        part: usize,
+        worker: &mut Worker,
+        bound: u64,
+        watch: &mut impl Watch,
+    ) -> Result<(), EngineError> {
+        let own = &self.shown[part];
+        let _panicking = HaltsInPanic(self);
+        *locked(&own.thread) = Some(thread::current());
+        loop {
+            let done = self.done(part);
+            if done >= bound {
+                // What the neighbours have sent until then is in flight here.
+                let all = |neighbour: &Neighbour| self.done(neighbour.part) >= bound;
+                let is_over = || self.is_halted() || worker.neighbours.iter().all(all);
+                self.sleep_until(part, is_over, watch);
+                worker.take_in(&self.sent[part]);
+                return Ok(());
+            }
+            let end = done.saturating_add(worker.stride).min(bound);
+            if !self.wait_for(part, &worker.neighbours, end, watch) {
+                return Ok(());
+            }
+            self.stride(part, worker, end, watch).inspect_err(|_| self.halt())?;
+        }
+    }
+
+    /// Works off what is due before a time, for which the neighbours are far enough.
+    fn stride(
+        &self,
+        part: usize,
+        worker: &mut Worker,
+        end: u64,
+        watch: &mut impl Watch,
+    ) -> Result<(), EngineError> {
+        let own = &self.shown[part];
+        worker.take_in(&self.sent[part]);
+        let _ = worker.simulation.advance(Instant::from_ps(end - 1), |progress| {
+            own.note(progress);
+            watch.look(self);
+            ControlFlow::Continue(())
+        })?;
+        own.note(worker.simulation.progress());
+        for Neighbour { part, place_there, border, .. } in &mut worker.neighbours {
+            worker.simulation.hand_over(border, &mut locked(&self.sent[*part][*place_there]));
+        }
+        own.done.store(end, Ordering::SeqCst);
+        worker.neighbours.iter().for_each(|neighbour| self.shown[neighbour.part].wake());
+        watch.look(self);
+        Ok(())
+    }
+
+    /// Works on all parts, each with a thread, until everything before a time is done or `report` breaks.
+    fn step(
+        &self,
+        workers: &mut [Worker],
+        bound: u64,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        let Some((first, others)) = workers.split_first_mut() else { return Ok(()) };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (1..)
+                .zip(others)
+                .map(|(part, worker)| scope.spawn(move || self.work(part, worker, bound, &mut Unwatched)))
+                .collect();
+            let mut watch = Reports { next: self.events() / EVENTS_PER_REPORT + 1, report };
+            let mut outcome = self.work(0, first, bound, &mut watch);
+            self.sleep_until(
+                0,
+                || {
+                    let all = || (0..self.shown.len()).all(|part| self.done(part) >= bound);
+                    self.is_halted() || all() || threads.iter().all(thread::ScopedJoinHandle::is_finished)
+                },
+                &mut watch,
+            );
+            for thread in threads {
+                let there = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                outcome = outcome.and(there);
+            }
+            outcome
+        })
+    }
+}
+
+/// Tells the other parts of a panic, so that they do not wait for ever.
+struct HaltsInPanic<'e>(&'e Exchange);
+
+impl Drop for HaltsInPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.halt();
+        }
+    }
+}
+
+/// Who looks how far a run is.
+trait Watch {
+    /// Looks now, if there is something to see.
+    fn look(&mut self, exchange: &Exchange);
+
+    /// How long it may sleep; none for ever.
+    fn longest_sleep(&self) -> Option<Duration>;
+}
+
+/// Nobody looks.
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn look(&mut self, _: &Exchange) {}
+
+    fn longest_sleep(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// The caller hears of all parts, and may halt them.
+struct Reports<'r, R> {
+    /// The report that is next, in so many events each.
+    next: u64,
+    report: &'r mut R,
+}
+
+impl<R: FnMut(Progress) -> ControlFlow<()>> Watch for Reports<'_, R> {
+    fn look(&mut self, exchange: &Exchange) {
+        let events = exchange.events();
+        if events / EVENTS_PER_REPORT < self.next || exchange.is_halted() {
+            return;
+        }
+        self.next = events / EVENTS_PER_REPORT + 1;
+        let packet_hops = exchange.shown.iter().map(|shown| shown.packet_hops.load(Ordering::Relaxed)).sum();
+        let now = Instant::from_ps(exchange.done(0).saturating_sub(1));
+        if (self.report)(Progress { now, packet_hops, events }).is_break() {
+            exchange.halt();
+        }
+    }
+
+    fn longest_sleep(&self) -> Option<Duration> {
+        Some(REPORT_AT_LEAST)
+    }
+}
+
+/// How long a run on as many cores as it has parts takes, without what they cost each other: on a machine with fewer cores.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct CriticalPath {
+    /// The longest chain of strides, each of which waits for the one before it, its own or a neighbour's.
+    pub longest: Duration,
+    /// All strides together.
+    pub work: Duration,
+    /// That of the part with most of it.
+    pub largest: Duration,
+    /// Strides of all parts.
+    pub strides: u64,
+}
+
+/// A run in parts.
+struct Divided<'c> {
+    setup: &'c Arc<Setup>,
+    cut: &'c Cut,
+    workers: Vec<Worker>,
+    exchange: Exchange,
+    probe: Probe,
+    /// Everything before this time is done, in picoseconds.
+    done: u64,
+}
+
+/// How the parts get to a time.
+trait Stepping {
+    fn step(
+        &mut self,
+        exchange: &Exchange,
+        workers: &mut [Worker],
+        bound: u64,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), EngineError>;
+}
+
+/// Each with a thread.
+struct Threads;
+
+impl Stepping for Threads {
+    fn step(
+        &mut self,
+        exchange: &Exchange,
+        workers: &mut [Worker],
+        bound: u64,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        exchange.step(workers, bound, report)
+    }
+}
+
+/// One after the other, with a clock that says what each has taken.
+struct Turns<C> {
+    clock: C,
+    /// By part: when it would be done with its last stride, and all that it has done.
+    ready: Vec<Duration>,
+    work: Vec<Duration>,
+    strides: u64,
+}
+
+impl<C: FnMut() -> Duration> Turns<C> {
+    fn path(&self) -> CriticalPath {
+        CriticalPath {
+            longest: self.ready.iter().copied().max().unwrap_or_default(),
+            work: self.work.iter().sum(),
+            largest: self.work.iter().copied().max().unwrap_or_default(),
+            strides: self.strides,
+        }
+    }
+}
+
+impl<C: FnMut() -> Duration> Stepping for Turns<C> {
+    fn step(
+        &mut self,
+        exchange: &Exchange,
+        workers: &mut [Worker],
+        bound: u64,
+        _: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), EngineError> {
+        // When each part had got so far, of what others may still wait for.
+        let begin = self.ready.iter().copied().max().unwrap_or_default();
+        let mut reached: Vec<Vec<(u64, Duration)>> =
+            (0..workers.len()).map(|part| vec![(exchange.done(part), begin)]).collect();
+        // The part that is behind all others can always go on.
+        while let Some(part) = (0..workers.len())
+            .filter(|&part| exchange.done(part) < bound)
+            .min_by_key(|&part| exchange.done(part))
+        {
+            let worker = &mut workers[part];
+            let end = exchange.done(part).saturating_add(worker.stride).min(bound);
+            let mut starts = reached[part].last().map_or(begin, |&(_, at)| at);
+            for neighbour in &worker.neighbours {
+                let there = &reached[neighbour.part];
+                let first = there.partition_point(|&(done, _)| done.saturating_add(neighbour.delay) < end);
+                starts = starts.max(there[first].1);
+            }
+            let before = (self.clock)();
+            exchange.stride(part, worker, end, &mut Unwatched)?;
+            let took = (self.clock)().saturating_sub(before);
+            reached[part].push((end, starts + took));
+            self.work[part] += took;
+            self.strides += 1;
+        }
+        for (part, worker) in workers.iter_mut().enumerate() {
+            worker.take_in(&exchange.sent[part]);
+            self.ready[part] = reached[part].last().map_or(begin, |&(_, at)| at);
+        }
+        Ok(())
+    }
+}
+
+impl<'c> Divided<'c> {
+    fn new(setup: &'c Arc<Setup>, plan: &Arc<Plan>, cut: &'c Cut) -> Result<Self, EngineError> {
+        let network = setup.check()?;
+        plan.check(&network)?;
+        assert_eq!(cut.parts().len(), setup.nodes.len(), "a cut of another network");
+        let count = cut.count();
+        let simulation = |part: u32| {
+            let share = Share::of_part(setup, cut.parts(), count as u32, part);
+            Simulation::of_share(Arc::clone(setup), Arc::clone(plan), network.clone(), &share)
+        };
+        let simulations = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..count as u32).map(|part| scope.spawn(move || simulation(part))).collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect::<Result<Vec<_>, EngineError>>()
+        })?;
+        let borders = cut.borders(setup);
+        let place = |of: usize, among: usize| {
+            borders[among].iter().position(|border| border.part == of).expect("neighbours know each other")
+        };
+        let mut workers = Vec::with_capacity(count);
+        for (part, simulation) in simulations.into_iter().enumerate() {
+            let neighbours = borders[part].iter().map(|border| Neighbour {
+                part: border.part,
+                place_there: place(part, border.part),
+                delay: border.delay,
+                border: Border::new(border.links.clone()),
+            });
+            let neighbours: Vec<Neighbour> = neighbours.collect();
+            let stride = neighbours.iter().map(|neighbour| neighbour.delay).min().unwrap_or(u64::MAX);
+            workers.push(Worker { simulation, neighbours, stride });
+        }
+        let sent = workers.iter().map(|worker| worker.neighbours.iter().map(|_| Mutex::default()).collect());
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let exchange = Exchange {
+            shown: (0..count).map(|_| Shown::default()).collect(),
+            sent: sent.collect(),
+            halted: AtomicBool::new(false),
+            // Who waits on a core that another part needs only keeps it from that.
+            spins: if count <= cores { SPINS } else { 0 },
+        };
+        let probe = Probe::new(setup, &Share::all(setup));
+        Ok(Self { setup, cut, workers, exchange, probe, done: 0 })
+    }
+
+    /// Works until everything before a time is done. Whether `report` broke; then all parts are at one time.
+    fn advance(
+        &mut self,
+        bound: u64,
+        stepping: &mut impl Stepping,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, EngineError> {
+        if bound <= self.done {
+            return Ok(ControlFlow::Continue(()));
+        }
+        stepping.step(&self.exchange, &mut self.workers, bound, report)?;
+        self.done = bound;
+        if !self.exchange.is_halted() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.done = (0..self.workers.len()).map(|part| self.exchange.done(part)).max().unwrap_or(bound);
+        self.exchange.halted.store(false, Ordering::SeqCst);
+        let mut unheard = |_| ControlFlow::Continue(());
+        stepping.step(&self.exchange, &mut self.workers, self.done, &mut unheard)?;
+        Ok(ControlFlow::Break(()))
+    }
+
+    /// The network or its routes change, before anything else happens at this instant.
+    fn change(
+        &mut self,
+        at: Instant,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.workers.iter_mut().for_each(|worker| worker.simulation.change_at(at));
+        if let Some(plan) = self.workers[0].simulation.routes_at(at, report)? {
+            let plan = &plan;
+            thread::scope(|scope| {
+                for worker in &mut self.workers {
+                    scope.spawn(move || worker.simulation.take_routes(plan));
+                }
+            });
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Runs to the end, or until `report` breaks.
+    fn run(
+        mut self,
+        stepping: &mut impl Stepping,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Simulation, EngineError> {
+        let (setup, cut) = (self.setup, self.cut);
+        let part_of = |node: NodeId| cut.parts()[node.index()] as usize;
+        let end = self.workers[0].simulation.end();
+        let interval = setup.probes.interval;
+        let mut sample = interval.map_or(Instant::MAX, |interval| Instant::ZERO.saturating_add(interval));
+        loop {
+            let change = self.workers[0].simulation.next_change();
+            if let Some(at) = change.filter(|&at| at <= sample) {
+                if self.advance(at.as_ps(), stepping, report)?.is_break()
+                    || self.change(at, report).is_break()
+                {
+                    break;
+                }
+                continue;
+            }
+            let until = sample.min(end);
+            if self.advance(until.as_ps().saturating_add(1), stepping, report)?.is_break() {
+                break;
+            }
+            if sample == until {
+                let mut parts: Vec<_> =
+                    self.workers.iter_mut().map(|worker| &mut worker.simulation).collect();
+                self.probe.sample(setup, &mut parts, part_of);
+                parts[0].events += 1;
+                sample = interval.map_or(Instant::MAX, |interval| sample.saturating_add(interval));
+            }
+            if until == end {
+                break;
+            }
+        }
+        let parts = self.workers.into_iter().map(|worker| worker.simulation).collect();
+        Ok(Simulation::join(setup, parts, self.probe, part_of))
+    }
+}
+
+impl Simulation {
+    /// A run of this setup over these routes on several cores, each with the nodes that the cut gives it. The tables have the
+    /// same bytes as those of [`Simulation::run`]; only the number of events may differ. `report` is called on the thread of
+    /// the caller; where it breaks, the run ends.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] and [`Simulation::run`].
+    ///
+    /// # Panics
+    /// If the cut is of another network, or an event lies in the past, which is a bug in the engine.
+    pub fn run_in_parts(
+        setup: &Arc<Setup>,
+        plan: &Arc<Plan>,
+        cut: &Cut,
+        mut report: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, EngineError> {
+        Divided::new(setup, plan, cut)?.run(&mut Threads, &mut report)?.finish()
+    }
+
+    /// The same with one thread for all parts, which take turns: what the run would take if each had a core, by a clock of
+    /// the time that the thread has had.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_in_parts`].
+    ///
+    /// # Panics
+    /// As [`Simulation::run_in_parts`].
+    pub fn critical_path(
+        setup: &Arc<Setup>,
+        plan: &Arc<Plan>,
+        cut: &Cut,
+        clock: impl FnMut() -> Duration,
+    ) -> Result<(Outcome, CriticalPath), EngineError> {
+        let none = vec![Duration::ZERO; cut.count()];
+        let mut turns = Turns { clock, ready: none.clone(), work: none, strides: 0 };
+        let run = Divided::new(setup, plan, cut)?;
+        let outcome = run.run(&mut turns, &mut |_| ControlFlow::Continue(()))?.finish()?;
+        Ok((outcome, turns.path()))
+    }
+}

@@ -1,0 +1,229 @@
+//! The parts of a run that is divided between cores.
+//!
+//! Each part is a [`Simulation`] of a share of the setup: the links that leave its nodes, and the flows with an end at them. A
+//! link between two parts exists in both: where it begins, packets wait and are sent; where it ends, they arrive. At the end
+//! all parts become one again.
+
+use super::datagrams::DatagramFlow;
+use super::flow::Flow;
+use super::probe::Probe;
+use super::taps::{Carried, FlowDrops};
+use super::{Numbering, Progress, Simulation};
+use crate::forwarding::PathStart;
+use crate::link::SimulatedLink;
+use crate::setup::{LinkSetup, Setup};
+use anabranch_routing::Plan;
+use anabranch_units::{FlowId, Instant, NodeId};
+use std::mem::{swap, take};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What the parts held when they became one: packets stay in pools that are gone.
+pub(super) struct Joined {
+    /// As [`Simulation::held`] has it.
+    pub(super) held: Vec<(Carried, u64)>,
+    /// As [`Simulation::queue_integrals`] has them.
+    pub(super) queue_integrals: Vec<u128>,
+    /// Packets in the pools.
+    pub(super) live: usize,
+    /// Packets that nodes kept.
+    pub(super) kept: u64,
+}
+
+/// So many flows move from the parts before the room that they leave is given back.
+const FLOWS_AT_ONCE: usize = 4096;
+
+impl Simulation {
+    /// When the network or its routes change next, if they do before the end of the run.
+    pub(super) fn next_change(&self) -> Option<Instant> {
+        let due = |source| self.data.schedule.due(source);
+        due(Numbering::CHANGES).into_iter().chain(due(Numbering::ROUTES)).min().filter(|&at| at <= self.end)
+    }
+
+    /// Makes the changes of the network that are due at this instant, of which nothing else has been done.
+    pub(super) fn change_at(&mut self, at: Instant) {
+        self.data.now = at;
+        if self.data.schedule.due(Numbering::CHANGES) == Some(at) {
+            self.data.schedule.clear(Numbering::CHANGES);
+            self.on_changes();
+            self.events += 1;
+        }
+    }
+
+    /// The new routes that are due at this instant, if any are; the answer breaks where `report` does.
+    pub(super) fn routes_at(
+        &self,
+        at: Instant,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> ControlFlow<(), Option<Plan>> {
+        if self.data.schedule.due(Numbering::ROUTES) != Some(at) {
+            return ControlFlow::Continue(None);
+        }
+        self.new_plan(report).map_continue(Some)
+    }
+
+    /// Takes these routes.
+    pub(super) fn take_routes(&mut self, plan: &Plan) {
+        self.data.schedule.clear(Numbering::ROUTES);
+        self.follow_plan(plan);
+        self.events += 1;
+    }
+
+    /// Brings all links forward, and counts what this part holds.
+    fn settle(&mut self, held: &mut [(Carried, u64)]) {
+        self.settle_links();
+        let here = self.held();
+        let passage = self.data.passage.as_ref().expect("a part of a run");
+        for (place, (forward, backward)) in (0..).zip(here) {
+            let (there, back) = &mut held[passage.id(FlowId(place)).index()];
+            there.add(forward);
+            *back += backward;
+        }
+    }
+
+    /// The parts become one, to be finished. `part_of` gives the part of a node.
+    pub(super) fn join(
+        setup: &Arc<Setup>,
+        mut parts: Vec<Self>,
+        probe: Probe,
+        part_of: impl Fn(NodeId) -> usize,
+    ) -> Self {
+        let mut held = vec![(Carried::default(), 0); setup.flows.len() + setup.datagrams.len()];
+        parts.iter_mut().for_each(|part| part.settle(&mut held));
+        let mut queue_integrals = vec![0; setup.links.len()];
+        for (index, link) in setup.links.iter().enumerate() {
+            let from = &parts[part_of(link.from)].data;
+            queue_integrals[index] = from.links[index].queue_integral(from.now, &from.pool);
+        }
+        let live = parts.iter().map(|part| part.data.pool.live()).sum();
+        let kept = parts.iter().map(Self::kept_count).sum();
+        let mut drops = vec![FlowDrops::default(); held.len()];
+        for part in &mut parts {
+            let passage = part.data.passage.as_ref().expect("a part of a run");
+            let taps = &mut part.data.taps;
+            let own = (0..).map(FlowId).zip(take(&mut taps.drops));
+            for (place, books) in own.chain(take(&mut taps.passing_drops)) {
+                drops[passage.id(place).index()].add(&books);
+            }
+        }
+        gather_paths(&mut parts);
+        let flows = gather_flows(setup, &mut parts, &part_of);
+        let datagrams = gather_datagrams(setup, &mut parts, &part_of);
+        let sequences = parts.iter_mut().find_map(|part| {
+            let passage = part.data.passage.as_ref()?;
+            Some(part.sequences.take()?.with_numbers(|place| passage.id(place)))
+        });
+        let links = gather_links(setup, &mut parts, &part_of);
+        let mut rest = parts.into_iter();
+        let mut whole = rest.next().expect("a run has parts");
+        for mut part in rest {
+            whole.data.packet_hops += part.data.packet_hops;
+            whole.events += part.events;
+            whole.data.taps.take_captures(&mut part.data.taps);
+        }
+        (whole.flows, whole.data.links) = (flows, links);
+        (whole.data.datagrams, whole.data.taps.drops) = (datagrams, drops);
+        (whole.sequences, whole.probe) = (sequences, probe);
+        // What waits at nodes is counted, and its pools are gone.
+        (whole.data.passage, whole.processing) = (None, None);
+        whole.joined = Some(Box::new(Joined { held, queue_integrals, live, kept }));
+        whole
+    }
+}
+
+/// Gives the first part the paths on which the latest packets of subflows have set out, which tables name.
+fn gather_paths(parts: &mut [Simulation]) {
+    let Some((first, others)) = parts.split_first_mut() else { return };
+    for part in others {
+        let (forwarding, network) = (&part.data.forwarding, &part.data.network);
+        for flow in &mut part.flows {
+            let to = flow.forward.to;
+            for notes in flow.multipath.iter_mut().flat_map(|multipath| &mut multipath.subflows) {
+                if let Some(PathStart::Path(cursor)) = &mut notes.start {
+                    *cursor = first.data.forwarding.lay(forwarding.path_links(network, *cursor, to));
+                }
+            }
+        }
+    }
+}
+
+/// The flows of all parts, each with both of its ends; the last ones first, so that their room is free for others.
+fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId) -> usize) -> Vec<Flow> {
+    let mut flows = Vec::with_capacity(setup.flows.len());
+    for (index, flow) in setup.flows.iter().enumerate().rev() {
+        let (from, to) = (part_of(flow.from), part_of(flow.to));
+        let last = "each part has its flows in order";
+        let mut whole = parts[from].flows.pop().expect(last);
+        if from != to {
+            whole.join_receiver(&mut parts[to].flows.pop().expect(last));
+        }
+        flows.push(whole);
+        if index % FLOWS_AT_ONCE == 0 {
+            parts.iter_mut().for_each(|part| part.flows.shrink_to_fit());
+        }
+    }
+    flows.reverse();
+    flows
+}
+
+/// The flows of datagrams of all parts, each with both of its ends.
+fn gather_datagrams(
+    setup: &Setup,
+    parts: &mut [Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+) -> Vec<DatagramFlow> {
+    let mut flows = Vec::with_capacity(setup.datagrams.len());
+    for flow in setup.datagrams.iter().rev() {
+        let (from, to) = (part_of(flow.from), part_of(flow.to));
+        let last = "each part has its datagrams in order";
+        let mut whole = parts[from].data.datagrams.pop().expect(last);
+        if from != to {
+            whole.join_receiver(&mut parts[to].data.datagrams.pop().expect(last));
+        }
+        flows.push(whole);
+    }
+    flows.reverse();
+    flows
+}
+
+/// The links, each with what its other end has got.
+fn gather_links(
+    setup: &Setup,
+    parts: &mut [Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+) -> Vec<SimulatedLink> {
+    let mut copies: Vec<_> = parts.iter_mut().map(|part| take(&mut part.data.links).into_iter()).collect();
+    let link = |link: &LinkSetup| {
+        let mut ends: Vec<Option<SimulatedLink>> = copies.iter_mut().map(Iterator::next).collect();
+        let mut whole = ends[part_of(link.from)].take().expect("each part has all links");
+        // Of a link within one part the only copy has been taken.
+        if let Some(far) = ends[part_of(link.to)].take() {
+            whole.rejoin(&far);
+        }
+        whole
+    };
+    setup.links.iter().map(link).collect()
+}
+
+impl Flow {
+    /// Takes the receiving end of a flow from the part where that is.
+    fn join_receiver(&mut self, far: &mut Self) {
+        swap(&mut self.receiver, &mut far.receiver);
+        swap(&mut self.reader, &mut far.reader);
+        swap(&mut self.reordering, &mut far.reordering);
+        swap(&mut self.backward.lanes, &mut far.backward.lanes);
+        self.completed_at = far.completed_at;
+        self.received = far.received;
+        self.backward.injected = far.backward.injected;
+    }
+}
+
+impl DatagramFlow {
+    /// Takes the receiving end of a flow from the part where that is. Latencies are measured there where nobody answers.
+    fn join_receiver(&mut self, far: &mut Self) {
+        self.arrived = far.arrived;
+        if !self.setup.source.is_answered() {
+            swap(&mut self.measured, &mut far.measured);
+        }
+    }
+}
