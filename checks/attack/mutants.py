@@ -389,11 +389,7 @@ class Mutants:
         (folder / "x.toml").write_text(tomli_w.dumps(named.scenario), encoding="utf-8")
         command = draw.choice(("routes", "run", "export"))
         if named.is_load:
-            return [
-                *draw.choice((["load"], ["brief"])),
-                "x.toml",
-                *draw.choice(([], ["--json"], ["--failures"])),
-            ]
+            return [draw.choice(("load", "brief")), "x.toml", *draw.choice(([], ["--json"], ["--failures"]))]
         further = {"run": ["--out", "out"], "export": ["--to", _form(draw), "--out", "out"]}
         return [command, "x.toml", *further.get(command, [])]
 

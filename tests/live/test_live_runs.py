@@ -125,10 +125,18 @@ def test_a_subflow_that_is_not_there_is_opened_again(
     ordered: list[int] = []
     create = PathManager.create_subflow
 
-    def forgetful(manager: PathManager, token: int, identifier: int, source: End, destination: End) -> None:
+    def forgetful(
+        manager: PathManager,
+        token: int,
+        identifier: int,
+        source: End,
+        destination: End,
+        *,
+        is_backup: bool,
+    ) -> None:
         ordered.append(identifier)
         if ordered != [1]:
-            create(manager, token, identifier, source, destination)
+            create(manager, token, identifier, source, destination, is_backup=is_backup)
 
     monkeypatch.setattr(PathManager, "create_subflow", forgetful)
     manager = {"algorithm": "ndiffports", "subflows": 3}

@@ -186,7 +186,9 @@ fn change(setup: &Setup, kind: usize, place: usize) -> Change {
     match kind {
         0 | 1 => Change::Links { links, up: false },
         2 => Change::Links { links, up: true },
-        3 => Change::Node { node: NodeId::from_index(place % setup.nodes.len()), up: place % 2 == 0 },
+        3 => {
+            Change::Node { node: NodeId::from_index(place % setup.nodes.len()), up: place.is_multiple_of(2) }
+        }
         4 => Change::Delay { links, delay: Span::from_us(500 + 700 * place as u64) },
         5 => Change::Capacity { links, capacity: mbps(5 + place as u64) },
         6 => Change::Loss { links, loss: LossSetup::Bernoulli(Bernoulli { probability: 0.05 }) },
@@ -237,7 +239,7 @@ fn build(wan: &Wan) -> Setup {
         0 => disjoint(2),
         _ => anabranch_engine::routing::Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops }),
     });
-    if wan.seed % 3 == 0 {
+    if wan.seed.is_multiple_of(3) {
         // Some flows go by routes of their own.
         b.setup.routing.others =
             vec![Some(anabranch_engine::routing::Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Delay }))];
@@ -287,7 +289,7 @@ fn add_events(b: &mut Builder, wan: &Wan) {
         .collect();
     events.sort_by_key(|event| event.at);
     b.setup.events = events;
-    b.setup.routing.reaction = (wan.seed % 2 == 0).then_some(Span::from_ms(wan.seed % 40));
+    b.setup.routing.reaction = wan.seed.is_multiple_of(2).then_some(Span::from_ms(wan.seed % 40));
     if wan.captures {
         let file = |what| {
             let name = format!("anabranch-parallel-{}-{what}-{}.pcapng", std::process::id(), fresh());

@@ -57,10 +57,7 @@ fn mistakes_are_one_line_and_status_two() {
         (&[&empty], format!("{empty}: the folder has no file *.pkt")),
         (&["--jason", &broken], "there is no option --jason; --help lists those there are".into()),
         (&[], "name a script or a folder of scripts".into()),
-        (
-            &["--transport=cubik", &broken],
-            "there is no TCP transport \"cubik\"; there are ".into(),
-        ),
+        (&["--transport=cubik", &broken], "there is no TCP transport \"cubik\"; there are ".into()),
         (&["--transport"], "--transport needs the name of a transport".into()),
         (&["-D", "A", &broken], "A defines nothing; it is written NAME=VALUE".into()),
     ];

@@ -45,7 +45,7 @@ class InterfaceCost:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkPurchase:
+class PlannedCapacity:
     """A link that gets another capacity, both directions."""
 
     link: str
@@ -63,7 +63,7 @@ class Measures:
     """All that changes."""
 
     costs: tuple[InterfaceCost, ...]
-    capacities: tuple[LinkPurchase, ...]
+    capacities: tuple[PlannedCapacity, ...]
     currency: str
 
     @property
@@ -72,7 +72,7 @@ class Measures:
         return sum(change.price or 0.0 for change in self.capacities)
 
     @property
-    def unpriced(self) -> tuple[LinkPurchase, ...]:
+    def unpriced(self) -> tuple[PlannedCapacity, ...]:
         """Links to buy whose price nobody says."""
         return tuple(change for change in self.capacities if change.price is None)
 
@@ -123,7 +123,7 @@ def measures(present: Scenario, planned: Scenario, prices: PriceList | None) -> 
         for name in names
         if (cost := (before.get(name, (None, 0.0))[0], after.get(name, (None, 0.0))[0]))[0] != cost[1]
     )
-    capacities = list[LinkPurchase]()
+    capacities = list[PlannedCapacity]()
     seen: set[str] = set()
     for name in names:
         now, then = before.get(name, (None, 0.0))[1], after.get(name, (None, 0.0))[1]
@@ -132,7 +132,7 @@ def measures(present: Scenario, planned: Scenario, prices: PriceList | None) -> 
         # Both directions are one link to buy.
         seen |= {name, _opposite(name)}
         price = 0.0 if then < now else None if prices is None else prices.of(then)
-        capacities.append(LinkPurchase(name, now, then, price))
+        capacities.append(PlannedCapacity(name, now, then, price))
     return Measures(costs, tuple(capacities), "" if prices is None else prices.currency)
 
 
