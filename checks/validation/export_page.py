@@ -5,6 +5,7 @@ The checks are those of tests/export. A check that cannot be made here is on the
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import subprocess
@@ -85,7 +86,8 @@ def main() -> None:
         tests = [str(ROOT / "tests" / "export" / name) for name in FILES]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", f"--junit-xml={report}"]
         command += ["-o", "junit_logging=system-out", *tests]
-        subprocess.run(command, cwd=ROOT, check=False)  # noqa: S603 - our own
+        environment = {**os.environ, "ANABRANCH_VALIDATE_EXPORT": "1"}
+        subprocess.run(command, cwd=ROOT, check=False, env=environment)  # noqa: S603 - our own
         checks = rows(report)
     Path(sys.argv[1]).write_text(page(checks), encoding="utf-8")
     sys.exit(any(row[2] == "fails" for row in checks))

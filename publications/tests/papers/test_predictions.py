@@ -129,7 +129,7 @@ def test_what_nothing_could_contradict_is_no_prediction(value: float, width: flo
 def test_predictions_by_hand() -> None:
     # 43.328 us of 10 Gbps are 54.16 segments of 1000 bytes.
     assert registered()["sdn.figures.flows_that_fit"](1.0).value == 54
-    # 800 us of link for each flow beyond; before, from ceil(1000 / 53) to 1000 intervals of 43.328 us over 53 flows.
+    # 800 us of link for each flow beyond; before, from ceil(1000 / 53) to 1000 intervals over 53 flows.
     assert registered()["sdn.figures.by_capacity"]().value == pytest.approx(
         800 / (981 * 43.328 / 53), abs=1e-9
     )

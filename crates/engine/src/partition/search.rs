@@ -27,9 +27,6 @@ const CROSSING: f64 = 1.0;
 const STRIDE: f64 = 8.0;
 const NEIGHBOUR: f64 = 2.0;
 
-/// How much more a part counts that has more to do: the longest is what the run waits for.
-const STEEPNESS: i32 = 8;
-
 /// A cut that was found.
 pub(super) struct Division {
     /// The part of each node.
@@ -103,9 +100,11 @@ struct Assignment {
 }
 
 impl Assignment {
-    /// What a part adds to what is made small.
+    /// What a part adds to what is made small: the eighth power, as the longest is what the run waits for.
     fn weight(&self, work: f64, crossing: f64) -> f64 {
-        ((work + CROSSING / 2.0 * crossing) / self.mean).powi(STEEPNESS)
+        let share = (work + CROSSING / 2.0 * crossing) / self.mean;
+        let to_the_fourth = share * share * share * share;
+        to_the_fourth * to_the_fourth
     }
 
     /// What it is worth to move a group of so much work, as [`Groups::improve`] has it.
