@@ -143,7 +143,9 @@ def anabranch(*arguments: str) -> list[str]:
 
 def environment(folder: Path) -> dict[str, str]:
     """With a folder of its own for temporary files."""
-    return {**os.environ, "NO_COLOR": "1", "TMPDIR": str(folder / "temporary")}
+    # Limits of files cut bytecode, too.
+    further = {"NO_COLOR": "1", "TMPDIR": str(folder / "temporary"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **further}
 
 
 def call(folder: Path, arguments: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def limited(folder: Path, most_bytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program where no file may be larger: writes fail as on a full disk."""
+    """The program where no file may be larger: writes fail as on a full disk, of bytecode without a word."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
@@ -45,7 +45,7 @@ def limited(folder: Path, most_bytes: int, *arguments: str) -> subprocess.Comple
     command = [sys.executable, "-m", "anabranch", *arguments]
     return subprocess.run(  # noqa: S603 - our own program
         command, cwd=folder, capture_output=True, text=True, timeout=120, check=False, preexec_fn=limit,
-        env={**os.environ, "NO_COLOR": "1"},
+        env={**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"},
     )  # fmt: skip
 
 

@@ -220,6 +220,7 @@ def test_captures_do_not_take_the_place_of_files(tmp_path: Path, monkeypatch: py
 LIMITED = """
 import resource, sys
 import anabranch
+sys.dont_write_bytecode = True  # a limit cuts it, too
 limit = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 result = anabranch.run("line.toml", out=sys.argv[2] or None, page=False)
