@@ -74,7 +74,7 @@ def test_the_version_needs_the_command_line_alone() -> None:
         "anabranch", "anabranch._core", "anabranch.errors", "anabranch.process", "anabranch.process.console",
         "anabranch.process.foreign", "anabranch.process.signals", "anabranch.terminal",
         "anabranch.terminal.cli", "anabranch.terminal.command_group", "anabranch.terminal.command_options",
-        "anabranch.terminal.capture_command", "anabranch.terminal.export_command",
+        "anabranch.terminal.brief_command", "anabranch.terminal.capture_command", "anabranch.terminal.export_command",
         "anabranch.terminal.given_files", "anabranch.terminal.import_command",
         "anabranch.terminal.manual_commands", "anabranch.terminal.new_command",
         "anabranch.terminal.report_command", "anabranch.terminal.values",
