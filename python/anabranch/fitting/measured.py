@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from anabranch.errors import CaptureError, Problem
+from anabranch.errors import CaptureError, Problem, reason
 from anabranch.fitting.exchange import Exchange, Numbers, read_exchanges
 from anabranch.fitting.features import Features
 from anabranch.fitting.refusals import refusals
@@ -192,7 +192,7 @@ def _read_pings(file: Path | str, problems: list[Problem]) -> Pings | None:
     try:
         text = Path(file).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        problems.append(Problem(os.fspath(file), f"cannot be read: {error.strerror or error}"))
+        problems.append(Problem(os.fspath(file), f"cannot be read: {reason(error)}"))
         return None
     samples = np.array([float(sample) for sample in _PING_TIME.findall(text)])
     if samples.size < _LEAST_PINGS:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.errors import Problem, ResultError, ScenarioError
+from anabranch.errors import Problem, ResultError, ScenarioError, reason
 from anabranch.fitting.outcome import EXPLAINED, Fit
 from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed, scenario_data
 from anabranch.fitting.search import cores
@@ -88,7 +88,7 @@ def read_fitted(place: Path | str) -> Fitted:
         )
     except OSError as error:
         raise ResultError(
-            f"{file}: cannot be read: {error.strerror or error}; give the folder that anabranch fit wrote"
+            f"{file}: cannot be read: {reason(error)}; give the folder that anabranch fit wrote"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(
