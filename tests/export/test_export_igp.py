@@ -11,6 +11,7 @@ from export_scenarios import CROSSED, EDGES, SPLIT, diamond
 
 from anabranch import Scenario
 from anabranch.errors import ExportError, ScenarioError
+from anabranch.export.cost_changes import _comment
 from anabranch.export.ports import read_ports
 from anabranch.export.write import Exported, export
 
@@ -360,3 +361,24 @@ def test_a_router_with_both_protocols_has_a_cost_of_each(tmp_path: Path) -> None
     for form, words in (("frr-ospf", "Nothing is to be changed"), ("frr-isis", "10 costs differ")):
         exported, _ = written(planned(4), form, tmp_path / "out", present=tmp_path / "now")
         assert exported.remarks[0].startswith(words)
+
+
+RECEIVED = """hostname {name}
+interface {interface}
+ ip address 10.1.0.{last}/31
+ ip ospf cost 1
+"""
+
+
+@pytest.mark.parametrize("interface", ["e1';touch${IFS}ran;'", "e1`id`", "e1$(id)", 'e1"', "e1\\x"])
+def test_a_received_configuration_names_nothing_that_a_shell_obeys(interface: str, tmp_path: Path) -> None:
+    for last, (name, own) in enumerate((("a", interface), ("b", "e1"))):
+        (tmp_path / name).mkdir()
+        text = RECEIVED.format(name=name, interface=own, last=last)
+        (tmp_path / name / "frr.conf").write_text(text)
+    with pytest.raises(ScenarioError, match="which no configuration can name"):
+        read_ports(tmp_path, ["a", "b"])
+
+
+def test_a_name_with_an_end_of_line_begins_no_command() -> None:
+    assert _comment("Step 1, on a\nreboot") == "# Step 1, on a reboot\n"

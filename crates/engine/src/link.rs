@@ -19,7 +19,7 @@ use crate::queues::{DropCause, Drops, Queue, Waiting};
 use crate::random::Stream;
 use crate::setup::LinkSetup;
 use crate::variate::Sampler;
-use anabranch_units::{Bytes, Instant, NodeId, Rate, Serializer, Span, rarely};
+use anabranch_units::{Bytes, FlowId, Instant, NodeId, Rate, Serializer, Span, rarely};
 use handling::Handling;
 use impairments::Impairments;
 use special::Shaper;
@@ -66,6 +66,10 @@ pub struct Randomness {
 
 /// What the link reports while it works: drops and the beginnings of transmissions.
 pub trait LinkObserver {
+    /// The number in the setup of a packet's flow, which a part of a run numbers in its own way.
+    fn flow_number(&self, flow: FlowId) -> FlowId {
+        flow
+    }
     /// A packet of `spray` is cut to its headers.
     fn trimmed(&mut self, packet: PacketId, pool: &PacketPool);
     /// A packet is gone; its place in the pool is about to be freed.

@@ -524,3 +524,67 @@ fn a_star_is_not_worth_a_cut() {
     assert!(speed_up < 1.3, "{speed_up}");
     assert_eq!(lookahead, Span::from_us(1));
 }
+
+/// FQ-CoDel hashes numbers of flows (RFC 8290, section 4.1.2), and a part numbers its own: in this network two flows share a
+/// queue by one numbering and not by the other.
+#[test]
+fn flows_are_hashed_by_their_numbers_in_the_whole_run() {
+    let wan = Wan {
+        ring_us: vec![26, 1378, 398, 262, 442, 289, 896],
+        chords: vec![],
+        flows: vec![
+            (0, 4, 0, 0, 47),
+            (6, 3, 2, 2, 170),
+            (0, 1, 2, 3, 129),
+            (3, 5, 2, 2, 86),
+            (2, 4, 6, 1, 64),
+        ],
+        parts: vec![5, 3, 2, 6, 1, 2, 2],
+        changes: vec![],
+        datagrams: vec![(2, 3, true), (4, 6, false), (6, 2, false)],
+        processing_us: (382, 0),
+        captures: false,
+        discipline: "fq-codel",
+        spread: 0,
+        loses: true,
+        jitters: true,
+        seed: 756,
+    };
+    let setup = build(&wan);
+    let parts = parts(&wan, &setup);
+    assert!(compare_with(setup, parts, in_turns) > 1_000);
+}
+
+/// CoDel drops what has waited too long when a link is brought forward (RFC 8289), which parts do before a sample of what is lost.
+#[test]
+fn losses_are_sampled_when_all_links_are_brought_forward() {
+    let wan = Wan {
+        ring_us: vec![2_621, 2_003, 5_421],
+        chords: vec![(2, 2, 4_606)],
+        flows: vec![
+            (2, 0, 2, 1, 47),
+            (1, 0, 0, 0, 83),
+            (1, 2, 1, 3, 186),
+            (1, 0, 3, 1, 165),
+            (1, 2, 6, 1, 93),
+            (0, 1, 0, 3, 162),
+            (1, 2, 3, 1, 117),
+            (1, 0, 1, 2, 130),
+            (1, 0, 4, 0, 14),
+            (0, 1, 3, 1, 107),
+        ],
+        parts: vec![7, 3, 4],
+        changes: vec![(6, 1, 75), (3, 5, 49), (1, 4, 189), (1, 3, 20)],
+        datagrams: vec![(2, 0, true), (2, 0, false), (1, 0, false)],
+        processing_us: (0, 0),
+        captures: false,
+        discipline: "codel",
+        spread: 3,
+        loses: true,
+        jitters: true,
+        seed: 691,
+    };
+    let setup = build(&wan);
+    let parts = parts(&wan, &setup);
+    assert!(compare_with(setup, parts, in_turns) > 1_000);
+}

@@ -20,6 +20,10 @@ _COST: Final = re.compile(r"(ip ospf cost|isis metric(?: level-[12])?) (\S+)")
 _ROUTER_ID: Final = re.compile(r"(?:ospf )?router-id (\S+)")
 
 
+ONE_WORD: Final = re.compile(r"[^\s|!;\"'`$\\\x00-\x1f\x7f]{1,64}")
+"""A name that stands in one word of a configuration, and in quotes of a shell."""
+
+
 @dataclass(frozen=True, slots=True)
 class FrrInterface:
     """An interface of a router."""
@@ -66,6 +70,8 @@ def read_frr(file: str, text: str, problems: Problems) -> FrrRouter:
             hostname, current = rest.strip(), None
         elif word == "interface" and rest:
             current = rest.split()[0]
+            if not ONE_WORD.fullmatch(current):
+                problems.add(place, f"the interface is {quoted(current)}, which no configuration can name")
             interfaces.setdefault(current, FrrInterface(place, current))
         elif not raw[:1].isspace():
             current = None

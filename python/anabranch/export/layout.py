@@ -126,7 +126,7 @@ class DeviceLayout:
         """Short name of a node, which every format takes; its own hostname with the operator's table."""
         if self.ports is None:
             return f"n{node + 1}"
-        return self.ports.table.hostnames.get(node) or re.sub(r"[^\w.-]+", "-", self.names[node])
+        return re.sub(r"[^\w.-]+", "-", self.ports.table.hostnames.get(node) or self.names[node])
 
     def file(self, node: int, suffix: str) -> str:
         """Name of a node's file: its short name, and what of its own name a file may have."""

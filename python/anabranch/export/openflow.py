@@ -42,7 +42,8 @@ def write(job: ExportJob) -> Export:
     rules = rules_of(_ports(layout), layout.links, plans, addresses, Numbers(), stations)
     export = Export(shares=[one.rounded_shares() for one in jobs])
     lines = {
-        node: [f"# {layout.label(node)}: {layout.names[node]}. Add the groups first.\n"] for node in switches
+        node: [f"# {layout.label(node)}: {layout.names[node]!r}. Add the groups first.\n"]
+        for node in switches
     }
     groups: dict[int, list[str]] = {node: [] for node in switches}
     for entry in rules.entries:

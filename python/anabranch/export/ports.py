@@ -21,7 +21,7 @@ from typing import Final
 
 from anabranch import _core
 from anabranch.errors import ExportError
-from anabranch.export.frr_read import FrrRouter, read_frr
+from anabranch.export.frr_read import ONE_WORD, FrrRouter, read_frr
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.files import text_of
 from anabranch.setup.problems import Problems
@@ -33,8 +33,6 @@ from anabranch.topology.readers.containerlab import lab_ports
 LOOPBACK: Final = "lo"
 _NEIGHBOURS: Final = ("neighbour", "neighbor", "link")
 _OF_LINKS: Final = ("from", "to", "from_interface", "to_interface")
-_INTERFACE: Final = re.compile(r"[^\s|!;\"'\x00-\x1f]{1,64}")
-"""A name that stands in one word of a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +266,7 @@ def _node(place: str, name: str, index: Mapping[str, int], problems: Problems) -
 
 
 def _interface(place: str, name: str, problems: Problems) -> str | None:
-    if not _INTERFACE.fullmatch(name):
+    if not ONE_WORD.fullmatch(name):
         problems.add(
             place, f"the interface is {quoted(name)}; give the name that the router has for it, one word"
         )

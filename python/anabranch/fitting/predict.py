@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.errors import Problem, ResultError, ScenarioError, reason
+from anabranch.errors import Problem, ScenarioError
 from anabranch.fitting.outcome import EXPLAINED, Fit
-from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed, scenario_data
+from anabranch.fitting.path import BY_SUBFLOW, PathModel, scenario_data
 from anabranch.fitting.search import cores
-from anabranch.fitting.writing import DOCUMENT
+from anabranch.fitting.stored import Fitted, read_fitted
 from anabranch.plans.routes import plan
+from anabranch.scenario.provenance import Provenance
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
 
@@ -51,62 +51,9 @@ class TransportPrediction:
     answers: dict[str, PredictedNumber | None]
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A fit as predictions need it."""
-
-    members: tuple[PathModel, ...]
-    """The best model first."""
-    score: float | None
-    verdict: str
-    unknown: tuple[str, ...]
-    duration_s: float
-
-
 def fitted_of(fit: Fit) -> Fitted:
     """The part of a fit that predictions need."""
     return Fitted(tuple(fit.members()), fit.score, fit.verdict, fit.unknown, fit.duration_s)
-
-
-def read_fitted(place: Path | str) -> Fitted:
-    """A fit from its folder, or from ``fitted.toml`` or ``fit.json`` in it.
-
-    Raises:
-        ResultError: if there is none.
-    """
-    place = Path(place)
-    file = place / DOCUMENT if place.is_dir() else place.parent / DOCUMENT
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        members = tuple(_model(member) for member in data["members"])
-        return Fitted(
-            members,
-            data["score"],
-            str(data["verdict"]),
-            tuple(map(str, data["cannot_tell"])),
-            float(data["duration_s"]),
-        )
-    except OSError as error:
-        raise ResultError(
-            f"{file}: cannot be read: {reason(error)}; give the folder that anabranch fit wrote"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ResultError(
-            f"{file}: is no fit of this version ({error}); make it anew with anabranch fit"
-        ) from None
-
-
-def _model(data: dict[str, Any]) -> PathModel:
-    known = {one.name for one in fields(PathModel)}
-    if unknown := data.keys() - known:
-        raise ValueError(f"unknown parameters {', '.join(sorted(unknown))}")
-    lists = {
-        "paths": tuple(Sprayed(**path) for path in data["paths"]),
-        "lost_packets": tuple(data["lost_packets"]),
-        "udp_spans": tuple(tuple(one) for one in data["udp_spans"]),
-        "capacity_steps": tuple(tuple(one) for one in data["capacity_steps"]),
-    }
-    return PathModel(**{**data, **lists})
 
 
 def predict(
@@ -245,7 +192,8 @@ def outcome_of(data: dict[str, Any]) -> Any:
     Raises:
         ScenarioError: if it cannot be run.
     """
-    setup = resolve(Scenario.model_validate(data), Needed.ALL)
+    # Nobody has agreed to code here: a path has none.
+    setup = resolve(Scenario.from_data(data, provenance=Provenance.worker(None)), Needed.ALL)
     return setup.core().simulate(plan(setup, None).plan, None, 1)
 
 

@@ -116,8 +116,9 @@ def predict(
     """Predict what transports would get over a fitted path, with ranges."""
     from dataclasses import asdict  # noqa: PLC0415 - as every command, when it is used
 
-    from anabranch.fitting.predict import DEFAULT_TRANSPORTS, read_fitted  # noqa: PLC0415
+    from anabranch.fitting.predict import DEFAULT_TRANSPORTS  # noqa: PLC0415
     from anabranch.fitting.predict import predict as predict_all  # noqa: PLC0415
+    from anabranch.fitting.stored import read_fitted  # noqa: PLC0415
     from anabranch.fitting.tables import prediction_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.process.progress import counted_progress  # noqa: PLC0415

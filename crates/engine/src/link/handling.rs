@@ -63,7 +63,8 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
     fn flow(&self, id: PacketId) -> u64 {
         let packet = self.pool.get(id);
         let backward = packet.direction == Direction::Backward;
-        (u64::from(packet.flow.0) << 16) | (u64::from(packet.subflow) << 1) | u64::from(backward)
+        let flow = self.observer.flow_number(packet.flow);
+        (u64::from(flow.0) << 16) | (u64::from(packet.subflow) << 1) | u64::from(backward)
     }
 }
 

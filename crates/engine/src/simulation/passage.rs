@@ -35,8 +35,7 @@ pub(super) struct Passage {
 impl Passage {
     pub(super) fn new(setup: &Setup, share: &Share<'_>) -> Self {
         let connections = setup.flows.len();
-        let datagrams = share.datagrams.iter().map(|number| FlowId(connections as u32 + number));
-        let ids: Vec<FlowId> = share.flows.iter().copied().chain(datagrams).collect();
+        let ids: Vec<FlowId> = share.numbers(setup).collect();
         let mut places = vec![NOWHERE; 2 * (connections + setup.datagrams.len())];
         for (place, id) in (0..).zip(&ids) {
             places[2 * id.index()] = place;

@@ -193,6 +193,10 @@ impl FlowSeries {
 
 impl Simulation {
     pub(super) fn on_probe(&mut self) {
+        if self.probe.datagrams.is_some() {
+            // A queue that drops what has waited too long does so when it is brought forward.
+            self.data.network.link_ids().for_each(|id| self.data.advance_link(id));
+        }
         self.sample_flows();
         self.sample_datagrams();
         self.sample_links();
@@ -234,6 +238,9 @@ impl Probe {
             }
         }
         if let Some(series) = &mut self.datagrams {
+            for (index, link) in setup.links.iter().enumerate() {
+                parts[part_of(link.from)].data.advance_link(LinkId::from_index(index));
+            }
             for (number, flow) in setup.datagrams.iter().enumerate() {
                 let drops = drops_of(parts, FlowId::from_index(setup.flows.len() + number));
                 let measures = if flow.source.is_answered() { flow.from } else { flow.to };
@@ -268,18 +275,24 @@ fn drops_of(parts: &[&mut Simulation], id: FlowId) -> FlowDrops {
     sum
 }
 
+impl DataPlane {
+    /// Brings a link forward to now.
+    fn advance_link(&mut self, id: LinkId) {
+        self.links[id.index()].advance(self.now, &mut self.pool, &mut self.taps.at(id));
+    }
+}
+
 impl LinkSeries {
     /// `lost_there` was lost at the link's other end, in another part of the run.
     fn sample(&mut self, (data, lost_there): (&mut DataPlane, u64), interval: Span, id: LinkId) {
-        let DataPlane { links, pool, taps, now, .. } = data;
-        let link = &mut links[id.index()];
-        link.advance(*now, pool, &mut taps.at(id));
+        data.advance_link(id);
+        let link = &data.links[id.index()];
         let stats = link.stats();
         let before = &mut self.sent_bytes[id.index()];
         let fresh = stats.sent_bytes - std::mem::replace(before, stats.sent_bytes);
         let (queue_packets, queue_bytes) = link.backlog();
         self.rows.push(LinkRow {
-            time_s: now.as_secs_f64(),
+            time_s: data.now.as_secs_f64(),
             link: u64::from(id.0),
             queue_packets,
             queue_bytes,

@@ -35,6 +35,13 @@ impl<'c> Share<'c> {
         }
     }
 
+    /// The numbers in the setup of the flows here, and of the datagrams, which come behind all flows there.
+    pub(super) fn numbers(&self, setup: &Setup) -> impl Iterator<Item = FlowId> {
+        let connections = setup.flows.len() as u32;
+        let datagrams = self.datagrams.iter().map(move |number| FlowId(connections + number));
+        self.flows.iter().copied().chain(datagrams)
+    }
+
     /// Whether a node is here.
     pub(super) fn has(&self, node: NodeId) -> bool {
         self.part.is_none_or(|(parts, _, part)| parts[node.index()] == part)

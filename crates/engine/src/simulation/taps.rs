@@ -142,6 +142,8 @@ pub(super) struct Taps {
     datagrams: Vec<(FlowId, DatagramSource)>,
     /// What passes by behind all of them, in parts of a run where links are watched.
     passing: Vec<PassingLane>,
+    /// In a part of a run, the numbers in the setup of flows, datagrams and what passes by; else empty.
+    numbers: Vec<FlowId>,
     watches_hosts: bool,
     watches_links: bool,
     lost: Vec<LostCapture>,
@@ -218,6 +220,10 @@ impl Taps {
             drops: vec![FlowDrops::default(); flows.len() + share.datagrams.len()],
             passing_drops: BTreeMap::new(),
             passing: Vec::new(),
+            numbers: match share.part {
+                Some(_) => share.numbers(setup).collect(),
+                None => Vec::new(),
+            },
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
@@ -388,6 +394,7 @@ impl Taps {
 
     /// Something passes by, behind all that did before.
     pub(super) fn note_passing(&mut self, lane: PassingLane) {
+        self.numbers.push(lane.id);
         if self.watches_links {
             self.passing.push(lane);
         }
@@ -422,6 +429,10 @@ pub(super) struct TapAt<'t> {
 }
 
 impl LinkObserver for TapAt<'_> {
+    fn flow_number(&self, flow: FlowId) -> FlowId {
+        self.taps.numbers.get(flow.index()).copied().unwrap_or(flow)
+    }
+
     fn trimmed(&mut self, id: PacketId, pool: &PacketPool) {
         self.taps.books(pool.get(id).flow).trims += 1;
     }
