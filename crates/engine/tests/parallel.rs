@@ -586,5 +586,5 @@ fn losses_are_sampled_when_all_links_are_brought_forward() {
     };
     let setup = build(&wan);
     let parts = parts(&wan, &setup);
-    assert!(compare_with(setup, parts, in_turns) > 1_000);
+    assert!(compare_with(setup, parts, in_turns) > 100);
 }
