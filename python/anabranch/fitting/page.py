@@ -52,7 +52,7 @@ def fit_article(fit: Fit) -> Article:
         *([Section("held", "Held out", (), [held_out_table(fit)])] if fit.held_out else []),
         Section("models", "Models", [_MODELS], [model_table(fit), residual_table(fit)]),
         Section("notes", "Notes", [*map(sentence, fit.notes), f"{fit.runs} simulations."]),
-        Section("scenario", "Scenario", scenario_text(fit).splitlines()),
+        Section("scenario", "Scenario", file=scenario_text(fit)),
     ]
     return Article(f"Fit to {', '.join(fit.names)}", lead, cards, sections)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from anabranch.errors import ResultError, reason
 from anabranch.fitting.hypotheses.sprayed import BALANCINGS
 from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed
-from anabranch.fitting.writing import DOCUMENT
+from anabranch.fitting.writing import DOCUMENT, SCENARIO
 from anabranch.folders import read_inside
 from anabranch.results.stored import read_json
 
@@ -42,7 +42,7 @@ def read_fitted(place: Path | str) -> Fitted:
         ResultError: if there is none, or a value of it is none that a fit writes.
     """
     place = Path(place)
-    folder = place if place.is_dir() else place.parent
+    folder = place.parent if place.name in (SCENARIO, DOCUMENT) else place
     file = folder / DOCUMENT
     try:
         data = _table(read_json(read_inside(folder, DOCUMENT)), "the file")

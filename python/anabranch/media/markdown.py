@@ -29,6 +29,8 @@ def article_text(article: Article) -> str:
 
 def _tables(section: Section) -> list[str]:
     lines = [line for table in section.tables for line in ("", f"{table.caption}:", "", *table_lines(table))]
+    if section.file:
+        lines += ["", *(f"    {line}".rstrip() for line in section.file.splitlines())]
     if section.notes:
         # Two blanks at the end break a line.
         lines += ["", *(f"{_spoken(note)}  " for note in section.notes)]

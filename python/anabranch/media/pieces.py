@@ -266,6 +266,8 @@ class Section:
     """Whether the figures come before the tables."""
     notes: Sequence[Paragraph] = ()
     """Below the tables."""
+    file: str = ""
+    """The text of a file, which is shown as it is."""
 
 
 @dataclass(frozen=True, slots=True)
