@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from rich.text import Text
 from anabranch.process import console
 from anabranch.process.foreign import plain, plain_json
 from anabranch.results.result import csv_bytes
+from anabranch.text.comments import comment
 
 from .conftest import SMALL, Anabranch
 
@@ -139,3 +141,11 @@ def test_nothing_goes_around_the_filters() -> None:
         "stdout.write": {"console.py", "completion.py"}, "stderr.write": {"console.py"},
         ".write_csv": {"result.py"}, "csv.writer": {"csv_cells.py"},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1e", "\x85", "\u2028", "\u2029", "\x00"]
+)
+def test_a_comment_is_one_line_whatever_a_name_has(end: str) -> None:
+    assert comment(f"Fitted to a{end}reboot") == "# Fitted to a reboot"
+    assert tomllib.loads(comment(f"a{end}[run]") + "\n") == {}

@@ -11,7 +11,6 @@ from export_scenarios import CROSSED, EDGES, SPLIT, diamond
 
 from anabranch import Scenario
 from anabranch.errors import ExportError, ScenarioError
-from anabranch.export.cost_changes import _comment
 from anabranch.export.ports import read_ports
 from anabranch.export.write import Exported, export
 
@@ -378,7 +377,3 @@ def test_a_received_configuration_names_nothing_that_a_shell_obeys(interface: st
         (tmp_path / name / "frr.conf").write_text(text)
     with pytest.raises(ScenarioError, match="which no configuration can name"):
         read_ports(tmp_path, ["a", "b"])
-
-
-def test_a_name_with_an_end_of_line_begins_no_command() -> None:
-    assert _comment("Step 1, on a\nreboot") == "# Step 1, on a reboot\n"

@@ -12,7 +12,6 @@ from anabranch.errors import ResultError, ScenarioError
 from anabranch.fitting.path import PathModel, scenario_data
 from anabranch.fitting.predict import outcome_of, predict
 from anabranch.fitting.stored import read_fitted
-from anabranch.fitting.writing import _comment
 
 PATH = {"rate_mbps": 5, "rtt_ms": 10, "buffer_bytes": 10_000}
 MEMBER: dict[str, Any] = {
@@ -85,10 +84,3 @@ def test_code_that_a_path_names_does_not_run(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError):
         outcome_of(data)
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_name_of_a_measurement_ends_no_comment() -> None:
-    assert (
-        _comment("a\n[run]\rseed = 3\x1b[2J")
-        == "# a [run]\N{REPLACEMENT CHARACTER}seed = 3\N{REPLACEMENT CHARACTER}[2J"
-    )

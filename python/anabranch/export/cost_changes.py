@@ -11,8 +11,8 @@ from anabranch.errors import ExportError
 from anabranch.media.pieces import DataTable, columns
 from anabranch.plans.cost_changes import CostChanges, CostStep, ordered_changes
 from anabranch.plans.igp import CostLoads
-from anabranch.process.foreign import plain as plain_text
 from anabranch.routing.router_network import RouterNetwork
+from anabranch.text.comments import comment
 from anabranch.text.csv_cells import csv_text
 from anabranch.text.units import plain
 
@@ -127,24 +127,19 @@ class _Commands:
         if step.loops:
             meanwhile = "PACKETS MAY GO ROUND meanwhile"
         return (
-            _comment(
+            comment(
                 f"Step {number} of {self.count}, on {self.job.layout.names[end.node]}: "
                 f"{self.names[step.arc]} from {step.before} to {step.after}; {meanwhile}, then "
                 f"{_percent(step.load_after)}"
             )
-            + f"vtysh -c 'configure terminal' -c 'interface {end.name}' -c '{self.command} {step.after}'\n"
+            + f"\nvtysh -c 'configure terminal' -c 'interface {end.name}' -c '{self.command} {step.after}'\n"
         )
 
 
 def _text(words: Sequence[str], steps: Sequence[CostStep], say: Callable[[int, CostStep], str]) -> str:
-    head = "".join(map(_comment, words))
+    head = "".join(f"{comment(word)}\n" for word in words)
     wait = "# After each step wait until all routers have it.\n"
     return "\n".join([head + wait, *(say(number, step) for number, step in enumerate(steps, start=1))])
-
-
-def _comment(text: str) -> str:
-    """A line of a comment: names with ends of lines in them begin no line of their own."""
-    return f"# {' '.join(plain_text(text).split())}\n"
 
 
 def change_words(changes: CostChanges, source: str, names: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.fitting.outcome import Fit, InferredRange
 from anabranch.fitting.path import PathModel, rate, scenario_data, span
-from anabranch.process.foreign import plain
+from anabranch.text.comments import comment
 
 SCENARIO, DOCUMENT = "fitted.toml", "fit.json"
 _SCALES = {
@@ -51,9 +51,9 @@ def scenario_text(fit: Fit) -> str:
     data = scenario_data(fit.model, fit.traffic, fit.duration_s)
     title = f"Fitted to {', '.join(fit.names)}: {fit.title}"
     head = [
-        _comment(f"Fitted by Anabranch {_core.version()} to {', '.join(fit.names)}, of {fit.transport}."),
-        _comment(fit.verdict),
-        *(_comment(f"Cannot be told: {sentence}.") for sentence in fit.unknown),
+        comment(f"Fitted by Anabranch {_core.version()} to {', '.join(fit.names)}, of {fit.transport}."),
+        comment(fit.verdict),
+        *(comment(f"Cannot be told: {sentence}.") for sentence in fit.unknown),
         f"title = {_value(title)}",
         "",
     ]
@@ -67,11 +67,6 @@ def scenario_text(fit: Fit) -> str:
         for entry in data.get(table, []):
             lines += [f"[[{table}]]", *_said(entry, _comments(fit)), ""]
     return "\n".join(lines)
-
-
-def _comment(text: str) -> str:
-    """A line of a comment: a name may have any character, also such as would end it."""
-    return f"# {' '.join(plain(text).split())}"
 
 
 def _comments(fit: Fit) -> dict[tuple[str, str], str]:
