@@ -92,11 +92,43 @@ def page(browser: playwright.Browser, address: str) -> Iterator[Page]:
         assert request.url.startswith((address, "data:", "blob:", "about:")), request.url
 
 
-@pytest.mark.parametrize("name", ["first", "failure", "rrul", *(f"classroom/{stem}" for stem in CLASSROOM)])
-def test_the_picture_is_that_of_the_program(page: Page, name: str) -> None:
+COLLECTIVES = """
+[network]
+node = [
+    { name = "a", kind = "host" }, { name = "b", kind = "host" },
+    { name = "c", kind = "host" }, { name = "s" },
+]
+links = { capacity = "100 Gbps", delay = "1 us", queue = { algorithm = "trim", limit = "100 packets" } }
+link = [
+    { between = ["a", "s"], new = true }, { between = ["b", "s"], new = true },
+    { between = ["c", "s"], new = true },
+]
+[[traffic]]
+name = "gather"
+from = ["a", "b", "c"]
+transport = "uet"
+collective = { operation = "all-gather", bytes = "100 kB" }
+[[traffic]]
+name = "cut"
+from = ["a", "c"]
+transport = "uet"
+collective = { operation = "all-to-all", bytes = "100 MB" }
+[run]
+duration = "1 ms"
+"""
+"""One operation is complete, the other is not."""
+
+
+@pytest.mark.parametrize(
+    "name", ["first", "failure", "rrul", *(f"classroom/{stem}" for stem in CLASSROOM), "collectives"]
+)
+def test_the_picture_is_that_of_the_program(page: Page, name: str, tmp_path: Path) -> None:
     # Cards, tables, lines, distributions, routes, places of nodes, notes: the whole document.
     page.page.goto(page.address)
     file = EXAMPLES / f"{name}.toml"
+    if name == "collectives":
+        file = tmp_path / "collectives.toml"
+        file.write_text(COLLECTIVES)
     answer = page.ask("show", file=file.name, text=file.read_text())
     assert answer["problems"] == []
     mine, theirs = answer["picture"], plain(run_picture(Scenario.load(file).run()))
@@ -190,7 +222,8 @@ def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
     text = toml.input_value().replace("Slow start", "Slow start, é <b>").replace('"20 Mbps"', '"5 Mbps"')
     page.after(lambda: toml.fill(text))
     page.page.click("#keep-link")
-    link = page.page.locator("#dialog pre").inner_text()
+    # The dialog of the first link has stayed in the page.
+    link = page.page.locator("#dialog pre", has_text="scenario=").inner_text()
     before = len(page.requests)
     page.open(link.removeprefix(page.address) + "&mode=routes")
     assert page.page.locator("input[name=mode][value=routes]").is_checked()

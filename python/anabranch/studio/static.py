@@ -86,6 +86,7 @@ def views() -> dict[str, Any]:
             "subflows": run_views.SUBFLOWS,
             "reordering": run_views.REORDERING,
         },
+        "collectives": run_views.COLLECTIVE_TABLES,
         "causes": CAUSES,
         "colors": len(PALETTE),
         "patterns": [dash_lengths(pattern) for pattern in PATTERNS],

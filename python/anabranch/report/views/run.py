@@ -54,6 +54,11 @@ COLLECTIVES = (
 """The same of collective operations; one that was not complete has no completion, but unfinished flows."""
 COLLECTIVE_STEPS = ("name", "step", "start_s", "completion_s")
 """The same of their steps."""
+COLLECTIVE_TABLES = (
+    ("collectives", "Collective operations", COLLECTIVES, "operations"),
+    ("collective_steps", "Steps of the operations", COLLECTIVE_STEPS, "steps"),
+)
+"""Name, title and columns of both tables, and what their rows are."""
 _AGAINST = (
     "name", "transport", "goodput_mbps", "simulated_goodput_mbps", "difference_percent", "within_spread",
     COMPLETION, f"simulated_{COMPLETION}", "retransmissions", "simulated_retransmissions",
@@ -127,13 +132,9 @@ def event_table(result: Result, most: int) -> DataTable:
 
 def collective_tables(result: Result) -> list[DataTable]:
     """Collective operations and their steps; none where a run has none."""
-    shown = (
-        ("collectives", "Collective operations", COLLECTIVES, "operations"),
-        ("collective_steps", "Steps of the operations", COLLECTIVE_STEPS, "steps"),
-    )
     return [
         _table(name, title, result.tables[name], names, things)
-        for name, title, names, things in shown
+        for name, title, names, things in COLLECTIVE_TABLES
         if name in result.tables
     ]
 

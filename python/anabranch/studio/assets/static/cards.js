@@ -39,7 +39,7 @@ function shareText(part, whole) {
 }
 
 export function cards(run) {
-  return [...ofFlows(run), ...ofDatagrams(run), ...ofLinks(run)]
+  return [...ofFlows(run), ...ofCollectives(run), ...ofDatagrams(run), ...ofLinks(run)]
     .map(([label, value, note = ""]) => ({ label, value, note })).filter(({ value }) => value !== NOTHING);
 }
 
@@ -75,6 +75,19 @@ function ofFlows({ frames, summary }) {
 }
 
 /** The flow of datagrams with the worst p99. */
+/** The collective operation that took longest; one that was not complete, if there is one. */
+function ofCollectives({ frames }) {
+  const table = frames.get("collectives");
+  if (!table?.rows) return [];
+  const [times, unfinished, flows, hosts] = ["completion_s", "unfinished_flows", "flows", "hosts"].map((name) => table.get(name));
+  const [first] = ranked(table.rows, (row) => (Number.isNaN(times[row]) ? -Infinity : -times[row]));
+  const took = Number.isNaN(times[first]) ? "not complete" : measure(times[first], "s");
+  const open = unfinished[first] ? `${quantity(unfinished[first])} of ${quantity(flows[first])} flows unfinished; ` : "";
+  const [operation, name, chain] = ["operation", "name", "slowest_chain"].map((column) => table.get(column)[first]);
+  const note = `${operation} ${name}, ${quantity(hosts[first])} nodes; ${open}slowest chain: ${chain}`;
+  return [[table.rows === 1 ? "Collective" : "Slowest collective", took, note]];
+}
+
 function ofDatagrams({ frames }) {
   const table = frames.get("datagram_flows");
   if (!table) return [];

@@ -47,6 +47,7 @@ export function runDocument(run) {
     ...distributions(run),
     multipath: frames.has("connections") ? multipathData(run, notes) : null,
     latency: frames.has("datagram_flows") ? latencyData(run, notes) : null,
+    collectives: collectiveTables(views, frames),
     marks: changes(events, views.most.marks),
     events: events ? Array.from({ length: events.rows }, (_, row) => Object.fromEntries([...events.columns].map(([name, values]) => [name, values[row]]))) : [],
     routes: routesData(run, number, notes),
@@ -73,6 +74,12 @@ function linkTable(views, links) {
     ...IMPAIRMENTS.filter((name) => links.has(name) && links.get(name).some((value) => value > 0)),
   ];
   return tableData(views, "Links", rounded, names, "links");
+}
+
+/** Collective operations and their steps; null where a run has none. */
+function collectiveTables(views, frames) {
+  const shown = views.collectives.filter(([name]) => frames.has(name));
+  return shown.length ? shown.map(([name, title, names]) => tableData(views, title, frames.get(name), names, name)) : null;
 }
 
 function allDrops(links) {
