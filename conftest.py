@@ -5,17 +5,28 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
-# A shell without job control has what it starts in the background ignore Ctrl-C, which all children inherit.
-# The tests of Ctrl-C would wait for ever, and a search that nothing ends takes all memory.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell without job control has what it starts in the background ignore Ctrl-C, and nohup the end of its
+# terminal, which all children inherit. The tests of signals would wait for ever, and a search that nothing
+# ends takes all memory.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 KINDS = ("not installed: ", "needs root: ", "not here: ", "by chance: ")
 """How the reason of a skipped test begins: a program or package that ``make test-tools`` or ``make setup``
 installs; rights; data that are not in the repository, a system, what a kernel has; a busy machine."""
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """Ctrl-C raises, whatever earlier tests of the process have left: by the system's default it ends all."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
