@@ -28,7 +28,7 @@ from anabranch.process.console import print_json
 from anabranch.report import spreadsheet
 from anabranch.report.html import latency_data, multipath_data, run_data
 from anabranch.results.result import csv_bytes
-from anabranch.study import store
+from anabranch.study import execute, store
 from anabranch.terminal import cli
 
 ROOT = Path(__file__).parents[2]
@@ -53,12 +53,14 @@ MODULES = (
 
 @contextlib.contextmanager
 def modules() -> Iterator[Attack]:
-    """The modules of the attack, anew."""
+    """The modules of the attack, anew. What they replace in the process, as how studies run, is put back."""
     before = {name: sys.modules.pop(name) for name in MODULES if name in sys.modules}
     sys.path.insert(0, str(ROOT / "checks" / "attack"))
+    run_locally = execute.run_locally
     try:
         yield importlib.import_module
     finally:
+        vars(execute)["run_locally"] = run_locally
         sys.path.remove(str(ROOT / "checks" / "attack"))
         for name in MODULES:
             sys.modules.pop(name, None)
