@@ -63,11 +63,12 @@ Flows of one transport over 100 Mbps and 20 ms, with room for one bandwidth-dela
 {seeds} runs each, whose flows start at other times within the first second. A cycle has come back where the
 window of each flow was, in three cycles in a row, on average within the tolerance of what it was a cycle
 before, and the queue within the same share of its room, with as many reductions of each flow in each cycle,
-give or take one or a tenth, and at least one. All lengths of a cycle between 0.5 and {longest} s are tried
-at every step of 50 ms. Where no window is reduced, nothing may have moved for 10 s. "Closest" is the least
-tolerance at which any cycle came back at any time, in the best run and in the median of the runs. Then: how
-many runs came back within 1 % and within 5 %, and when in the median. The last column is what would be
-wrong (95th percentile over flows) if those within 1 % had gone on in their cycles.
+give or take one or a tenth, and at least one. All lengths between 0.5 and {longest} s are tried at every
+step of 50 ms; multiples of a cycle are among them, so that the step hides none. Where no window is reduced,
+nothing may have moved for 10 s. "Closest" is the least tolerance at which any cycle came back at any time,
+in the best run and in the median of the runs. Then: how many runs came back within 1 % and within 5 %, and
+when in the median. The last column is what would be wrong (95th percentile over flows) if those within 1 %
+had gone on in their cycles.
 """
 EARLY = """
 The same runs. {early} s are simulated, and the rest goes on at the mean rates of the last half of that,
@@ -137,7 +138,7 @@ def watched(path: Path) -> Trace:
 
 @dataclass(frozen=True)
 class Watched:
-    """A plain run: how close it comes to itself, when it repeats, what is foretold, how far flows are apart."""
+    """A plain run: how close it comes to itself, when, what is foretold, how far its flows are apart."""
 
     closest: float
     cycle_s: float
