@@ -195,6 +195,9 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 spraying: setup ## shares of all pairs together against ECMP and maximum flows, by simulation; writes docs/spraying.md
 	$(RUN) checks/benches/spraying.py --out docs/spraying.md
 
+steady: setup ## whether long runs repeat themselves, so that a part need not be simulated; writes docs/steady.md
+	$(RUN) checks/benches/steady.py --out docs/steady.md
+
 robust-parts: setup ## what each part of robust routing gains over HiGHS alone, for an hour; writes a section of docs/robust_benchmarks.md
 	rm -f results/robust_parts.json
 	$(RUN) checks/benches/robust_parts.py --out docs/robust_benchmarks.md
