@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.fitting.outcome import Fit
+from anabranch.fitting.second_path import SHARED, SecondPath
 from anabranch.fitting.writing import SCENARIO, estimate_words, label
 from anabranch.media.columns import column
 from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded, columns
 
 if TYPE_CHECKING:
     from anabranch.fitting.predict import TransportPrediction
+    from anabranch.fitting.stored import Fitted
 
 _PARAMETERS = columns("parameter", "estimate", "inferred_from")
 _MODELS = columns("hypothesis", "misfit", "misfit_with_penalty", "search", "caution")
@@ -128,11 +130,30 @@ def _worded(one: TransportPrediction, name: str) -> Worded:
 
 
 def prediction_pieces(
-    predictions: Sequence[TransportPrediction], verdicts: Sequence[str], unknown: Sequence[str]
+    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
 ) -> list[Piece]:
     """The words and tables of predictions."""
+    verdicts = [known.verdict, *(f"{one.name}: {one.verdict}" for one in seconds if one.verdict)]
     return [
         *(Text(sentence(verdict)) for verdict in verdicts),
         prediction_table(predictions),
-        *(Text(f"Cannot be told: {one}.") for one in unknown),
+        *(Text(f"Cannot be told: {one}.") for one in _unknown(known, seconds)),
     ]
+
+
+def prediction_document(
+    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
+) -> dict[str, Any]:
+    """The same as plain data, for JSON."""
+    return {
+        "verdict": known.verdict,
+        "second_paths": [{"path": one.name, "verdict": one.verdict or None} for one in seconds],
+        "cannot_tell": _unknown(known, seconds),
+        "predictions": [asdict(one) for one in predictions],
+    }
+
+
+def _unknown(known: Fitted, seconds: Sequence[SecondPath]) -> list[str]:
+    """What cannot be told of the fitted path, of second ones, and of both together."""
+    own = [f"of {one.name}: {words}" for one in seconds for words in one.unknown]
+    return [*known.unknown, *([SHARED] if seconds else []), *own]

@@ -131,22 +131,17 @@ def predict(
     as_json: JsonOption = False,
 ) -> None:
     """Predict what transports would get over a fitted path, alone or beside a second one, with ranges."""
-    from dataclasses import asdict  # noqa: PLC0415 - as every command, when it is used
-
-    from anabranch.fitting.predict import DEFAULT_TRANSPORTS  # noqa: PLC0415
+    from anabranch.fitting.predict import DEFAULT_TRANSPORTS  # noqa: PLC0415 - as every command, when it is used
     from anabranch.fitting.predict import predict as predict_all  # noqa: PLC0415
-    from anabranch.fitting.second_path import SHARED, second_path  # noqa: PLC0415
+    from anabranch.fitting.second_path import second_path  # noqa: PLC0415
     from anabranch.fitting.stored import read_fitted  # noqa: PLC0415
-    from anabranch.fitting.tables import prediction_pieces  # noqa: PLC0415
+    from anabranch.fitting.tables import prediction_document, prediction_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
     known = read_fitted(fitted)
     seconds = [second_path(one) for one in second or ()]
-    unknown = [*known.unknown, *([SHARED] if seconds else [])]
-    unknown += [f"of {one.name}: {words}" for one in seconds for words in one.unknown]
-    verdicts = [known.verdict, *(f"{one.name}: {one.verdict}" for one in seconds if one.verdict)]
     with counted_progress("predict", "{done:,} of at most {of:,} simulations") as progress:
         predictions = predict_all(
             fitted,
@@ -158,12 +153,6 @@ def predict(
             progress=progress,
         )
     if as_json:
-        document = {
-            "verdict": known.verdict,
-            "second_paths": [{"path": one.name, "verdict": one.verdict or None} for one in seconds],
-            "cannot_tell": unknown,
-            "predictions": [asdict(one) for one in predictions],
-        }
-        print_json(json_ready(document))
+        print_json(json_ready(prediction_document(predictions, known, seconds)))
     else:
-        show(console(), prediction_pieces(predictions, verdicts, unknown))
+        show(console(), prediction_pieces(predictions, known, seconds))
