@@ -10,8 +10,16 @@ import pytest
 import anabranch
 from anabranch.errors import ScenarioError
 from anabranch.fitting.path import PathModel, joined_data
-from anabranch.fitting.predict import PredictedNumber, TransportPrediction, outcome_of, predict
+from anabranch.fitting.predict import (
+    PredictedNumber,
+    TransportPrediction,
+    answer,
+    outcome_of,
+    predict,
+    simulated,
+)
 from anabranch.fitting.second_path import second_path
+from anabranch.fitting.stored import Fitted
 
 from .conftest import Captured
 
@@ -113,3 +121,16 @@ def test_beside_several_paths_there_is_no_second(captured: Captured, tmp_path: P
     with pytest.raises(ScenarioError, match="is a fit of several paths"):
         predict(found, second_paths=["rate=6 Mbps, delay=10 ms"])
     assert not list(tmp_path.glob("*.json"))
+
+
+def test_beside_tcp_across_the_median_of_all_members_counts() -> None:
+    """One of them alone is what chance made of it, whatever the seed is."""
+    rates = (12.0, 11.9, 12.1)
+    members = tuple(PathModel(rate_mbps, 30.0, 60_000, elastic_flows=2) for rate_mbps in rates)
+    traffic = {"name": "f", "from": "src", "to": "dst", "transport": "linux-reno"}
+    runs = [simulated(model, traffic, 6.0, 1)["goodput_mbps"] for model in members]
+    goodput_mbps = answer(Fitted(members, 0.1, "", (), 6.0), traffic, 6.0)["goodput_mbps"]
+    assert goodput_mbps is not None
+    assert goodput_mbps.value == pytest.approx(sorted(runs)[1])
+    assert goodput_mbps.low < min(runs)
+    assert goodput_mbps.high > max(runs)
