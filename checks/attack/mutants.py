@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import dumbbells
+import fits
 import hostile
 import mutation
 import own_code
+import planning
 import received
 import tomli_w
 import traffic_files
@@ -27,20 +29,23 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 19,
+    "scenario": 15,
     "study": 5,
-    "topology": 13,
+    "topology": 11,
     "files": 7,
     "traffic": 4,
-    "export": 8,
-    "capture": 8,
-    "measurement": 5,
-    "hostile": 6,
+    "export": 7,
+    "capture": 7,
+    "measurement": 4,
+    "hostile": 5,
     "both ends": 5,
+    "fit": 4,
+    "predict": 3,
+    "planning": 4,
     "report": 3,
     "received": 4,
     "own code": 5,
-    "arguments": 6,
+    "arguments": 5,
     "compare": 1,
     "reproduce": 1,
 }
@@ -167,6 +172,7 @@ def write_seeds(folder: Path) -> None:
     dumbbells.make_begun(folder / "begun", lambda run: run % 2 == 0)
     received.write_planned(folder / "planned", GIVEN_ROUTES)
     own_code.write_seeds(folder / "own")
+    fits.write_seeds(folder / "fits")
 
 
 def kind_of(number: int) -> str:
@@ -309,7 +315,7 @@ class Mutants:
         self._measurements = _measurements()
         _check_covered(self._topologies, self._traffic, self._measurements)
         self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
-        self._captures += [_as_pcap(capture) for capture in self._captures]
+        self._captures += [received.as_pcap(capture) for capture in self._captures]
         _in_process()
         self._prepare: dict[str, Prepare] = {
             "scenario": self._scenario,
@@ -322,6 +328,9 @@ class Mutants:
             "measurement": self._measurement,
             "hostile": self._hostile,
             "both ends": self._both_ends,
+            "fit": lambda draw, folder: fits.fit_mutant(draw, folder, self._seeds / "fits"),
+            "predict": lambda draw, folder: fits.predict_mutant(draw, folder, self._seeds / "fits"),
+            "planning": lambda draw, folder: planning.mutant(draw, folder, self._known),
             "report": self._report,
             "received": lambda draw, folder: received.folder_mutant(draw, folder, self._seeds),
             "own code": lambda draw, folder: own_code.mutant(draw, folder, self._seeds / "own"),
@@ -398,7 +407,7 @@ class Mutants:
         content = draw.choice([GIVEN_ROUTES, COMPARED, *self._scenarios])
         (folder / "x.toml").write_bytes(self._toml(draw, content))
         shutil.copy(ROOT / "examples" / "ring.graphml", folder)
-        form = _form(draw) if draw.random() < 0.95 else _word(draw, _form(draw))
+        form = _form(draw) if draw.random() < 0.95 else mutation.word(draw, _form(draw))
         arguments = ["export", "x.toml", "--to", form, "--out", "out"]
         table = draw.choice((INTERFACES, WEIGHTS))
         (folder / "t.csv").write_bytes(mutation.of_words_or_bytes(draw, table, DEMANDS))
@@ -412,9 +421,9 @@ class Mutants:
             (self._seeds / "run" / f"{end}1.pcapng").read_bytes() for end in ("left", "right")
         )
         if draw.random() < 0.3:
-            sender = _as_pcap(sender)
+            sender = received.as_pcap(sender)
         if draw.random() < 0.3:
-            receiver = _as_pcap(receiver)
+            receiver = received.as_pcap(receiver)
         return received.capture_mutant(draw, folder, (sender, receiver))
 
     def _capture(
@@ -497,12 +506,14 @@ class Mutants:
             (folder / "x.graphml").write_bytes(change(draw, self._topologies["GraphML"][0], b"<node/>"))
             what = "file:x.graphml"
         elif kind == 1:
-            what = _word(draw, "zoo/Abilene", "NSFNET", "x.toml")
+            what = mutation.word(draw, "zoo/Abilene", "NSFNET", "x.toml")
         content = COMPARED if kind == 3 else draw.choice(self._scenarios)
         (folder / "x.toml").write_bytes(
             tomli_w.dumps(content).encode() if kind == 3 else self._toml(draw, content)
         )
-        systems = _word(draw, "hops,delay", "semper-mptcp", "hops, robust") if kind == 3 else "hops,delay"
+        systems = (
+            mutation.word(draw, "hops,delay", "semper-mptcp", "hops, robust") if kind == 3 else "hops,delay"
+        )
         arguments = ["compare", what, "--quick", "--jobs", "1", "--out", "out", "--systems", systems]
         return arguments + ["--json"] * (draw.random() < 0.3)
 
@@ -511,15 +522,15 @@ class Mutants:
             (("sdn", "4.11"), ("tcpbp", "table-2"), ("mprc", "5.9"), ("robust", "12"))
         )
         if draw.random() < 0.5:
-            paper = _word(draw, paper)
+            paper = mutation.word(draw, paper)
         else:
-            figure = _word(draw, figure)
+            figure = mutation.word(draw, figure)
         arguments = ["reproduce", paper, figure, "--quick", "--jobs", "1", "--out", "out"]
         return arguments + ["--json"] * (draw.random() < 0.3)
 
     def _arguments(self, draw: random.Random, folder: Path) -> list[str]:
         def word(*usual: str) -> str:
-            return _word(draw, *usual)
+            return mutation.word(draw, *usual)
 
         content = draw.choice(self._scenarios)
         (folder / "x.toml").write_text(tomli_w.dumps(content), encoding="utf-8")
@@ -551,12 +562,6 @@ class Mutants:
         return ["routes" if kind < 5 else "run", "x.toml", "--set", f"{field}={value}"]
 
 
-def _word(draw: random.Random, *usual: str) -> str:
-    """One of these words, changed."""
-    text = mutation.of_words(draw, draw.choice(usual).encode(), b"x = [1]").decode(errors="replace")
-    return text.replace("\0", "")[:100_000]
-
-
 def _short(node: Any, key: str = "") -> Any:
     """The same scenario in a fortieth of the time: seconds become some hundredths."""
     if isinstance(node, dict):
@@ -577,23 +582,3 @@ def _in_process() -> None:
         return (worker.run(number) for number in runs)
 
     vars(execute)["run_locally"] = here
-
-
-def _as_pcap(capture: bytes) -> bytes:
-    """The packets of a capture in the older format (pcap), with microseconds."""
-    parts = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
-    at, number = 0, 0
-    while at + 12 <= len(capture):
-        kind, length = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
-        if kind == 1:
-            parts[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
-        if kind == 6:
-            held, full = capture[at + 20 : at + 24], capture[at + 24 : at + 28]
-            size = int.from_bytes(held, "little")
-            number += 1
-            parts.append(
-                (number // 1000).to_bytes(4, "little") + (number * 997 % 1_000_000).to_bytes(4, "little")
-            )
-            parts.append(held + full + capture[at + 28 : at + 28 + size])
-        at += max(length, 12)
-    return b"".join(parts)

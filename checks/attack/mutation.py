@@ -202,6 +202,12 @@ def of_words_or_bytes(draw: random.Random, content: bytes, other: bytes) -> byte
     return (of_words if draw.random() < 0.75 else of_bytes)(draw, content, other)
 
 
+def word(draw: random.Random, *usual: str) -> str:
+    """One of these words, changed."""
+    text = of_words(draw, draw.choice(usual).encode(), b"x = [1]").decode(errors="replace")
+    return text.replace("\0", "")[:100_000]
+
+
 def by_key(contents: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     """The values that each key has anywhere."""
     values_by_key: dict[str, dict[str, Any]] = {}

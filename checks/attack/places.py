@@ -55,6 +55,7 @@ duration = "1 s"
 INPUTS = {
     "plain.toml": SCENARIO,
     "captured.toml": SCENARIO + dumbbells.CAPTURE,
+    "long.toml": SCENARIO.replace("20 kB", "1 MB") + dumbbells.CAPTURE,
     "study.toml": dumbbells.study(2),
     "loads.toml": LOADS,
 }
@@ -66,7 +67,7 @@ THESIS = "six years of work\n"
 FILES = (
     "manifest.json", "summary.json", "flows.parquet", "report.html", "scenario.toml", "left1.pcapng",
     "study.json", "study.toml", "journal.jsonl", "runs.csv", "runs.parquet", "cells.csv", "study.xlsx",
-    "mininet.py", "x.csv",
+    "mininet.py", "x.csv", "fitted.toml", "fit.json", "weights.csv",
 )  # fmt: skip
 FOLDERS = ("figures", "tables", "tables/flows", "topologies", "inputs", "logs", "sequences", "captures")
 
@@ -81,6 +82,7 @@ class Command:
 
 
 _RUN = ("run", "captured.toml", "--no-page", "--out", "out")
+_FIT = ("fit", "long.pcapng", "--budget", "10", "--no-page", "--out", "out")
 COMMANDS = (
     Command("run", _RUN, _RUN),
     Command("run --replace", (*_RUN, "--replace"), _RUN),
@@ -103,6 +105,10 @@ COMMANDS = (
     Command("routes", ("routes", "plain.toml", "--out", "out/plan.json", "--csv", "out/x.csv")),
     Command("brief", ("brief", "loads.toml", "--csv", "out/x.csv", "--page", "out/report.html")),
     Command("load", ("load", "loads.toml", "--csv", "out/x.csv", "--page", "out/report.html")),
+    Command("weights", ("weights", "loads.toml", "--time-limit", "0.05", "--jobs", "1", "--out", "out")),
+    Command("capacity", ("capacity", "loads.toml", "--module", "10 Mbps", "--csv", "out/x.csv")),
+    Command("transfers", ("transfers", "loads.toml", "--csv", "out/x.csv")),
+    Command("fit", _FIT, _FIT),
 )  # fmt: skip
 
 
@@ -357,8 +363,9 @@ def templates(folder: Path) -> dict[str, Path]:
     base.mkdir(parents=True)
     for name, text in INPUTS.items():
         (base / name).write_text(text)
-    _made(call(("run", "captured.toml", "--no-page", "--out", "result"), base, _PATIENCE_S))
-    shutil.copy2(base / "result" / "left1.pcapng", base / "given.pcapng")
+    for scenario, out, capture in (("captured", "result", "given"), ("long", "transfer", "long")):
+        _made(call(("run", f"{scenario}.toml", "--no-page", "--out", out), base, _PATIENCE_S))
+        shutil.copy2(base / out / "left1.pcapng", base / f"{capture}.pcapng")
     made = {}
     for command in COMMANDS:
         made[command.name] = folder / hashlib.sha256(command.name.encode()).hexdigest()[:12]
@@ -413,7 +420,11 @@ def fits(command: Command, case: Case) -> bool:
         "report.html is another name of a file",
         "a manifest says that the user's report.html grows",
     )
-    return command.name not in ("routes", "load", "brief") or case.name not in alone
+    return command.name.partition(" ")[0] not in _WRITE_FILES or case.name not in alone
+
+
+_WRITE_FILES = ("routes", "load", "brief", "weights", "capacity", "transfers", "fit")
+"""Commands that write files one by one, and no folder of ours."""
 
 
 def _users_entries(work: Path) -> Counter[str]:

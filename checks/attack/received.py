@@ -99,6 +99,26 @@ def zstd(content: bytes) -> bytes:
     return b"".join(frame)
 
 
+def as_pcap(capture: bytes) -> bytes:
+    """The packets of a capture in the older format (pcap), with microseconds."""
+    parts = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
+    at, number = 0, 0
+    while at + 12 <= len(capture):
+        kind, length = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
+        if kind == 1:
+            parts[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
+        if kind == 6:
+            held, full = capture[at + 20 : at + 24], capture[at + 24 : at + 28]
+            size = int.from_bytes(held, "little")
+            number += 1
+            parts.append(
+                (number // 1000).to_bytes(4, "little") + (number * 997 % 1_000_000).to_bytes(4, "little")
+            )
+            parts.append(held + full + capture[at + 28 : at + 28 + size])
+        at += max(length, 12)
+    return b"".join(parts)
+
+
 PACKED: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gzip": lambda content: gzip.compress(content, 1, mtime=0),

@@ -158,6 +158,13 @@ def _policer(path: Drawn) -> None:
     path.forward["policer"] = {"rate": f"{rate_bps} bps", "burst": f"{path.draw.randint(20, 120)} kB"}
 
 
+def _token_bucket(path: Drawn) -> None:
+    share = path.draw.uniform(0.3, 0.6)
+    rate_bps = round(path.rate_mbps * share * 1e6)
+    path.forward["shaper"] = {"rate": f"{rate_bps} bps", "burst": f"{path.draw.randint(20, 120)} kB"}
+    path.queue = f"{max(15_000, round(path.buffer_bytes * share))} B"
+
+
 def _drop_tail(_: Drawn) -> None:
     """Nothing beside the queue."""
 
@@ -166,6 +173,7 @@ KINDS: dict[str, Callable[[Drawn], None]] = {
     "drop-tail": _drop_tail, "loss": _loss, "burst-loss": _burst_loss, "codel": _codel,
     "fq-codel-udp": _fq_codel, "jitter": _jitter, "slow-uplink": _uplink, "udp-constant": _udp,
     "udp-on-off": _on_off, "tcp-across": _elastic, "rate-varying": _varying, "policer": _policer,
+    "token-bucket": _token_bucket,
 }  # fmt: skip
 
 

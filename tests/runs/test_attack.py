@@ -38,7 +38,9 @@ Attack = Callable[[str], ModuleType]
 MODULES = (
     "clocks",
     "dumbbells",
+    "fits",
     "own_code",
+    "planning",
     "received",
     "worker",
     "mutation",

@@ -70,6 +70,7 @@ fn plain(py: Python<'_>, exchange: Exchange) -> PyResult<Bound<'_, PyDict>> {
     plain.set_item("receiver", &exchange.ends[1])?;
     plain.set_item("began_unix_s", exchange.began_unix_s)?;
     plain.set_item("mss_bytes", exchange.mss_bytes)?;
+    plain.set_item("option_bytes", exchange.option_bytes)?;
     plain.set_item("handshake_s", exchange.handshake_s)?;
     plain.set_item("completion_s", exchange.completion_s)?;
     plain.set_item("is_from_client", exchange.is_from_client)?;

@@ -9,12 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from anabranch.fitting.exchange import BARE_BYTES, HEADER_BYTES, Numbers
-from anabranch.fitting.features import QUARTER_S, TOGETHER, Features
+from anabranch.fitting.features import BUSY_SHARE, QUARTER_S, TOGETHER, Features
 from anabranch.fitting.misfit import STEADY_MS
 
-_BUSY_SHARE = 0.3
-"""From so many samples with a queue on, the mode of the delivery rate is the bottleneck's."""
-_STEADY = 0.1
 _FULL = 0.8
 """A loss beside which the queue was this full is the queue's."""
 _SMALL_QUEUE_MS = 1.5
@@ -35,9 +32,7 @@ class Estimates:
     def rate_mbps(self) -> float:
         """Of the bottleneck, headers included: the mode of the delivery rate where a queue stood."""
         features = self.features
-        middle = features.rate_shares_mbps[1]
-        is_steady = features.rate_spread_mbps < _STEADY * middle and features.queue_share > _BUSY_SHARE
-        data_mbps = features.rate_mode_mbps if is_steady else features.rate_shares_mbps[3]
+        data_mbps = features.rate_mode_mbps if features.is_steady else features.rate_shares_mbps[3]
         return data_mbps * self.wire
 
     @property
@@ -127,7 +122,7 @@ class Estimates:
         own_mbps = self.features.goodput_mbps * self.wire
         # Jitter makes pairs of any rate, and no others are behind them.
         is_quiet = self.features.jitter_ms[0] < STEADY_MS
-        return is_quiet and self.top_mbps > 1.5 * own_mbps and self.features.queue_share > _BUSY_SHARE
+        return is_quiet and self.top_mbps > 1.5 * own_mbps and self.features.queue_share > BUSY_SHARE
 
     @cached_property
     def uplink_mbps(self) -> float:

@@ -20,7 +20,7 @@ Counts = NDArray[np.int64]
 Places = NDArray[np.intp]
 
 HEADER_BYTES = 52
-"""Headers of IPv4 and of TCP with timestamps, of a segment with data."""
+"""Headers of IPv4 and of TCP with timestamps: a bare acknowledgment."""
 BARE_BYTES = 60
 """A SYN or SYN/ACK with its options."""
 LEAST_SEGMENTS = 20
@@ -35,6 +35,8 @@ class Exchange:
     receiver: str
     began_unix_s: float
     mss_bytes: int
+    option_bytes: int
+    """Of TCP, on a segment with data: timestamps, and those of Multipath TCP."""
     handshake_s: float
     """From SYN to SYN/ACK where the capture was made; NaN if not seen."""
     completion_s: float
@@ -105,17 +107,18 @@ class Exchange:
     @property
     def wire_factor(self) -> float:
         """Bytes of packets for each byte of data in full segments."""
-        return (self.mss_bytes + HEADER_BYTES) / self.mss_bytes
+        return self.packet_bytes / self.mss_bytes
 
     @property
     def packet_bytes(self) -> int:
         """A full packet."""
-        return self.mss_bytes + HEADER_BYTES
+        is_version_6 = self.sender.count(":") > 1
+        return self.mss_bytes + self.option_bytes + (60 if is_version_6 else 40)
 
 
 _SCALARS = (
-    "sender", "receiver", "began_unix_s", "mss_bytes", "handshake_s", "completion_s", "is_from_client",
-    "offloaded", "reordered", "duplicates", "is_finished", "is_multipath", "clock_steps",
+    "sender", "receiver", "began_unix_s", "mss_bytes", "option_bytes", "handshake_s", "completion_s",
+    "is_from_client", "offloaded", "reordered", "duplicates", "is_finished", "is_multipath", "clock_steps",
 )  # fmt: skip
 _AT_ONCE_S = 1e-3
 """A receiver answers the second segment at once; no path that is worth a model is this short."""

@@ -17,6 +17,11 @@ SETTLED_S = 1.0
 _WINDOW_ACKS = 32
 """Acknowledgments over which a delivery rate is taken."""
 _NEAR_LOSS_S = 0.01
+BUSY_SHARE = 0.3
+"""From so many samples with a queue on, the mode of the delivery rate is the bottleneck's."""
+_STEADY = 0.1
+_FIRST_S = 3.0
+_ABOVE = 1.003
 SECOND_S = 1.0
 QUARTER_S = 0.25
 TENTH_S = 0.1
@@ -189,6 +194,36 @@ class Features:
         """Between the quartiles of the windows."""
         low, _, high, _ = self.rate_shares_mbps
         return high - low
+
+    @cached_property
+    def is_steady(self) -> bool:
+        """Whether the mode of the delivery rate is a bottleneck's: windows agree, and a queue stood."""
+        return self.rate_spread_mbps < _STEADY * self.rate_shares_mbps[1] and self.queue_share > BUSY_SHARE
+
+    @cached_property
+    def first_saving(self) -> tuple[float, float]:
+        """Most data that came beyond the usual rate before a queue dropped any, and how fast (Mbps).
+
+        What a token bucket has saved, it lets pass at once: the first window that fills it empties it.
+        """
+        lost_s = self.flow.sent_s[self.flow.is_lost]
+        # What left before it is acknowledged a round trip later.
+        first_lost_s = float(lost_s.min()) + self.most_rtt_ms / 1e3 if lost_s.size else _FIRST_S
+        until_s = min(_FIRST_S, first_lost_s)
+        last = int(np.searchsorted(self.delivery_s, until_s))
+        if last < _WINDOW_ACKS:
+            return 0.0, 0.0
+        times, sizes = self.delivery_s[:last], self.delivery_bytes[:last]
+        # A little more than the usual rate, so that a rate that is a little wrong saves nothing up.
+        beyond = np.cumsum(sizes) - _ABOVE * self.rate_mode_mbps * 1e6 / 8 * times
+        since_least = beyond - np.minimum.accumulate(beyond)
+        end = int(np.argmax(since_least))
+        begin = int(np.argmin(beyond[: end + 1]))
+        gaps = np.diff(times[begin : end + 1])
+        if not gaps.size:
+            return 0.0, 0.0
+        speeds = sizes[begin + 1 : end + 1] * 8 / np.maximum(gaps, 1e-7) / 1e6
+        return float(since_least[end]), float(np.median(speeds))
 
     @cached_property
     def pair_gaps_s(self) -> Numbers:

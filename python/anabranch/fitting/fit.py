@@ -12,10 +12,11 @@ import numpy as np
 from anabranch.errors import CaptureError, Problem
 from anabranch.fitting.both_ends import BothEnds, both_ends
 from anabranch.fitting.estimates import Estimates
-from anabranch.fitting.features import Features
 from anabranch.fitting.hypotheses import HYPOTHESES
+from anabranch.fitting.live_check import check_can_run_live, held_live
 from anabranch.fitting.logged import fit_log
 from anabranch.fitting.measured import GivenMeasurements, Pings, read_measured
+from anabranch.fitting.measures import MEASURES
 from anabranch.fitting.outcome import EXPLAINED, Fit, HeldOut, Rival, ranges_of, unknown_of
 from anabranch.fitting.saving import check_folder, save
 from anabranch.fitting.search import Explanation, Search
@@ -39,6 +40,7 @@ def fit(
     ping: Path | str | None = None,
     ports: Sequence[int] = (),
     budget: int = DEFAULT_BUDGET,
+    live: bool = False,
     out: Path | str | None = None,
     page: bool = True,
     replace: bool = False,
@@ -55,6 +57,8 @@ def fit(
         ping: a log of ``ping`` during the first transfer.
         ports: only flows with one of these ports; empty for all.
         budget: simulations at most.
+        live: whether the path that was found is run between real hosts, too (Linux, root), and the transfer
+            that the kernel makes over it is held against the measured one.
         out: folder for ``fitted.toml``, ``fit.json`` and, with ``page``, ``report.html``; left out, nothing
             is written.
         page: whether the folder gets ``report.html``.
@@ -66,8 +70,11 @@ def fit(
 
     Raises:
         CaptureError: if the measurements cannot be read or say nothing of a path.
+        LiveError: if ``live`` is wanted and this machine can make no live runs.
         ResultError: if there is a fit in the folder, without ``replace``, or it cannot be written.
     """
+    if live:
+        check_can_run_live()
     if out is not None:
         # Before the work, not after it.
         check_folder(Path(out), replace=replace)
@@ -81,11 +88,16 @@ def fit(
     measured = read_measured(files, transports=named, receiver=receiver, ping=ping, ports=ports)
     tell = None if progress is None else lambda runs: progress(min(runs, budget), budget)
     if measured.subflows:
-        found = fit_subflows(measured, tell)
+        found = fit_subflows(measured, budget, tell)
     elif not measured.transfers:
         found = fit_log(measured.logs[0], measured.notes)
     else:
         found = _fit_transfers(measured, is_named=transport is not None, budget=budget, tell=tell)
+    if live and measured.transfers:
+        found = held_live(found, measured.transfers[0])
+    elif live:
+        words = "the path was not run live: a log has no packets that it could be held against"
+        found = changed(found, notes=(*found.notes, words))
     found = changed(found, wall_s=time.perf_counter() - begin)
     if out is not None:
         save(found, out, page=page, replace=replace)
@@ -253,28 +265,11 @@ def _held_out(simulator: Simulator, best: Explanation, held: Transfer) -> tuple[
     runs = [simulator.simulate(best.model, held, seed=seed, replay=False) for seed in _HELD_OUT_SEEDS]
     runs = [run for run in runs if run]
     rows = []
-    for measure, of in _MEASURES.items():
+    for measure, of in MEASURES.items():
         values = [of(run) for run in runs]
         predicted = float(np.mean(values)) if values else float("nan")
         rows.append(HeldOut(held.name, measure, of(list(held.flows)), predicted))
     return tuple(rows)
-
-
-def _goodput_mbps(flows: list[Features]) -> float:
-    return sum(one.goodput_mbps for one in flows)
-
-
-def _rtt_ms(flows: list[Features]) -> float:
-    return float(np.mean([one.rtt_ms.mean() for one in flows if one.rtt_ms.size]))
-
-
-def _retransmissions(flows: list[Features]) -> float:
-    return float(sum(one.retransmissions for one in flows))
-
-
-_MEASURES: dict[str, Callable[[list[Features]], float]] = {
-    "goodput_mbps": _goodput_mbps, "rtt_mean_ms": _rtt_ms, "retransmissions": _retransmissions,
-}  # fmt: skip
 
 
 def _rival(one: Explanation) -> Rival:

@@ -20,7 +20,7 @@ CONFIDENCE = 0.90
 """Of printed ranges."""
 LEAST_ERRORS = {
     "rate_mbps": 0.005, "buffer_bytes": 0.04, "udp_mbps": 0.05, "jitter_ms": 0.1, "uplink_packets": 0.05,
-    "policer_mbps": 0.03, "policer_bytes": 0.3,
+    "policer_mbps": 0.03, "policer_bytes": 0.3, "bucket_bytes": 0.15,
 }  # fmt: skip
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
@@ -62,6 +62,21 @@ class HeldOut:
     def error_percent(self) -> float:
         """Of the prediction."""
         return 100 * (self.predicted / self.measured - 1) if self.measured else math.nan
+
+
+@dataclass(frozen=True)
+class HeldLive:
+    """One number of the measured transfer beside those of the kernel over the fitted path."""
+
+    measure: str
+    measured: float
+    simulated: float
+    kernel: float
+
+    @property
+    def difference_percent(self) -> float:
+        """By how much the kernel has more over the fitted path than was measured."""
+        return 100 * (self.kernel / self.measured - 1) if self.measured else math.nan
 
 
 @dataclass(frozen=True)
@@ -107,6 +122,8 @@ class Fit:
     measured: Features | None = None
     simulated: Features | None = None
     traffic: tuple[dict[str, Any], ...] = field(default=())
+    live: tuple[HeldLive, ...] = field(default=())
+    """The measured transfer by the kernel over the fitted path; empty if that was not run."""
 
     @property
     def is_explained(self) -> bool:
@@ -156,6 +173,7 @@ class Fit:
             "residuals": [{"of": name, "errors": errors} for name, errors in self.residuals],
             "cannot_tell": list(self.unknown),
             "held_out": [{**asdict(one), "error_percent": one.error_percent} for one in self.held_out],
+            "live": [{**asdict(one), "difference_percent": one.difference_percent} for one in self.live],
             "notes": list(self.notes),
             "members": [asdict(member) for member in self.members()],
             "simulations": self.runs,
@@ -227,6 +245,7 @@ def _source(name: str, estimates: Estimates, *, is_bound: bool) -> str:
         "uplink_packets": "the queue of ACKs, beside that of data",
         "policer_mbps": "what passed between losses, at each of which the bucket is empty",
         "policer_bytes": "what passed until the first loss",
+        "bucket_bytes": "what came beyond the rate before a queue stood",
         "udp_mbps": "what the flow did not get of the link",
     }
     return sources[name.partition(".")[0]]
@@ -262,6 +281,9 @@ def unknown_of(
          "what the capacity will be: this is that of the measured seconds; measure again at other times"),
         (model.policer_mbps is not None,
          "the rate of the line before the policer, of which it shows a lower bound; measure its access"),
+        (model.bucket_bytes is not None,
+         "the rate of the line behind the token bucket: acknowledgments of what was saved come as fast as "
+         "hosts send them; measure pings of many packets at once"),
     )  # fmt: skip
     return [words for holds, words in cases if holds]
 

@@ -11,7 +11,14 @@ from matplotlib.figure import Figure
 
 from anabranch.fitting.features import Features
 from anabranch.fitting.outcome import Fit
-from anabranch.fitting.tables import held_out_table, model_table, parameter_table, residual_table, sentence
+from anabranch.fitting.tables import (
+    held_out_table,
+    live_table,
+    model_table,
+    parameter_table,
+    residual_table,
+    sentence,
+)
 from anabranch.fitting.writing import SCENARIO, estimate_words, label, scenario_text
 from anabranch.media.page.sections import save_page
 from anabranch.media.pieces import Article, Card, Section
@@ -50,6 +57,7 @@ def fit_article(fit: Fit) -> Article:
         *_over_time(fit),
         Section("unknown", "What cannot be told", _unknown(fit)),
         *([Section("held", "Held out", (), [held_out_table(fit)])] if fit.held_out else []),
+        *([Section("live", "By the kernel", [_BY_KERNEL], [live_table(fit)])] if fit.live else []),
         Section("models", "Models", [_MODELS], [model_table(fit), residual_table(fit)]),
         Section("notes", "Notes", [*map(sentence, fit.notes), f"{fit.runs} simulations."]),
         Section("scenario", "Scenario", file=scenario_text(fit)),
@@ -57,6 +65,10 @@ def fit_article(fit: Fit) -> Article:
     return Article(f"Fit to {', '.join(fit.names)}", lead, cards, sections)
 
 
+_BY_KERNEL = (
+    "The transfer was made again over the fitted path, between real hosts; losses that were replayed in the "
+    "simulation were replayed here. Differences are those of the kernel from the measurement."
+)
 _MODELS = (
     "Each kind of path of which the measurement has a sign was simulated; the best three were refined. The "
     "misfit is the mean square of the comparisons in standard errors; what a model takes from the "

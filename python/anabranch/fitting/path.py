@@ -49,6 +49,10 @@ class PathModel:
     """Mean of an exponential variate on the delay there."""
     policer_mbps: float | None = None
     policer_bytes: float | None = None
+    bucket_bytes: float | None = None
+    """Burst of a token bucket that shapes, as the kernel's tbf: the rate is the bucket's then."""
+    line_mbps: float | None = None
+    """Rate at which the bucket's savings pass."""
     udp_mbps: float | None = None
     """Constant cross traffic."""
     udp_spans: tuple[tuple[float, float, float], ...] = ()
@@ -90,8 +94,8 @@ class PathModel:
 
     @property
     def bdp_bytes(self) -> float:
-        """The bytes that fill the propagation delay."""
-        return self.rate_mbps * 1e3 / 8 * self.rtt_ms
+        """The bytes that fill the propagation delay at the rate that lasts."""
+        return min(self.rate_mbps, self.policer_mbps or self.rate_mbps) * 1e3 / 8 * self.rtt_ms
 
 
 def rate(mbps: float) -> str:
@@ -123,15 +127,7 @@ def scenario_data(
         replay: lose the packets that were lost, and none by chance.
         capture: name of a file for what ``src`` sees.
     """
-    network: dict[str, Any] = {
-        "node": [{"name": "src", "kind": "host"}, {"name": "dst", "kind": "host"}],
-        "link": [],
-    }
-    data: dict[str, Any] = {
-        "network": network,
-        "traffic": [dict(entry) for entry in traffic],
-        "run": {"duration": f"{duration_s:.6f} s", "seed": seed},
-    }
+    data = _ends(traffic, duration_s, seed)
     if model.paths:
         _sprayed(model, data)
     else:
@@ -139,6 +135,35 @@ def scenario_data(
     if capture is not None:
         data["capture"] = [{"file": capture, "host": "src", "snap_length": "128 B"}]
     return data
+
+
+def joined_data(
+    models: Sequence[PathModel], traffic: Sequence[dict[str, Any]], duration_s: float, *, seed: int = 1
+) -> dict[str, Any]:
+    """A scenario over bottlenecks side by side, each with all that happens on it, for Multipath TCP.
+
+    Args:
+        models: the bottlenecks; none of them is of several paths.
+        traffic: entries from ``src`` to ``dst``.
+        duration_s: of the run.
+        seed: of chance.
+    """
+    data = _ends(traffic, duration_s, seed)
+    for number, model in enumerate(models, 1):
+        _bottleneck(model, data, duration_s, replay=False, mark=str(number))
+    routing = data.setdefault("routing", {})
+    data["routing"] = {**routing, "scheme": "disjoint", "load_balancing": BY_SUBFLOW}
+    return data
+
+
+def _ends(traffic: Sequence[dict[str, Any]], duration_s: float, seed: int) -> dict[str, Any]:
+    """A scenario that has no path yet."""
+    nodes = [{"name": "src", "kind": "host"}, {"name": "dst", "kind": "host"}]
+    return {
+        "network": {"node": nodes, "link": []},
+        "traffic": [dict(entry) for entry in traffic],
+        "run": {"duration": f"{duration_s:.6f} s", "seed": seed},
+    }
 
 
 def _sprayed(model: PathModel, data: dict[str, Any]) -> None:
@@ -161,39 +186,48 @@ def _sprayed(model: PathModel, data: dict[str, Any]) -> None:
         data["routing"]["load_balancing"] = model.balancing
 
 
-def _bottleneck(model: PathModel, data: dict[str, Any], duration_s: float, *, replay: bool) -> None:
+def _bottleneck(
+    model: PathModel, data: dict[str, Any], duration_s: float, *, replay: bool, mark: str = ""
+) -> None:
     network = data["network"]
     crossed = model.udp_mbps or model.udp_spans or model.elastic_flows
-    hosts = [("src", "a"), ("b", "dst")]
-    network["node"] += [{"name": "a"}, {"name": "b"}]
+    near, far = f"a{mark}", f"b{mark}"
+    hosts = [("src", near), (far, "dst")]
+    network["node"] += [{"name": near}, {"name": far}]
     if crossed:
-        network["node"] += [{"name": "xs", "kind": "host"}, {"name": "xd", "kind": "host"}]
-        hosts += [("xs", "a"), ("b", "xd")]
+        crossing = (f"xs{mark}", f"xd{mark}")
+        network["node"] += [{"name": name, "kind": "host"} for name in crossing]
+        hosts += [(crossing[0], near), (far, crossing[1])]
     network["link"] += [{"between": list(ends), **ACCESS} for ends in hosts]
     network["link"].append(
         {
-            "between": ["a", "b"],
+            "between": [near, far],
             "new": True,
-            "capacity": rate(model.rate_mbps),
+            "capacity": rate(model.rate_mbps if model.bucket_bytes is None else _line_mbps(model)),
             "delay": span(model.rtt_ms / 2),
             "queue": _queue(model),
         }
     )
     forward = _forward(model, replay=replay)
     if forward:
-        network["link"].append({"between": ["a", "b"], "direction": "forward", **forward})
+        network["link"].append({"between": [near, far], "direction": "forward", **forward})
     if replay and model.lost_packets:
         # Where no other packets with data pass, so that numbers are those of the sender.
         lost = {"algorithm": "trace", "packets": list(model.lost_packets)}
-        network["link"].append({"between": ["src", "a"], "direction": "forward", "loss": lost})
+        network["link"].append({"between": ["src", near], "direction": "forward", "loss": lost})
     if model.uplink_mbps is not None:
         uplink = {
             "capacity": rate(model.uplink_mbps),
             "queue": f"{max(1, round(model.uplink_packets or 1))} packets",
         }
-        network["link"].append({"between": ["a", "b"], "direction": "backward", **uplink})
-    _vary(model, data, duration_s)
-    _cross(model, data, duration_s)
+        network["link"].append({"between": [near, far], "direction": "backward", **uplink})
+    _vary(model, data, duration_s, [near, far])
+    _cross(model, data, duration_s, mark)
+
+
+def _line_mbps(model: PathModel) -> float:
+    """The line's rate behind a bucket, which is faster than that: otherwise the bucket does nothing."""
+    return max(model.line_mbps or 0.0, _LEAST_FASTER * model.rate_mbps)
 
 
 def _queue(model: PathModel) -> str | dict[str, Any]:
@@ -215,6 +249,9 @@ def _forward(model: PathModel, *, replay: bool) -> dict[str, Any]:
     if model.policer_mbps is not None:
         burst = f"{round(max(2 * LEAST_BUFFER_BYTES, model.policer_bytes or 0))} B"
         forward["policer"] = {"rate": rate(model.policer_mbps), "burst": burst}
+    if model.bucket_bytes is not None:
+        burst = f"{round(max(LEAST_BUFFER_BYTES, model.bucket_bytes))} B"
+        forward["shaper"] = {"rate": rate(model.rate_mbps), "burst": burst}
     return forward
 
 
@@ -230,29 +267,31 @@ def loss_of(share: float, burst: float) -> float | dict[str, Any]:
     }
 
 
+_LEAST_FASTER = 1.2
 _SINGLE = 1.15
 """Mean bursts up to this length are those of chance."""
 
 
-def _vary(model: PathModel, data: dict[str, Any], duration_s: float) -> None:
+def _vary(model: PathModel, data: dict[str, Any], duration_s: float, link: list[str]) -> None:
     steps = [step for step in model.capacity_steps if 0 < step[0] < duration_s]
     if steps:
-        data["event"] = [
-            {"at": f"{at_s:.3f} s", "link": ["a", "b"], "capacity": rate(mbps)} for at_s, mbps in steps
-        ]
+        data.setdefault("event", []).extend(
+            {"at": f"{at_s:.3f} s", "link": link, "capacity": rate(mbps)} for at_s, mbps in steps
+        )
         # Routes do not follow a changing rate: there is one way.
         data["routing"] = {"reaction": "never"}
 
 
-def _cross(model: PathModel, data: dict[str, Any], duration_s: float) -> None:
+def _cross(model: PathModel, data: dict[str, Any], duration_s: float, mark: str) -> None:
+    ends = {"from": f"xs{mark}", "to": f"xd{mark}"}
+    name = f"cross{mark}." if mark else "cross"
     spans = [(0.0, duration_s, model.udp_mbps)] if model.udp_mbps else list(model.udp_spans)
     for number, (from_s, to_s, mbps) in enumerate(spans):
         if to_s - from_s < _SHORTEST_S or from_s >= duration_s or mbps < _LEAST_MBPS:
             continue
         entry: dict[str, Any] = {
-            "name": f"cross{number + 1}",
-            "from": "xs",
-            "to": "xd",
+            "name": f"{name}{number + 1}",
+            **ends,
             "application": {"kind": "udp", "rate": rate(mbps), "packet": _CROSS_PACKET},
         }
         if model.udp_spans:
@@ -261,9 +300,8 @@ def _cross(model: PathModel, data: dict[str, Any], duration_s: float) -> None:
     if model.elastic_flows:
         data["traffic"].append(
             {
-                "name": "cross",
-                "from": "xs",
-                "to": "xd",
+                "name": f"cross{mark}",
+                **ends,
                 "flows": model.elastic_flows,
                 "transport": "linux-cubic",
             }

@@ -21,6 +21,7 @@ from anabranch.fitting.simulate import Simulator, Transfer
 STEPS = {
     "rate_mbps": 0.006, "rtt_ms": 0.008, "buffer_bytes": 0.06, "jitter_ms": 0.35, "udp_mbps": 0.2,
     "uplink_packets": 0.3, "policer_mbps": 0.01, "policer_bytes": 0.15,
+    "bucket_bytes": 0.1,
 }  # fmt: skip
 """First steps of the search, relative: what the estimates are usually wrong by."""
 WIDER = {"jitter": {"rtt_ms": 4.0}, "sprayed": {"rate_mbps": 8.0, "rtt_ms": 6.0, "buffer_bytes": 4.0}}
@@ -96,7 +97,7 @@ class Search:
             timed = candidate.over_time and number == 0
             replayed = number == 0
             runs = [
-                self._compare(model, transfer, seed, replay=replayed, timed=timed, chaotic=chaotic)
+                self.compare(model, transfer, seed, replay=replayed, timed=timed, chaotic=chaotic)
                 for seed in range(1, candidate.seeds + 1)
             ]
             mean = _mean(runs)
@@ -107,7 +108,7 @@ class Search:
             self.tell(self.simulator.runs)
         return Misfit(tuple(residuals))
 
-    def _compare(
+    def compare(
         self,
         model: PathModel,
         transfer: Transfer,
@@ -117,6 +118,7 @@ class Search:
         timed: bool,
         chaotic: bool,
     ) -> Misfit:
+        """The misfit of one simulation; arguments as of :meth:`Simulator.simulate` and :func:`misfit`."""
         simulated = self.simulator.simulate(model, transfer, seed=seed, replay=replay)
         main: Features | None = simulated[0] if simulated else None
         return misfit(transfer.main, main, over_time=timed, chaotic=chaotic)

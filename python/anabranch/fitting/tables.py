@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anabranch.fitting.outcome import Fit
+from anabranch.fitting.second_path import SHARED, SecondPath
 from anabranch.fitting.writing import SCENARIO, estimate_words, label
 from anabranch.media.columns import column
 from anabranch.media.pieces import Cell, DataTable, Piece, Text, Worded, columns
 
 if TYPE_CHECKING:
     from anabranch.fitting.predict import TransportPrediction
+    from anabranch.fitting.stored import Fitted
 
 _PARAMETERS = columns("parameter", "estimate", "inferred_from")
 _MODELS = columns("hypothesis", "misfit", "misfit_with_penalty", "search", "caution")
 _RESIDUALS = columns("comparison", "standard_errors")
 _HELD_OUT = columns("transfer", "measure", "measured", "predicted", "error_percent")
+_LIVE = columns("measure", "measured", "by_simulation", "by_kernel", "difference_percent")
 _ANSWERS = ("goodput_mbps", "rtt_mean_ms", "retransmissions", "completion_s")
 _MOST_RESIDUALS = 10
 
@@ -68,6 +71,14 @@ def held_out_table(fit: Fit) -> DataTable:
     return DataTable.of_rows("held_out", "A transfer predicted from the others", _HELD_OUT, rows)
 
 
+def live_table(fit: Fit) -> DataTable:
+    """The measured transfer beside the kernel's over the fitted path; the difference is the kernel's."""
+    rows = [
+        (one.measure, one.measured, one.simulated, one.kernel, one.difference_percent) for one in fit.live
+    ]
+    return DataTable.of_rows("live", "Over the fitted path", _LIVE, rows)
+
+
 def fit_pieces(fit: Fit, folder: Path | None) -> list[Piece]:
     """The words and tables of a fit."""
     pieces: list[Piece] = [Text(sentence(fit.verdict)), parameter_table(fit)]
@@ -75,6 +86,8 @@ def fit_pieces(fit: Fit, folder: Path | None) -> list[Piece]:
         pieces.append(model_table(fit))
     if fit.held_out:
         pieces.append(held_out_table(fit))
+    if fit.live:
+        pieces.append(live_table(fit))
     pieces += [Text(f"Cannot be told: {one}.") for one in fit.unknown]
     pieces += [Text(f"Note: {one}.") for one in fit.notes]
     where = "" if folder is None else f"; the scenario is {folder / SCENARIO}"
@@ -90,13 +103,23 @@ def sentence(words: str) -> str:
 def prediction_table(predictions: Sequence[TransportPrediction]) -> DataTable:
     """The predictions as a table."""
     shown = [name for name in _ANSWERS if any(one.answers.get(name) for one in predictions)]
-    about = [column("buffer"), replace(column("flows"), priority=6)]
+    about = [column("transport"), column("buffer"), replace(column("flows"), priority=6)]
     answers = [replace(column(name), priority=8) for name in shown]
     rows: list[list[Cell]] = [
         [one.transport, one.buffer, one.flows, *(_worded(one, name) for name in shown)] for one in predictions
     ]
+    if any(one.second_path is not None for one in predictions):
+        about = [column("path"), *about]
+        rows = [[_over(one), *row] for one, row in zip(predictions, rows, strict=True)]
     caption = "Predictions, with ranges of what the measurement leaves open"
-    return DataTable.of_rows("predictions", caption, (column("transport"), *about, *answers), rows)
+    return DataTable.of_rows("predictions", caption, (*about, *answers), rows)
+
+
+def _over(one: TransportPrediction) -> str:
+    """The path or paths of a prediction in words."""
+    if one.second_path is None:
+        return "the fitted path"
+    return one.second_path if one.path == "second" else f"both, with {one.second_path}"
 
 
 def _worded(one: TransportPrediction, name: str) -> Worded:
@@ -107,11 +130,30 @@ def _worded(one: TransportPrediction, name: str) -> Worded:
 
 
 def prediction_pieces(
-    predictions: Sequence[TransportPrediction], verdict: str, unknown: Sequence[str]
+    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
 ) -> list[Piece]:
     """The words and tables of predictions."""
+    verdicts = [known.verdict, *(f"{one.name}: {one.verdict}" for one in seconds if one.verdict)]
     return [
-        Text(sentence(verdict)),
+        *(Text(sentence(verdict)) for verdict in verdicts),
         prediction_table(predictions),
-        *(Text(f"Cannot be told: {one}.") for one in unknown),
+        *(Text(f"Cannot be told: {one}.") for one in _unknown(known, seconds)),
     ]
+
+
+def prediction_document(
+    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
+) -> dict[str, Any]:
+    """The same as plain data, for JSON."""
+    return {
+        "verdict": known.verdict,
+        "second_paths": [{"path": one.name, "verdict": one.verdict or None} for one in seconds],
+        "cannot_tell": _unknown(known, seconds),
+        "predictions": [asdict(one) for one in predictions],
+    }
+
+
+def _unknown(known: Fitted, seconds: Sequence[SecondPath]) -> list[str]:
+    """What cannot be told of the fitted path, of second ones, and of both together."""
+    own = [f"of {one.name}: {words}" for one in seconds for words in one.unknown]
+    return [*known.unknown, *([SHARED] if seconds else []), *own]

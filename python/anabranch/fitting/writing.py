@@ -16,14 +16,15 @@ _SCALES = {
     "rate_mbps": (1.0, "Mbps"), "rtt_ms": (1.0, "ms"), "buffer_bytes": (1e-3, "kB"),
     "jitter_ms": (1.0, "ms"),
     "udp_mbps": (1.0, "Mbps"), "uplink_packets": (1.0, "packets"), "policer_mbps": (1.0, "Mbps"),
-    "policer_bytes": (1e-3, "kB"), "loss": (100.0, "%"),
+    "policer_bytes": (1e-3, "kB"), "bucket_bytes": (1e-3, "kB"), "loss": (100.0, "%"),
 }  # fmt: skip
 _LABELS = {
     "rate_mbps": "capacity", "rtt_ms": "propagation there and back", "buffer_bytes": "buffer",
     "jitter_ms": "jitter",
     "udp_mbps": "cross traffic", "uplink_packets": "buffer of the way back",
     "policer_mbps": "rate of the policer",
-    "policer_bytes": "burst of the policer", "loss": "random loss",
+    "policer_bytes": "burst of the policer", "bucket_bytes": "burst of the token bucket",
+    "loss": "random loss",
 }  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def _place(model: PathModel, name: str) -> tuple[str, str]:
     """Key and text of a parameter in the scenario."""
     value = model.value(name)
     written = {
-        "rate_mbps": ("capacity", rate(value)),
+        "rate_mbps": ("capacity" if model.bucket_bytes is None else "shaper", rate(value)),
         "rtt_ms": ("delay", span(value / 2)),
         "buffer_bytes": ("queue", f"{round(value)} B"),
         "uplink_packets": ("queue", f"{max(1, round(value))} packets"),
@@ -92,6 +93,7 @@ def _place(model: PathModel, name: str) -> tuple[str, str]:
         "loss": ("loss", ""),
         "policer_mbps": ("policer", rate(value)),
         "policer_bytes": ("policer", f"{round(value)} B"),
+        "bucket_bytes": ("shaper", f"{round(value)} B"),
     }
     return written[name.partition(".")[0]]
 

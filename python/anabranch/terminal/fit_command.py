@@ -50,6 +50,13 @@ def fit(
         int | None,
         typer.Option(metavar="N", help="Simulations at most; 120 if left out."),
     ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Run the path between real hosts, and hold the kernel against the capture (Linux, root).",
+        ),
+    ] = False,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no report.html.")] = False,
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
@@ -74,6 +81,7 @@ def fit(
             ping=ping,
             ports=port or (),
             budget=DEFAULT_BUDGET if budget is None else budget,
+            live=live,
             out=folder,
             page=not no_page,
             replace=replace,
@@ -104,6 +112,15 @@ def predict(
             help='A drop-tail buffer in place of the queue, "100 kB" or "2 BDP"; may be repeated.',
         ),
     ] = None,
+    second: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--second-path",
+            metavar="PATH",
+            help='Another fit, or "rate=6 Mbps, delay=30 ms, buffer=1 BDP, loss=0.1 %" (delay one way): '
+            "alone, and both by Multipath TCP; may be repeated.",
+        ),
+    ] = None,
     flows: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="Flows at once.")] = 1,
     size: Annotated[
         str | None,
@@ -113,33 +130,29 @@ def predict(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Predict what transports would get over a fitted path, with ranges."""
-    from dataclasses import asdict  # noqa: PLC0415 - as every command, when it is used
-
-    from anabranch.fitting.predict import DEFAULT_TRANSPORTS  # noqa: PLC0415
+    """Predict what transports would get over a fitted path, alone or beside a second one, with ranges."""
+    from anabranch.fitting.predict import DEFAULT_TRANSPORTS  # noqa: PLC0415 - as every command, when it is used
     from anabranch.fitting.predict import predict as predict_all  # noqa: PLC0415
+    from anabranch.fitting.second_path import second_path  # noqa: PLC0415
     from anabranch.fitting.stored import read_fitted  # noqa: PLC0415
-    from anabranch.fitting.tables import prediction_pieces  # noqa: PLC0415
+    from anabranch.fitting.tables import prediction_document, prediction_pieces  # noqa: PLC0415
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
     known = read_fitted(fitted)
+    seconds = [second_path(one) for one in second or ()]
     with counted_progress("predict", "{done:,} of at most {of:,} simulations") as progress:
         predictions = predict_all(
             fitted,
             transports=transport or DEFAULT_TRANSPORTS,
             buffers=buffer or (),
+            second_paths=seconds,
             flows=flows,
             size=size,
             progress=progress,
         )
     if as_json:
-        document = {
-            "verdict": known.verdict,
-            "cannot_tell": list(known.unknown),
-            "predictions": [asdict(one) for one in predictions],
-        }
-        print_json(json_ready(document))
+        print_json(json_ready(prediction_document(predictions, known, seconds)))
     else:
-        show(console(), prediction_pieces(predictions, known.verdict, known.unknown))
+        show(console(), prediction_pieces(predictions, known, seconds))

@@ -224,6 +224,7 @@ impl Follower {
         Exchange {
             began_unix_s: self.begin_ns as f64 / 1e9,
             mss_bytes: self.mss,
+            option_bytes: i64::from(flow.option_bytes[direction]),
             handshake_s: between(syn, answer),
             completion_s: between(answer, completion),
             is_from_client: client == direction,

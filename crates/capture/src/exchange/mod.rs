@@ -70,6 +70,8 @@ pub struct Exchange {
     pub began_unix_s: f64,
     /// Bytes of a segment with data, at most.
     pub mss_bytes: i64,
+    /// Bytes of TCP options of a segment with data.
+    pub option_bytes: i64,
     /// From the SYN to the SYN/ACK, at this place; NaN if not seen.
     pub handshake_s: f64,
     /// From the SYN/ACK to the ACK behind it, at this place; NaN if not seen.

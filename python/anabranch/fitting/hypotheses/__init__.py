@@ -13,6 +13,7 @@ from anabranch.fitting.hypotheses import (
     random_loss,
     slow_uplink,
     sprayed,
+    token_bucket,
     varying_rate,
 )
 from anabranch.fitting.hypotheses.hypothesis import Candidate, Hypothesis
@@ -22,6 +23,7 @@ HYPOTHESES: Final[tuple[Hypothesis, ...]] = (
     random_loss.HYPOTHESIS,
     random_loss.BURSTS,
     policer.HYPOTHESIS,
+    token_bucket.HYPOTHESIS,
     codel.HYPOTHESIS,
     codel.FAIR,
     jitter.HYPOTHESIS,

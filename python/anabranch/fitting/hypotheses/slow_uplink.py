@@ -9,7 +9,7 @@ from anabranch.fitting.estimates import Estimates
 from anabranch.fitting.exchange import BARE_BYTES
 from anabranch.fitting.hypotheses.hypothesis import BASIC, Candidate, Hypothesis, basic_model
 
-_FEW_ACKS = 0.46
+_FEW_ACKS = 0.49
 """Acknowledgments for each packet: with delayed ones half of them, fewer where some are lost."""
 _USUAL_PACKETS = 40
 

@@ -332,6 +332,8 @@ _OTHERS = (
 
 _FITS = (
     Column("buffer", priority=9),
+    Column("by_kernel", "the kernel", digits=4, priority=9),
+    Column("by_simulation", "simulated", digits=4, priority=9),
     Column("caution", priority=4, folds=True),
     Column("comparison", priority=9),
     Column("error_percent", "error", digits=3, priority=9),
