@@ -1,6 +1,6 @@
 // A pinned run beside the one that is shown: its lines below, and the differences of both as tables.
 
-import { DataTable, byId, columnsOf, h, number, numbersOf, textsOf } from "./page.js";
+import { DataTable, byId, columnsOf, h, number, numbersOf, shownTable, textsOf } from "./page.js";
 import { placeWords } from "./schema.js";
 import { cardElement } from "./picture.js";
 
@@ -93,7 +93,9 @@ export class Compare {
     const of = new Map(before.cards.map((card) => [card.label, card.value]));
     byId("compare-cards").replaceChildren(...now.cards.filter(({ label, value }) => of.has(label) && of.get(label) !== value)
       .map(({ label, value }) => cardElement({ label, value, note: `beside: ${of.get(label)}` })));
-    differences(byId("compare-flows"), "Flows of both", now.flows, before.flows, FLOWS);
+    // Of a live run the kernel says less of a flow than a simulation does: what both say is told.
+    if (now.against) shownTable("compare-flows", now.against);
+    else differences(byId("compare-flows"), "Flows of both", now.flows, before.flows, FLOWS);
     const latencies = now.latency && before.latency ? [now.latency.table, before.latency.table] : null;
     byId("compare-latency").hidden = !latencies;
     if (latencies) differences(byId("compare-latency-table"), "Latencies of both", latencies[0], latencies[1], LATENCIES);
