@@ -280,6 +280,9 @@ class Desk:
         scenario = source.scenario()
         if is_long(scenario, mode):
             return self.apart.ask(_told_apart(source, mode), work, tell)
+        if scenario.routing.demand is not None:
+            # Whoever has bounds of the traffic will ask for loads.
+            self.apart.warm()
         with self._guard(scenario):
             return {"problems": [], "picture": picture_of(scenario, mode, work.look, tell)}
 

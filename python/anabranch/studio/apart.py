@@ -59,6 +59,12 @@ class Apart:
             raise KeyboardInterrupt
         return answer
 
+    def warm(self) -> None:
+        """Starts a process, unless one waits: the first question need not wait for its start."""
+        with self._lock:
+            if not self._is_closed and not self._idle:
+                self._idle = [_Process()]
+
     def close(self) -> None:
         """Ends all processes that wait for a question; those that work end with their works."""
         with self._lock:

@@ -24,7 +24,7 @@ def is_long(scenario: Scenario, mode: str) -> bool:
 
 
 def picture_of(scenario: Scenario, mode: str, look: Callable[[], None], tell: Teller) -> Data:
-    """What the page draws of a scenario.
+    """The picture that the page draws of a scenario.
 
     Args:
         scenario: the scenario.
