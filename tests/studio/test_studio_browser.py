@@ -377,6 +377,35 @@ def test_routes_and_loads_have_their_own_pictures(tabs: Callable[..., Tab]) -> N
     assert tab.page.locator("#series").is_visible()
 
 
+def test_loads_of_two_schemes_stand_beside_each_other(tabs: Callable[..., Tab], studio: Start) -> None:
+    running = studio(first="nsfnet.toml")
+    text = (EXAMPLES / "robust_nsfnet.toml").read_text()
+    scheme = next(line for line in text.splitlines() if line.startswith("scheme"))
+    (running.folder / "nsfnet.toml").write_text(text.replace(scheme, 'scheme = "shortest"'))
+    tab = tabs(running)
+    tab.after(lambda: tab.page.get_by_label("Loads", exact=True).check())
+    tab.page.select_option("#beside", label="routing · scheme = ecmp")
+    tab.page.wait_for_selector("#compare:not([hidden])")
+    assert tab.page.inner_text("#compare-name") == "routing · scheme = ecmp"
+    assert "load" in tab.page.inner_text("#compare-links")
+    assert tab.page.locator("#compare-flows").is_hidden()
+    # The pinned loads are of no run.
+    tab.after(lambda: tab.page.get_by_label("Run", exact=True).check())
+    assert tab.page.locator("#compare").is_hidden()
+    tab.after(lambda: tab.page.get_by_label("Routes", exact=True).check())
+    assert tab.page.locator("#beside").is_disabled()
+
+
+def test_fields_of_every_table_are_offered(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    offered = tab.page.locator("#add-control option", has_text="event").filter(has_text="capacity")
+    label = offered.first.inner_text()
+    tab.after(lambda: tab.page.select_option("#add-control", label=label))
+    assert "capacity" in tab.data["event"][0]
+    tab.after(lambda: tab.page.click("#undo"))
+    assert tab.text == SHORT
+
+
 def test_two_tabs_and_an_editor_work_on_one_file(tabs: Callable[..., Tab]) -> None:
     one = tabs()
     two = tabs(one.running)

@@ -97,6 +97,17 @@ def test_stop_shows_what_was_measured_and_nothing_stays(studio: Start) -> None:
 
 
 @pytest.mark.usefixtures("can_run")
+def test_stop_at_once_is_heard_at_once(studio: Start) -> None:
+    running = studio()
+    thread, lines = asking(running, text=LONG)
+    until(lambda: running.ask("stop", tab="t")["stopped"])
+    thread.join(8)
+    assert not thread.is_alive()
+    assert "stopped before" in lines[-1]["answer"]["problems"][0]["message"]
+    assert held() == set()
+
+
+@pytest.mark.usefixtures("can_run")
 def test_the_next_change_ends_a_live_run(studio: Start) -> None:
     running = studio()
     thread, lines = asking(running, text=LONG)

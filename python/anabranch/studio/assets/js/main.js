@@ -85,7 +85,7 @@ class Studio {
   }
 
   show(picture) {
-    return this.picture.draw(picture, this.compare.pinned);
+    return this.picture.draw(picture, this.compare.besideOf(picture));
   }
 
   /** What is drawn on is the network as it stands, whether it can run or not. */
