@@ -50,7 +50,7 @@ def test_a_solver_ends_where_somebody_stops_it(studio: Start) -> None:
     thread.join(15)
     assert time.monotonic() - begin < 8
     answer = lines[-1]["answer"]
-    assert "stopped" in answer["problems"][0]["message"]
+    assert answer["stopped"]
     # The one that waits for the next question is left.
     until(lambda: len(there & children()) == 1, 10)
 

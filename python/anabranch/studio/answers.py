@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core, topology
-from anabranch.errors import AnabranchError, Problem, ScenarioError, StudioError
+from anabranch.errors import AnabranchError, StudioError
 from anabranch.folders.stamp import stamp
 from anabranch.results.result import json_ready
 from anabranch.runs.runner import run
@@ -228,7 +228,7 @@ class Desk:
         except AnabranchError as error:
             shown = {"problems": problem_list(error)}
         except KeyboardInterrupt:
-            return about | {"problems": _left(work), "picture": None, "replaced": work.replaced}
+            return about | _stopped(work)
         if shown["problems"]:
             return about | shown | {"picture": self._network_alone(source)}
         return about | shown | {"replaced": work.replaced}
@@ -253,7 +253,7 @@ class Desk:
         except AnabranchError as error:
             shown = {"problems": problem_list(error)}
         except KeyboardInterrupt:
-            shown = {"problems": _left(work)}
+            return about | _stopped(work)
         return about | {"picture": None} | shown | {"replaced": work.replaced}
 
     def _edited(self, question: Data, mode: str, tell: Teller) -> tuple[ScenarioText, Data]:
@@ -268,12 +268,9 @@ class Desk:
 
     def unfinished(self, question: Data, work: Work) -> Data:
         """The answer where a work is stopped that does not look whether it is to end."""
-        problem = Problem("", "stopped; what it does goes on for a while without being heard")
-        problems = [] if work.replaced else problem_list(ScenarioError([problem]))
         text = question["text"]
         data = json_ready(self._source(question, text).data())
-        about = {"text": text, "data": data, "mode": question.get("mode", "run")}
-        return about | {"problems": problems, "picture": None, "replaced": work.replaced}
+        return {"text": text, "data": data, "mode": question.get("mode", "run")} | _stopped(work)
 
     def _picture(self, source: ScenarioText, mode: str, work: Work, tell: Teller) -> Data:
         """The picture of a scenario, and what is wrong with it."""
@@ -305,9 +302,9 @@ def _told_apart(source: ScenarioText, mode: str) -> Data:
     return {"text": source.text, "file": str(source.file), "trust": source.trust, "mode": mode}
 
 
-def _left(work: Work) -> list[Data]:
-    """What is wrong where a work has ended before there was anything to show."""
-    return [] if work.replaced else problem_list(StudioError("stopped before there was anything to show"))
+def _stopped(work: Work) -> Data:
+    """The answer where a work has ended before there was anything to show."""
+    return {"problems": [], "picture": None, "stopped": True, "replaced": work.replaced}
 
 
 def _problems(source: ScenarioText) -> list[Data]:

@@ -68,6 +68,12 @@ class Studio {
     byId("stop").hidden = true;
     this.tellProblems(answer.problems);
     if (answer.replaced) return;
+    if (answer.stopped) {
+      this.picture.setStale(true);
+      byId("state-words").textContent = "stopped before there was anything to show";
+      document.documentElement.dataset.shown = String(++this.shown);
+      return;
+    }
     if (answer.mode === "live" && "against" in (answer.picture ?? {})) this.compare.pinned = this.live.simulation;
     const isWrong = answer.problems.length > 0;
     this.latest = answer.picture?.network.names.length ? answer.picture : null;
