@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,12 @@ sys.path.append(str(Path(__file__).parents[1] / "report"))
 
 from reader import browser
 from running_studio import EXAMPLES, Running
+
+from anabranch.errors import LiveError
+
+if TYPE_CHECKING:
+    from playwright import sync_api as playwright
+    from studio_tabs import Tab
 
 __all__ = ["browser"]
 
@@ -33,3 +39,37 @@ def studio(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     yield start
     for each in running:
         each.stop()
+
+
+@pytest.fixture
+def tabs(browser: "playwright.Browser", studio: Callable[..., Running]) -> Iterator[Callable[..., "Tab"]]:
+    """Opens tabs of a studio over a folder; nothing may go wrong in them."""
+    from studio_tabs import SHORT, Tab  # noqa: PLC0415 - tests without a browser need no Playwright
+
+    opened: list[Tab] = []
+
+    def open_tab(running: Running | None = None, **more: Any) -> Tab:
+        if running is None:
+            running = studio(first="first.toml")
+            (running.folder / "first.toml").write_text(SHORT)
+        page = browser.new_page(
+            **({"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | more)
+        )
+        opened.append(Tab(page, running))
+        return opened[-1].open()
+
+    yield open_tab
+    for each in opened:
+        each.page.close()
+        assert each.wrong == []
+
+
+@pytest.fixture(scope="session")
+def can_run() -> None:
+    """Skips where there may be no live run."""
+    from anabranch.live.machine import check_machine  # noqa: PLC0415 - needs Linux
+
+    try:
+        check_machine(["cubic", "reno"])
+    except LiveError as error:
+        pytest.skip(f"not here: live runs: {error}")

@@ -47,7 +47,7 @@ class Running:
         self._server.should_exit = True
         self._thread.join(10)
         assert not self._thread.is_alive()
-        self.desk.workshop.close()
+        self.desk.close()
 
     @property
     def address(self) -> str:

@@ -2,110 +2,16 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright import sync_api as playwright
 from running_studio import EXAMPLES, Running
+from studio_tabs import SHORT, Tab
 
 Start = Callable[..., Running]
 EVIL = "<img src=x onerror=alert(1)>"
-SHORT = (
-    (EXAMPLES / "first.toml")
-    .read_text()
-    .replace('"30 s"', '"3 s"')
-    .replace('"10 s"', '"1 s"')
-    .replace('"20 s"', '"2 s"')
-)
-
-
-class Tab:
-    """A tab with the studio, and everything that went wrong in it or left this machine."""
-
-    def __init__(self, page: playwright.Page, running: Running) -> None:
-        self.page = page
-        self.running = running
-        self.wrong: list[str] = []
-        self.expects_gone = False
-        page.on("console", self._message)
-        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
-        page.on("request", self._request)
-        page.on("dialog", lambda dialog: dialog.accept())
-
-    def _message(self, message: playwright.ConsoleMessage) -> None:
-        if not (self.expects_gone and "ERR_CONNECTION" in message.text):
-            self.wrong.append(f"console: {message.text}")
-
-    def _request(self, request: playwright.Request) -> None:
-        own = f"http://127.0.0.1:{self.running.port}/"
-        if not request.url.startswith((own, "data:", "blob:", "about:")):
-            self.wrong.append(f"request: {request.url}")
-
-    def open(self) -> "Tab":
-        self.page.goto(self.running.address)
-        self.page.wait_for_selector("html[data-ready]")
-        self.page.wait_for_selector("html[data-shown]", state="attached")
-        return self
-
-    def shown(self) -> int:
-        """How many pictures there have been."""
-        return int(self.page.get_attribute("html", "data-shown") or 0)
-
-    def after(self, act: Callable[[], Any]) -> None:
-        """Does something, and waits for the next picture."""
-        before = self.shown()
-        act()
-        self.page.wait_for_function("(n) => Number(document.documentElement.dataset.shown) > n", arg=before)
-
-    def tab(self, name: str) -> None:
-        self.page.get_by_role("tab", name=name, exact=True).click()
-
-    @property
-    def text(self) -> str:
-        return self.page.input_value("#toml")
-
-    @property
-    def data(self) -> dict[str, Any]:
-        return tomllib.loads(self.text)
-
-    def card(self, label: str) -> str:
-        return self.page.locator("#cards .card", has_text=label).locator(".value").inner_text()
-
-    def save(self) -> None:
-        self.page.keyboard.press("Control+s")
-        self.page.wait_for_function("() => document.getElementById('save').textContent === 'Save'")
-
-    def axe(self) -> list[str]:
-        """Findings of axe that are serious or critical."""
-        found = Axe().run(self.page).response["violations"]
-        return [
-            f"{each['id']}: {node['html'][:120]}"
-            for each in found if each["impact"] in ("serious", "critical") for node in each["nodes"]
-        ]  # fmt: skip
-
-
-@pytest.fixture
-def tabs(browser: playwright.Browser, studio: Start) -> Iterator[Callable[..., Tab]]:
-    """Opens tabs of a studio over a folder; nothing may go wrong in them."""
-    opened: list[Tab] = []
-
-    def open_tab(running: Running | None = None, **more: Any) -> Tab:
-        if running is None:
-            running = studio(first="first.toml")
-            (running.folder / "first.toml").write_text(SHORT)
-        page = browser.new_page(
-            **({"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"} | more)
-        )
-        opened.append(Tab(page, running))
-        return opened[-1].open()
-
-    yield open_tab
-    for each in opened:
-        each.page.close()
-        assert each.wrong == []
 
 
 def test_a_slider_moves_the_picture_and_the_text(tabs: Callable[..., Tab]) -> None:
@@ -469,6 +375,35 @@ def test_routes_and_loads_have_their_own_pictures(tabs: Callable[..., Tab]) -> N
     assert "demand" in tab.page.inner_text("#problems")
     tab.after(lambda: tab.page.get_by_label("Run", exact=True).check())
     assert tab.page.locator("#series").is_visible()
+
+
+def test_loads_of_two_schemes_stand_beside_each_other(tabs: Callable[..., Tab], studio: Start) -> None:
+    running = studio(first="nsfnet.toml")
+    text = (EXAMPLES / "robust_nsfnet.toml").read_text()
+    scheme = next(line for line in text.splitlines() if line.startswith("scheme"))
+    (running.folder / "nsfnet.toml").write_text(text.replace(scheme, 'scheme = "shortest"'))
+    tab = tabs(running)
+    tab.after(lambda: tab.page.get_by_label("Loads", exact=True).check())
+    tab.page.select_option("#beside", label="routing · scheme = ecmp")
+    tab.page.wait_for_selector("#compare:not([hidden])")
+    assert tab.page.inner_text("#compare-name") == "routing · scheme = ecmp"
+    assert "load" in tab.page.inner_text("#compare-links")
+    assert tab.page.locator("#compare-flows").is_hidden()
+    # The pinned loads are of no run.
+    tab.after(lambda: tab.page.get_by_label("Run", exact=True).check())
+    assert tab.page.locator("#compare").is_hidden()
+    tab.after(lambda: tab.page.get_by_label("Routes", exact=True).check())
+    assert tab.page.locator("#beside").is_disabled()
+
+
+def test_fields_of_every_table_are_offered(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    offered = tab.page.locator("#add-control option", has_text="event").filter(has_text="capacity")
+    label = offered.first.inner_text()
+    tab.after(lambda: tab.page.select_option("#add-control", label=label))
+    assert "capacity" in tab.data["event"][0]
+    tab.after(lambda: tab.page.click("#undo"))
+    assert tab.text == SHORT
 
 
 def test_two_tabs_and_an_editor_work_on_one_file(tabs: Callable[..., Tab]) -> None:

@@ -275,9 +275,9 @@ def test_the_next_run_of_a_tab_ends_the_one_before(studio: Start) -> None:
     assert answer["replaced"]
 
 
-def test_what_cannot_be_ended_is_left_alone(studio: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_look_up_is_left_alone(studio: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr("anabranch.studio.answers.run", lambda *_, **__: released.wait(30))
+    monkeypatch.setattr("anabranch.studio.drawing.run", lambda *_, **__: released.wait(30))
     running = studio()
     lines = list[dict[str, Any]]()
     question = {"what": "show", "tab": "a", "text": FIRST, "file": "first.toml"}
@@ -287,7 +287,7 @@ def test_what_cannot_be_ended_is_left_alone(studio: Start, monkeypatch: pytest.M
     assert running.ask("stop", tab="a")["stopped"]
     asking.join(10)
     assert not asking.is_alive()
-    assert "cannot be ended" in lines[-1]["answer"]["problems"][0]["message"]
+    assert lines[-1]["answer"]["stopped"]
     # Others go on meanwhile.
     assert running.ask("show", tab="b", text=FIRST, mode="routes")["picture"]
     released.set()
@@ -304,7 +304,7 @@ def test_a_mistake_of_ours_is_told_and_the_studio_goes_on(
 
     running = studio()
     with monkeypatch.context() as patched:
-        patched.setattr("anabranch.studio.answers.run", fails)
+        patched.setattr("anabranch.studio.drawing.run", fails)
         assert "index out of bounds" in running.refused("show", text=FIRST)
     assert "index out of bounds" in caplog.text
     assert running.ask("show", text=FIRST.replace('"30 s"', '"1 s"'))["picture"]

@@ -17,7 +17,7 @@ from anabranch.live.flows import Kernel, flow_plans, ignored_choices, kernel_of,
 from anabranch.live.hosts import Host, HostPlan, hosts_of
 from anabranch.live.programs import Asked, Running
 from anabranch.live.routers import Routers
-from anabranch.live.traffic import FlowRecord, KernelFlows, Sample
+from anabranch.live.traffic import FlowRecord, Hearer, KernelFlows, Sample
 from anabranch.process.signals import Deferred
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
@@ -103,9 +103,19 @@ class LiveHosts:
         """The programs of the user."""
 
     def run(
-        self, scenario: Scenario, signals: Deferred, progress: Callable[[float, int], None] | None
+        self,
+        scenario: Scenario,
+        signals: Deferred,
+        progress: Callable[[float, int], None] | None,
+        heard: Hearer | None = None,
     ) -> Measured:
         """Makes the hosts, lets everything run, and removes them.
+
+        Args:
+            scenario: the run's.
+            signals: what ends it.
+            progress: told how far it is.
+            heard: as of :class:`KernelFlows`.
 
         Raises:
             LiveError: if the system ends it.
@@ -118,7 +128,7 @@ class LiveHosts:
         try:
             with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
                 plans = flow_plans(setup, self._kernels, ends, self._routers.flows.address_at)
-                with closing(KernelFlows(plans, hosts, interval_s)) as flows:
+                with closing(KernelFlows(plans, hosts, interval_s, heard)) as flows:
                     records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())
                     drops += self._routers.dropped_packets()

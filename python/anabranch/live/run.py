@@ -23,6 +23,7 @@ from anabranch.live.repeats import LIVE_RUNS, Repeats
 from anabranch.live.routers import Between, OwnRouters
 from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
+from anabranch.live.traffic import Hearer
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.process.signals import Deferred
@@ -51,6 +52,7 @@ class Live:
         runs: int = LIVE_RUNS,
         kernel_receivers: bool = False,
         simulated_receivers: bool = False,
+        heard: Hearer | None = None,
     ) -> None:
         """With programs in its hosts, if any are asked for; other arguments are as of :func:`run`.
 
@@ -62,7 +64,9 @@ class Live:
             runs: see there.
             kernel_receivers: see there.
             simulated_receivers: see there.
+            heard: see there.
         """
+        self._heard = heard
         self._between = between or OwnRouters()
         self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
@@ -125,7 +129,7 @@ class Live:
                 own_setup, setup, routers, self._asked, receives=self._receives, only_sends=self._only_sends
             )
             with guarded(setup.agreement):
-                records = self._network.run(scenario, signals, progress)
+                records = self._network.run(scenario, signals, progress, self._heard)
         except _core.OwnCodeError as error:
             raise failed(error) from None
         ended_s = float(str(records.outcome["summary"]["ended_s"]))
@@ -255,6 +259,7 @@ def run(
     kernel_receivers: bool = False,
     simulated_receivers: bool = False,
     switches: str | None = None,
+    heard: Hearer | None = None,
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runs.runner.run` has all arguments but these.
 
@@ -264,7 +269,9 @@ def run(
     - ``runs``: live runs that such a comparison has, of further replications of the scenario;
     - ``kernel_receivers``: let the kernel receive the flows of TCP that it cannot send;
     - ``simulated_receivers``: simulate the receivers of the flows of TCP that the kernel sends;
-    - ``switches``: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
+    - ``switches``: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's;
+    - ``heard``: told the samples of each instant as they are taken, in the thread that drives all flows;
+      further runs of a comparison are not told.
 
     Returns:
         What was measured; ``summary["live"]`` says how well the clock was kept, and whether the run is valid.
@@ -295,6 +302,7 @@ def run(
             runs=runs,
             kernel_receivers=kernel_receivers,
             simulated_receivers=simulated_receivers,
+            heard=heard,
         ),
     )
 

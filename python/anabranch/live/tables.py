@@ -171,9 +171,12 @@ def _hosts(record: FlowRecord) -> str:
     return "kernel" if record.plan.receives else "kernel sends"
 
 
-def _rates(samples: Sequence[Sample]) -> list[float | None]:
-    """What was delivered of a flow between the samples before and these, in Mbps."""
-    before: dict[int, int] = {}
+def _rates(samples: Sequence[Sample], before: dict[int, int] | None = None) -> list[float | None]:
+    """What was delivered of a flow between the samples before and these, in Mbps.
+
+    ``before`` has the bytes that each flow had delivered before these, and is brought up to date.
+    """
+    before = {} if before is None else before
     rates = []
     for sample in samples:
         delivered = sample.delivered_bytes - before.get(sample.flow, 0)
@@ -198,8 +201,19 @@ def _goodputs(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
 
 
 def _series(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
+    rows = series_rows(samples, {})
+    return pl.concat([series, pl.DataFrame(rows, schema=series.schema)]).sort("time_s", "flow")
+
+
+def series_rows(samples: Sequence[Sample], before: dict[int, int]) -> list[dict[str, Any]]:
+    """A row of the table ``flow_series`` for each sample.
+
+    Args:
+        samples: in the order of their times.
+        before: what each flow had delivered at the samples before, in bytes; brought up to date.
+    """
     rows = []
-    for sample, rate in zip(samples, _rates(samples), strict=True):
+    for sample, rate in zip(samples, _rates(samples, before), strict=True):
         infos = [info for _, info in sample.infos]
         thresholds = [info.ssthresh_bytes for info in infos if info.ssthresh_bytes is not None]
         trips = [info.srtt_ms for info in infos if info.srtt_ms is not None]
@@ -216,7 +230,7 @@ def _series(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
                 "retransmissions": sum(info.retransmissions for info in infos),
             }
         )
-    return pl.concat([series, pl.DataFrame(rows, schema=series.schema)]).sort("time_s", "flow")
+    return rows
 
 
 def _connections(table: pl.DataFrame, records: Sequence[FlowRecord]) -> pl.DataFrame:

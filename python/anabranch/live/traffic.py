@@ -89,6 +89,10 @@ class Sample:
     """By subflow; the only one is number 0."""
 
 
+Hearer = Callable[[Sequence[Sample]], None]
+"""Whoever is told samples while a run goes on; what takes long is not for him to do at once."""
+
+
 @dataclass(slots=True)
 class FlowRecord:
     """The outcome of a flow."""
@@ -151,9 +155,19 @@ class KernelFlows:
     """All real flows of a run."""
 
     def __init__(
-        self, plans: Sequence[FlowPlan], hosts: Mapping[int, Host], sample_interval_s: float | None
+        self,
+        plans: Sequence[FlowPlan],
+        hosts: Mapping[int, Host],
+        sample_interval_s: float | None,
+        heard: Hearer | None = None,
     ) -> None:
         """Opens the sockets that listen.
+
+        Args:
+            plans: what they are to do.
+            hosts: where, by the numbers of their nodes.
+            sample_interval_s: between samples for a series; None where none is wanted.
+            heard: told the samples of an instant as they are taken, in the thread that drives all flows.
 
         Raises:
             OSError: if one cannot be opened.
@@ -161,6 +175,7 @@ class KernelFlows:
         self._hosts = hosts
         self._flows = [_Flow(plan) for plan in plans]
         self._interval = sample_interval_s
+        self._heard = heard
         self.samples: list[Sample] = []
         self.late_s: list[float] = []
         """How much later than due each sample was taken: as late as reading and writing."""
@@ -499,6 +514,7 @@ class KernelFlows:
         now, since = self.now(), self._sampled_s
         self._sampled_s = now
         self.late_s.append(now - instant_s)
+        before = len(self.samples)
         for flow in self._flows:
             opened = flow.record.opened or flow.receiver is not None
             if opened and flow.record.completed_s is None:
@@ -509,6 +525,8 @@ class KernelFlows:
                 if not flow.plan.receives:
                     delivered = sum(info.bytes_acked for _, info in infos)
                 self.samples.append(Sample(instant_s, now, since, flow.plan.flow, delivered, infos))
+        if self._heard is not None and len(self.samples) > before:
+            self._heard(self.samples[before:])
 
     def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
         """Notes what the kernel says of both ends."""

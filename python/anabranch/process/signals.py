@@ -79,6 +79,11 @@ def _send(number: int) -> None:
         _pthread_kill(threading.main_thread().ident or 0, number)
 
 
+def interrupt() -> None:
+    """Has the main thread hear what Ctrl-C would be, whatever thread says so."""
+    _send(signal.SIGINT)
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """Raises, but where compiled code may be behind that makes a panic of it: there it comes again."""
     global _last, _raise_at  # noqa: PLW0603 - signals are the process's

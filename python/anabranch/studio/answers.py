@@ -13,23 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core, topology
-from anabranch.errors import AnabranchError, Problem, ScenarioError, StudioError
+from anabranch.errors import AnabranchError, StudioError
 from anabranch.folders.stamp import stamp
-from anabranch.results.result import Result, json_ready
+from anabranch.results.result import json_ready
 from anabranch.runs.runner import run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
 from anabranch.studio import keeping
+from anabranch.studio.apart import Apart
+from anabranch.studio.drawing import MODES, is_long, picture_of, without_captures
 from anabranch.studio.folder import Folder
-from anabranch.studio.pictures import land, load_picture, network_picture, routes_picture, run_picture
+from anabranch.studio.live_lines import LiveLines, why_not_live
+from anabranch.studio.pictures import land, network_picture
 from anabranch.studio.texts import UNSAVED, ScenarioText, edited, problem_list
-from anabranch.studio.work import Teller, Work, Workshop
+from anabranch.studio.work import Data, Teller, Work, Workshop
 
-Data = dict[str, Any]
-_MODES = ("run", "routes", "loads", "none")
+LIVE_GRACE_S = 10.0
+"""How long a live run that is stopped has to show what it has measured."""
 BESIDE = "-beside"
 """The end of the name of a tab whose run stands beside the one that is shown (``compare.js``)."""
 _LARGEST_IMPORT_BYTES = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LongWork:
+    """An answer that takes long, and of which something is told on the way."""
+
+    do: Callable[[Data, Work, Teller], Data]
+    patience_s: float = 2.0
+    """How long it has to answer once it is stopped, until it is left alone."""
 
 
 @dataclass
@@ -50,6 +62,21 @@ class Desk:
         """The threads that make runs."""
         return Workshop()
 
+    @cached_property
+    def apart(self) -> Apart:
+        """The processes of what takes long."""
+        return Apart()
+
+    @cached_property
+    def lives(self) -> str:
+        """Why there can be no live runs here; empty where they can be."""
+        return why_not_live()
+
+    @property
+    def works(self) -> Mapping[str, LongWork]:
+        """Questions that are answered by a work of their tab, by name."""
+        return {"show": LongWork(self.show), "live": LongWork(self.live, LIVE_GRACE_S + 1.0)}
+
     @property
     def questions(self) -> Mapping[str, Callable[[Data], Data]]:
         """Questions that are answered at once, by name."""
@@ -57,7 +84,7 @@ class Desk:
             "welcome": self.welcome, "open": self.open, "save": self.save, "look": self.look,
             "stop": self.stop, "land": self.land, "import": self.imported, "command": self.command,
             "topologies": self.topologies, "keep": self.keep, "study": self.study,
-            "figures": self.figures, "describe": self.describe,
+            "figures": self.figures, "describe": self.describe, "machine": self.machine,
         }  # fmt: skip
 
     def answer(self, question: Data) -> Data:
@@ -74,6 +101,11 @@ class Desk:
         except KeyError as missing:
             raise StudioError(f"the question lacks {missing}") from None
 
+    def close(self) -> None:
+        """Ends every work, and the processes of those that have one."""
+        self.workshop.close()
+        self.apart.close()
+
     def welcome(self, _question: Data) -> Data:
         """A greeting with what the page shows first."""
         return {
@@ -84,6 +116,10 @@ class Desk:
             "text": self.text,
             "transports": _core.transport_preset_names(),
         }
+
+    def machine(self, _question: Data) -> Data:
+        """The abilities of this machine: ``live`` says why it has no live runs, and is empty where it has."""
+        return {"live": self.lives}
 
     def open(self, question: Data) -> Data:
         """A file with its text and its stamp."""
@@ -184,48 +220,68 @@ class Desk:
             AnabranchError: if a change leads nowhere.
         """
         mode = str(question.get("mode", "run"))
-        if mode not in _MODES:
-            raise StudioError(f'"{mode}" is no mode; there are {", ".join(_MODES)}')
+        if mode not in MODES:
+            raise StudioError(f'"{mode}" is no mode; there are {", ".join(MODES)}')
+        source, about = self._edited(question, mode, tell)
+        try:
+            shown = self._picture(source, mode, work, tell)
+        except AnabranchError as error:
+            shown = {"problems": problem_list(error)}
+        except KeyboardInterrupt:
+            return about | _stopped(work)
+        if shown["problems"]:
+            return about | shown | {"picture": self._network_alone(source)}
+        return about | shown | {"replaced": work.replaced}
+
+    def live(self, question: Data, work: Work, tell: Teller) -> Data:
+        """Simulates a scenario and runs it live, and draws both as they come.
+
+        Told on the way: ``edited`` and ``progress`` as of :meth:`show`, ``beside`` (the picture of the
+        simulation), and ``picture`` (the lines of the live run until now).
+
+        Raises:
+            AnabranchError: if a change leads nowhere.
+        """
+        source, about = self._edited(question, "live", tell)
+        lines = LiveLines()
+        try:
+            if self.lives:
+                raise StudioError(self.lives)
+            shown = self.apart.ask(
+                _told_apart(source, "live"), work, lambda told: lines.hear(told, tell), grace_s=LIVE_GRACE_S
+            )
+        except AnabranchError as error:
+            shown = {"problems": problem_list(error)}
+        except KeyboardInterrupt:
+            return about | _stopped(work)
+        return about | {"picture": None} | shown | {"replaced": work.replaced}
+
+    def _edited(self, question: Data, mode: str, tell: Teller) -> tuple[ScenarioText, Data]:
+        """The text with the changes of a question, which is told at once."""
         text = edited(question["text"], question["changes"]) if question.get("changes") else question["text"]
         source = self._source(question, text)
         about: Data = {"text": text, "data": json_ready(source.data()), "mode": mode}
         if not str(question.get("tab")).endswith(BESIDE):
             self.shown = text
         tell({"edited": about})
-        try:
-            picture = self._picture(source, mode, work, tell)
-        except AnabranchError as error:
-            return about | {"problems": problem_list(error), "picture": self._network_alone(source)}
-        except KeyboardInterrupt:
-            return about | {"problems": [], "picture": None, "replaced": work.replaced}
-        return about | {"problems": [], "picture": picture, "replaced": work.replaced}
+        return source, about
 
     def unfinished(self, question: Data, work: Work) -> Data:
-        """The answer where a work is stopped that cannot end, such as a planner."""
-        problem = Problem(
-            "", "stopped; a planner cannot be ended, and goes on for a while without being heard"
-        )
-        problems = [] if work.replaced else problem_list(ScenarioError([problem]))
+        """The answer where a work is stopped that does not look whether it is to end."""
         text = question["text"]
         data = json_ready(self._source(question, text).data())
-        about = {"text": text, "data": data, "mode": question.get("mode", "run")}
-        return about | {"problems": problems, "picture": None, "replaced": work.replaced}
+        return {"text": text, "data": data, "mode": question.get("mode", "run")} | _stopped(work)
 
     def _picture(self, source: ScenarioText, mode: str, work: Work, tell: Teller) -> Data:
+        """The picture of a scenario, and what is wrong with it."""
         scenario = source.scenario()
+        if is_long(scenario, mode):
+            return self.apart.ask(_told_apart(source, mode), work, tell)
+        if scenario.routing.demand is not None:
+            # Whoever has bounds of the traffic will ask for loads.
+            self.apart.warm()
         with self._guard(scenario):
-            if mode == "run":
-                return run_picture(_simulated(scenario, work, tell))
-            setup = resolve(scenario, Needed.ROUTES)
-            if mode == "routes":
-                from anabranch.plans.routes import routes  # noqa: PLC0415 - a run need not wait
-
-                return routes_picture(setup, routes(scenario, lambda *_: work.look()))
-            if mode == "loads":
-                from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
-
-                return load_picture(setup, worst_loads(scenario))
-            return network_picture(setup)
+            return {"problems": [], "picture": picture_of(scenario, mode, work.look, tell)}
 
     def _network_alone(self, source: ScenarioText) -> Data | None:
         """The network of a scenario that cannot run, for those who draw it; None where there is none."""
@@ -241,28 +297,14 @@ class Desk:
         return ScenarioText(text, self.folder.place(question.get("file") or UNSAVED), self.trust)
 
 
-def _simulated(scenario: Scenario, work: Work, tell: Teller) -> Result:
-    """The run, which tells how far it is.
-
-    Raises:
-        KeyboardInterrupt: if it is to end before it has begun.
-    """
-    end_s = scenario.run_settings.duration.seconds
-
-    def progress(simulated_s: float, _packet_hops: int) -> None:
-        work.look()
-        tell({"progress": {"done": simulated_s, "all": end_s, "unit": "s simulated"}})
-
-    def planned(done: int, every: int) -> None:
-        work.look()
-        tell({"progress": {"done": done, "all": every, "unit": "pairs with routes"}})
-
-    return run(without_captures(scenario), progress=progress, plan_progress=planned)
+def _told_apart(source: ScenarioText, mode: str) -> Data:
+    """The question to another process (``worker.py``)."""
+    return {"text": source.text, "file": str(source.file), "trust": source.trust, "mode": mode}
 
 
-def without_captures(scenario: Scenario) -> Scenario:
-    """The scenario with nothing that writes files."""
-    return scenario.model_copy(update={"capture": []}) if scenario.capture else scenario
+def _stopped(work: Work) -> Data:
+    """The answer where a work has ended before there was anything to show."""
+    return {"problems": [], "picture": None, "stopped": True, "replaced": work.replaced}
 
 
 def _problems(source: ScenarioText) -> list[Data]:

@@ -17,7 +17,7 @@ _PACKAGE = "anabranch.studio"
 _REPORT = "anabranch.report.html"
 SCRIPTS = (
     "main", "server", "model", "editor", "form", "schema", "controls", "picture", "plans", "draw", "geometry",
-    "compare", "keep", "dialogs",
+    "compare", "keep", "live", "dialogs",
 )  # fmt: skip
 """Our own modules, ``assets/js`` of this package; ``server.js`` is the one that knows who answers."""
 _SHARED = (

@@ -58,10 +58,11 @@ def network_picture(setup: Setup) -> dict[str, Any]:
         schema={"name": pl.String, "capacity_mbps": pl.Float64, "delay_ms": pl.Float64},
     )
     table = DataTable.of_frame("links", "Links", links, links.columns)
-    return _empty("network") | network_document(names, places, ends, capacities, table)
+    return empty_picture("network") | network_document(names, places, ends, capacities, table)
 
 
-def _empty(kind: str) -> dict[str, Any]:
+def empty_picture(kind: str) -> dict[str, Any]:
+    """A picture with nothing in it, which has what scripts look for in every one."""
     return {
         "kind": kind, "title": "", "cards": [], "warnings": [], "notes": [], "marks": [], "events": [],
         "routes": None, "link_series": None, "flow_series": None, "ended_s": 0.0, "tables": [], "texts": [],

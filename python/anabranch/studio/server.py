@@ -18,16 +18,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from anabranch.errors import AnabranchError
-from anabranch.results.result import json_ready
-from anabranch.studio.answers import Data, Desk
+from anabranch.studio.answers import Desk, LongWork
 from anabranch.studio.pages import files
-from anabranch.studio.work import Work
+from anabranch.studio.work import Data, Work, line_of
 
 TOKEN = "x-studio-token"  # noqa: S105 - the name of a header
 """The header in which a page shows its token."""
 _BETWEEN_LOOKS_S = 0.05
-_PATIENCE_S = 2.0
-"""How long a work that is stopped has until it is left alone."""
 _log = logging.getLogger(__name__)
 _LARGEST_QUESTION_BYTES = 100_000_000
 _LINES = "application/x-ndjson"
@@ -118,8 +115,8 @@ async def _ask(desk: Desk, token: str, request: Request) -> Response:
         question = await _question(request)
     except ValueError as error:
         return JSONResponse({"error": str(error)}, 400, headers=_HEADERS)
-    if question.get("what") == "show":
-        return StreamingResponse(_shown(desk, question), media_type=_LINES, headers=_HEADERS)
+    if work := desk.works.get(str(question.get("what"))):
+        return StreamingResponse(_shown(desk, work, question), media_type=_LINES, headers=_HEADERS)
     line = await run_in_threadpool(_answered, partial(desk.answer, question))
     return Response(line, media_type=_LINES, headers=_HEADERS)
 
@@ -144,26 +141,22 @@ async def _question(request: Request) -> Data:
 def _answered(answer: Callable[[], Data]) -> bytes:
     """The last line of an answer: what was asked for, or what is wrong."""
     try:
-        return _line({"answer": answer()})
+        return line_of({"answer": answer()})
     except (AnabranchError, OSError) as error:
-        return _line({"error": str(error)})
+        return line_of({"error": str(error)})
     except (TypeError, ValueError, KeyError) as error:
         # A question of another version or by hand, or a mistake of ours, which the terminal tells in full.
         _log.exception("a question cannot be answered")
-        return _line({"error": f"the question cannot be answered: {type(error).__name__}: {error}"})
+        return line_of({"error": f"the question cannot be answered: {type(error).__name__}: {error}"})
     except BaseException as error:
         # Panics of compiled code are no exceptions of Python's. The studio goes on.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         _log.exception("a question has failed")
-        return _line({"error": f"{type(error).__name__}: {error}; the terminal says more"})
+        return line_of({"error": f"{type(error).__name__}: {error}; the terminal says more"})
 
 
-def _line(data: Data) -> bytes:
-    return json.dumps(json_ready(data), allow_nan=False, separators=(",", ":")).encode() + b"\n"
-
-
-async def _shown(desk: Desk, question: Data) -> AsyncIterator[bytes]:
+async def _shown(desk: Desk, kind: LongWork, question: Data) -> AsyncIterator[bytes]:
     """The lines of a picture as they come; whoever goes away ends the work."""
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -173,7 +166,7 @@ async def _shown(desk: Desk, question: Data) -> AsyncIterator[bytes]:
 
     def do(work: Work) -> None:
         try:
-            put(_answered(lambda: desk.show(question, work, lambda told: put(_line(told)))))
+            put(_answered(lambda: kind.do(question, work, lambda told: put(line_of(told)))))
         finally:
             put(None)
 
@@ -188,11 +181,11 @@ async def _shown(desk: Desk, question: Data) -> AsyncIterator[bytes]:
         # A run ends at once and has something to show; what cannot be ended is left alone.
         # Where nobody waits for it any more, neither do we.
         with suppress(TimeoutError):
-            patience = 0.0 if work.replaced else _PATIENCE_S
+            patience = 0.0 if work.replaced else kind.patience_s
             while (line := await asyncio.wait_for(lines.get(), patience)) is not None:
                 yield line
             return
-        yield _line({"answer": desk.unfinished(question, work)})
+        yield line_of({"answer": desk.unfinished(question, work)})
     finally:
         # Done already, or nobody listens any more.
         work.replaced = True

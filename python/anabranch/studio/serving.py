@@ -107,14 +107,14 @@ async def served(server: uvicorn.Server, opened: socket.socket, desk: Desk) -> N
     async def end_works() -> None:
         while not server.should_exit:
             await asyncio.sleep(_BETWEEN_LOOKS_S)
-        desk.workshop.close()
+        desk.close()
 
     ending = asyncio.create_task(end_works())
     try:
         await server.serve(sockets=[opened])
     finally:
         ending.cancel()
-        desk.workshop.close()
+        desk.close()
 
 
 def _opens(address: str) -> bool:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+from anabranch.results.result import json_ready
+
+Data = dict[str, Any]
+Teller = Callable[[Data], None]
+"""Told what there is before the answer: the changed text, how far a run is."""
+
+
+def line_of(data: Data) -> bytes:
+    """Plain data as a line of JSON."""
+    return json.dumps(json_ready(data), allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +41,8 @@ class Work:
 class Workshop:
     """Runs the works of all tabs, of each tab the latest alone, in threads that nobody waits for at the end.
 
-    A planner or a solver cannot be ended from outside: it goes on in its thread, and its answer is dropped.
+    What looks up now and then ends soon. What cannot goes on in its thread, and its answer is dropped: so
+    solvers and live runs have processes of their own (``apart.py``), which end.
     """
 
     def __init__(self) -> None:
@@ -77,7 +90,3 @@ class Workshop:
         for work in works:
             work.replaced = True
             work.stopped.set()
-
-
-Teller = Callable[[dict[str, Any]], None]
-"""Told what there is before the answer: the changed text, how far a run is."""

@@ -1,6 +1,6 @@
-// A pinned run beside the one that is shown: its lines below, and the differences of both as tables.
+// A pinned run beside the one that is shown: its lines below, and the differences of both as tables; loads in the same way.
 
-import { DataTable, byId, columnsOf, h, number, numbersOf, textsOf } from "./page.js";
+import { DataTable, byId, columnsOf, h, number, numbersOf, shownTable, textsOf } from "./page.js";
 import { placeWords } from "./schema.js";
 import { cardElement } from "./picture.js";
 
@@ -8,6 +8,10 @@ import { cardElement } from "./picture.js";
 const FLOWS = ["goodput_mbps", "completion_s", "rtt_mean_ms", "retransmissions", "timeouts"];
 const LATENCIES = ["latency_p50_ms", "latency_p95_ms", "latency_mean_ms", "loss_ratio"];
 const LINKS = ["utilization", "queue_mean_packets", "queue_max_packets", "packets"];
+const LOADS = ["load_percent", "headroom_percent"];
+/** What can stand beside another of its kind. */
+const COMPARED = new Set(["run", "loads"]);
+const PINNED = { run: "the pinned run", loads: "the pinned loads" };
 
 export class Compare {
   constructor(model, picture, schema, transports) {
@@ -30,13 +34,18 @@ export class Compare {
 
   pinShown() {
     const { document } = this.picture;
-    if (document?.kind === "run") this.pin({ name: "the pinned run", document });
+    if (COMPARED.has(document?.kind)) this.pin({ name: PINNED[document.kind], document });
+  }
+
+  /** The pinned run or loads, where this picture is of the same kind. */
+  besideOf(document) {
+    return this.pinned?.document.kind === document?.kind ? this.pinned : null;
   }
 
   /** @param {{ name: string, document: Record<string, any> } | null} pinned */
   pin(pinned) {
     this.pinned = pinned;
-    if (this.picture.document) this.picture.draw(this.picture.document, pinned);
+    if (this.picture.document) this.picture.draw(this.picture.document, this.besideOf(this.picture.document));
   }
 
   /** The other names that a transport or a scheme may have: each is a run beside this one. */
@@ -72,7 +81,7 @@ export class Compare {
     const { model } = this;
     try {
       const answer = await model.answerer.ask({
-        what: "show", tab: `${model.tab}-beside`, file: model.file, text: model.text, mode: "run",
+        what: "show", tab: `${model.tab}-beside`, file: model.file, text: model.text, mode: model.mode === "loads" ? "loads" : "run",
         changes: [...model.pending, { place: variant.steps, value: variant.value }],
       });
       if (answer.problems.length || !answer.picture) throw new Error(answer.problems.map(({ place, message }) => `${place}: ${message}`).join("\n"));
@@ -84,16 +93,26 @@ export class Compare {
 
   show() {
     const now = this.picture.document;
-    const isShown = this.pinned !== null && now?.kind === "run";
+    const isShown = COMPARED.has(now?.kind) && this.besideOf(now) !== null;
     byId("compare").hidden = !isShown;
-    byId("pin").disabled = now?.kind !== "run";
+    byId("pin").disabled = !COMPARED.has(now?.kind);
+    this.select.disabled = !COMPARED.has(now?.kind);
     if (!isShown) return;
     byId("compare-name").textContent = this.pinned.name;
     const before = this.pinned.document;
     const of = new Map(before.cards.map((card) => [card.label, card.value]));
     byId("compare-cards").replaceChildren(...now.cards.filter(({ label, value }) => of.has(label) && of.get(label) !== value)
       .map(({ label, value }) => cardElement({ label, value, note: `beside: ${of.get(label)}` })));
-    differences(byId("compare-flows"), "Flows of both", now.flows, before.flows, FLOWS);
+    byId("compare-of-flows").hidden = now.kind === "loads";
+    if (now.kind === "loads") {
+      byId("compare-latency").hidden = true;
+      const [mine, theirs] = [now, before].map(({ tables }) => tables.find((table) => columnsOf(table).has("load_percent")));
+      differences(byId("compare-links"), "Highest loads of both", mine, theirs, LOADS, "link");
+      return;
+    }
+    // Of a live run the kernel says less of a flow than a simulation does: what both say is told.
+    if (now.against) shownTable("compare-flows", now.against);
+    else differences(byId("compare-flows"), "Flows of both", now.flows, before.flows, FLOWS);
     const latencies = now.latency && before.latency ? [now.latency.table, before.latency.table] : null;
     byId("compare-latency").hidden = !latencies;
     if (latencies) differences(byId("compare-latency-table"), "Latencies of both", latencies[0], latencies[1], LATENCIES);
@@ -102,8 +121,8 @@ export class Compare {
 }
 
 /** A table of two: for each row its values in both, and how far the first is from the second. */
-function differences(place, caption, now, before, keys) {
-  const [name, other] = [textsOf(now, "name"), textsOf(before, "name")];
+function differences(place, caption, now, before, keys, nameKey = "name") {
+  const [name, other] = [textsOf(now, nameKey), textsOf(before, nameKey)];
   const row = new Map(Array.from({ length: before.rows }, (_, i) => [other(i), i]));
   const columns = [{ heading: "name", text: name }];
   for (const key of keys) {

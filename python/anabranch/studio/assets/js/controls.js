@@ -232,12 +232,22 @@ export class Controls {
   }
 }
 
-const WHERE_UNSET = [["network", "links"], ["network", "access"], ["routing"], ["run"]];
+/** Tables of which fields are offered, also where the scenario does not have them. */
+const ALWAYS_OFFERED = [["network", "links"], ["network", "access"], ["routing"], ["run"]];
+/** Entries of a list whose fields are offered: a list of thousands of links has more than somebody would look through. */
+const MOST_ENTRIES = 12;
+
+/** The places of all tables of some data. */
+function tablesIn(value, steps = []) {
+  if (Array.isArray(value)) return value.slice(0, MOST_ENTRIES).flatMap((entry, i) => tablesIn(entry, [...steps, i]));
+  if (value === null || typeof value !== "object") return [];
+  return [steps, ...Object.entries(value).flatMap(([key, entry]) => tablesIn(entry, [...steps, key]))];
+}
 
 /** Fields with a number or a name that tables of the scenario could set and do not. */
 export function unset(data, schema) {
-  const tables = [...WHERE_UNSET, ...(data.traffic ?? []).map((_, i) => ["traffic", i]), ...Object.keys(data.transport ?? {}).map((name) => ["transport", name])];
-  return tables.flatMap((steps) => {
+  const tables = new Map([...ALWAYS_OFFERED, ...tablesIn(data)].map((steps) => [placeText(steps), steps]));
+  return [...tables.values()].flatMap((steps) => {
     const table = schema.table(schema.at(data, steps), valueAt(data, steps) ?? {});
     return Object.entries(table?.properties ?? {}).flatMap(([key, field]) => {
       const place = [...steps, key];

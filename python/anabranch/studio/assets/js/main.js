@@ -8,6 +8,7 @@ import { Draw } from "./draw.js";
 import { Editor } from "./editor.js";
 import { Form } from "./form.js";
 import { Keep, NEW } from "./keep.js";
+import { Live } from "./live.js";
 import { Model } from "./model.js";
 import { Picture } from "./picture.js";
 import { Schema } from "./schema.js";
@@ -30,7 +31,9 @@ class Studio {
     this.draw.onGround = () => this.show(this.draw.empty());
     this.compare = new Compare(this.model, this.picture, schema, transports);
     this.keep = new Keep(this.model, this.controls);
+    this.live = new Live(this.model, this.picture);
     this.shown = 0;
+    this.waiting = 0;
     /** The latest network, of a scenario that runs or not; null where there is none. */
     this.latest = null;
     this.model.on("load", () => this.picture.clear());
@@ -65,6 +68,13 @@ class Studio {
     byId("stop").hidden = true;
     this.tellProblems(answer.problems);
     if (answer.replaced) return;
+    if (answer.stopped) {
+      this.picture.setStale(true);
+      byId("state-words").textContent = "stopped before there was anything to show";
+      document.documentElement.dataset.shown = String(++this.shown);
+      return;
+    }
+    if (answer.mode === "live" && "against" in (answer.picture ?? {})) this.compare.pinned = this.live.simulation;
     const isWrong = answer.problems.length > 0;
     this.latest = answer.picture?.network.names.length ? answer.picture : null;
     const network = this.latest ?? (this.draw.isOpen ? this.draw.empty() : null);
@@ -74,14 +84,14 @@ class Studio {
     if (network && isDrawn) await this.show(network);
     this.picture.setStale(isWrong && !isDrawn);
     const drawn = performance.now() - since;
-    const words = { run: "simulated", routes: "routed", loads: "computed" }[answer.mode];
+    const words = { run: "simulated", routes: "routed", loads: "computed", live: "simulated and run live" }[answer.mode];
     byId("state-words").textContent = isWrong
       ? `${answer.problems.length} ${answer.problems.length === 1 ? "mistake" : "mistakes"}` : `${words} in ${number(Math.round(took))} ms, drawn in ${number(Math.round(drawn))} ms`;
     document.documentElement.dataset.shown = String(++this.shown);
   }
 
   show(picture) {
-    return this.picture.draw(picture, this.compare.pinned);
+    return this.picture.draw(picture, this.compare.besideOf(picture));
   }
 
   /** What is drawn on is the network as it stands, whether it can run or not. */
@@ -112,10 +122,21 @@ class Studio {
     }
     bar.hidden = false;
     byId("stop").hidden = false;
-    if (!progress) return;
+    clearInterval(this.waiting);
+    if (!progress) {
+      this.waiting = setInterval(() => this.tellWaiting(), 1000);
+      return;
+    }
     const { done, all, unit } = progress;
     bar.value = all ? done / all : 0;
     byId("state-words").textContent = `${number(done)} of ${number(all)} ${unit}`;
+  }
+
+  /** Of a solver nobody knows how far it is, but for how long it has worked. */
+  tellWaiting() {
+    const { flying } = this.model;
+    if (!flying || byId("progress").hidden) clearInterval(this.waiting);
+    else byId("state-words").textContent = `works for ${number(Math.round((performance.now() - flying.since) / 1000))} s`;
   }
 
   gone(isGone) {

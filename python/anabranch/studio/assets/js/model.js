@@ -32,7 +32,7 @@ export class Model {
     this.timer = 0;
     this.typing = 0;
     this.isWanted = false;
-    this.listeners = { load: [], change: [], text: [], answer: [], progress: [], state: [] };
+    this.listeners = { load: [], change: [], text: [], answer: [], progress: [], told: [], state: [] };
   }
 
   on(event, listener) {
@@ -144,7 +144,14 @@ export class Model {
     else this.timer = setTimeout(() => this.send(), Math.max(0, PATIENCE_MS - (performance.now() - this.flying.since)));
   }
 
-  async send() {
+  /** Runs the scenario live, beside its simulation; the next change ends it. */
+  goLive() {
+    this.tell("state");
+    return this.send("live");
+  }
+
+  /** @param {string} what a question that is answered by a picture */
+  async send(what = "show") {
     this.isWanted = false;
     clearTimeout(this.timer);
     const number = ++this.asked;
@@ -155,7 +162,7 @@ export class Model {
     const isLatest = () => number === this.asked;
     try {
       const answer = await this.answerer.ask(
-        { what: "show", tab: this.tab, file: this.file, text, changes: pending, mode: this.mode },
+        { what, tab: this.tab, file: this.file, text, changes: pending, mode: this.mode },
         (told) => { if (isLatest()) this.hear(told, text, pending); },
       );
       if (isLatest()) this.take(answer, flying);
@@ -168,8 +175,9 @@ export class Model {
   }
 
   /** @param {Record<string, any>} told */
-  hear({ edited, progress }, text, pending) {
+  hear({ edited, progress, ...more }, text, pending) {
     if (progress) this.tell("progress", progress);
+    if (more.picture || more.beside) this.tell("told", more);
     // Somebody may have gone on typing.
     if (!edited || this.text !== text) return;
     this.pending = this.pending.filter((change) => !pending.includes(change));

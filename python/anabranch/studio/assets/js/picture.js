@@ -41,13 +41,17 @@ export class Picture {
     timeMarks.events = document.marks;
     this.words(document);
     const isRun = document.kind === "run";
-    for (const id of OF_RUNS) byId(id).hidden = !isRun || (id in document && document[id] === null);
-    byId("plan-tables").hidden = isRun || document.kind === "network";
+    // While a live run goes on, there are its lines alone.
+    const isLive = document.kind === "live";
+    const hasLines = isLive && document.flow_series !== null;
+    for (const id of OF_RUNS) byId(id).hidden = !(isRun || (hasLines && id === "series")) || (id in document && document[id] === null);
+    byId("plan-tables").hidden = isRun || isLive || document.kind === "network";
+    byId("queue-chart").hidden = isLive;
     byId("network").dataset.kind = document.kind;
     this.parts(document);
-    this.network = isRun || document.kind === "network" ? new NetworkSection(this.network ?? undefined) : new PlanSection(document, this.network);
+    this.network = isRun || isLive || document.kind === "network" ? new NetworkSection(this.network ?? undefined) : new PlanSection(document, this.network);
     if (isRun) this.run(document, beside);
-    else this.series = null;
+    else this.series = hasLines ? new SeriesSection(this.network, { before: this.series ?? undefined, beside: beside ?? undefined }) : null;
     for (const listener of this.listeners) listener(this.network, document);
   }
 

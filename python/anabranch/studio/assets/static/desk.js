@@ -48,6 +48,7 @@ export class Desk {
   async answer(question, tell) {
     const { what } = question;
     if (what === "show") return this.show(question, tell);
+    if (what === "machine") return { live: "A page has no real hosts. Save the scenario, and: sudo anabranch live FILE --against simulation" };
     if (what === "stop") return { stopped: this.stop(question.tab) };
     if (what === "land") return this.land(question.box);
     if (what === "topologies") return { names: (await this.catalogue()).map(({ topology, nodes, links }) => ({ name: topology, note: `${nodes} nodes, ${links} links` })) };

@@ -154,6 +154,8 @@ class NetworkSection {
   summary(now) {
     const size = `${DATA.network.names.length} nodes, ${this.count} directed links.`;
     if (DATA.kind === "network") return `${size} Not simulated.`;
+    // Of the links of a live run nobody hears before its end.
+    if (DATA.kind === "live") return size;
     let busiest = 0;
     for (let i = 1; i < this.count; i++) if (now[this.measure][i] > now[this.measure][busiest]) busiest = i;
     const names = { utilization: "utilization", queue: "queue", drops: "drops" };
