@@ -5,7 +5,8 @@
 //! - the timer waits as long as the slowest subflow's own timer still had to run when the scheduler was asked last;
 //! - it starts with data, and again with each data ACK that tells something new;
 //! - a subflow that has nothing of its own outstanding sends what is left of the oldest block of the send buffer again;
-//!   where each has, the timer starts anew. It does not back off.
+//!   where each has, the timer starts anew. It does not back off;
+//! - it counts how long subflows are silent (`silence.rs`).
 
 use super::MptcpSender;
 use crate::log::Decision;
@@ -38,8 +39,10 @@ impl MptcpSender {
         if !self.config.subflow_windows || self.buffered() <= self.data.nxt {
             return;
         }
-        let left = |index| self.subflows[usize::from(index)].sender.timer_left(now);
-        let longest = self.paths.usable().map(left).max().unwrap_or(Span::ZERO);
+        let subflow = |index: u8| &self.subflows[usize::from(index)];
+        // A silent one would only make it longer with each timeout.
+        let heard = self.paths.usable().filter(|&index| subflow(index).silence.expiries == 0);
+        let longest = heard.map(|index| subflow(index).sender.timer_left(now)).max().unwrap_or(Span::ZERO);
         self.data_timer.wait = if longest > Span::ZERO { longest } else { self.config.tcp.min_rto };
     }
 
@@ -72,8 +75,11 @@ impl MptcpSender {
         if self.data.una >= self.data.nxt {
             return;
         }
-        let is_idle = |index: &u8| self.subflows[usize::from(*index)].held() == 0;
-        let idle = self.paths.usable().find(is_idle);
+        let idle = if self.counts_silence() {
+            self.count_silence(now).and_then(|least| self.idle_subflow(least))
+        } else {
+            self.paths.usable().find(|&index| self.subflows[usize::from(index)].held() == 0)
+        };
         if let Some(index) = idle {
             let una = self.data.una;
             let block_end = una + BLOCK - (una - DATA_START) % BLOCK;

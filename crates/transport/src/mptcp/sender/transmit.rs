@@ -12,6 +12,15 @@ use crate::mptcp::scheduler::{SubflowScheduler, View};
 use crate::segment::{Flags, Segment};
 use anabranch_units::Instant;
 
+/// Outstanding data that are given to subflows again, as if they were new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repetition {
+    /// The next of them.
+    pub(super) next: u64,
+    /// The subflow on whose account.
+    pub(super) of: u8,
+}
+
 impl MptcpSender {
     /// The next segment to send now, if any: what subflows send of their own accord (handshakes, ACKs,
     /// retransmissions), then data.
@@ -159,22 +168,38 @@ impl MptcpSender {
     /// Gives data to the queues of the subflows as the scheduler says.
     fn fill_queues(&mut self, now: Instant) {
         loop {
+            let una = self.data.una;
+            let repeats = self.repetition.map_or(u64::MAX, |repetition| repetition.next.max(una));
+            let from = repeats.min(self.data.nxt);
             let limit = self.limit().max(self.data.nxt);
             let view = View {
                 now,
                 paths: &self.paths,
-                data_una: self.data.una,
-                data_nxt: self.data.nxt,
+                data_una: una,
+                data_nxt: from,
                 limit,
-                window: self.data.edge - self.data.una.min(self.data.edge),
+                window: self.data.edge - una.min(self.data.edge),
             };
             let Some(burst) = self.scheduler.assign(&view) else { return };
-            debug_assert!(burst.bytes > 0 && self.data.nxt + burst.bytes <= limit);
-            self.subflows[usize::from(burst.subflow)].enqueue(self.data.nxt, burst.bytes);
+            let end = from + burst.bytes;
+            debug_assert!(burst.bytes > 0 && end <= limit);
+            self.subflows[usize::from(burst.subflow)].enqueue(from, burst.bytes);
             self.paths.add_queued(burst.subflow, burst.bytes);
-            self.data.nxt += burst.bytes;
+            self.note_repetition(now, burst.subflow, end);
+            self.data.nxt = self.data.nxt.max(end);
             self.ensure_data_timer(now);
         }
+    }
+
+    /// A subflow was given data up to `end`: some of them may have been another one's before.
+    fn note_repetition(&mut self, now: Instant, index: u8, end: u64) {
+        let Some(Repetition { next, of }) = self.repetition else { return };
+        let bytes = end.min(self.data.nxt).saturating_sub(next.max(self.data.una));
+        if bytes > 0 {
+            self.stats.reinjected_bytes += bytes;
+            self.record(now, index, Decision::Reinjected { bytes, from: of });
+        }
+        self.repetition = (end < self.data.nxt).then_some(Repetition { next: end, of });
     }
 
     /// The next segment of the queues: first what suspect subflows gave back, then what a subflow with room has.
