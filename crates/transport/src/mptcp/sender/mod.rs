@@ -28,10 +28,10 @@ use addresses::Ends;
 use anabranch_units::{Instant, Span};
 use data_timer::DataTimer;
 use log::ConnectionLog;
+use silence::Repetition;
 use std::collections::VecDeque;
 use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
-use transmit::Repetition;
 use window::Persist;
 
 /// A position far behind any stream: what an unlimited source has written.

@@ -2,6 +2,7 @@
 
 use super::BLOCK;
 use super::MptcpSender;
+use super::silence::Repetition;
 use super::subflow::{Join, Mapping};
 use crate::log::{BlockCause, Decision};
 use crate::mptcp::addresses::Address;
@@ -11,15 +12,6 @@ use crate::mptcp::option::{DataNumber, Dss, DssMapping, MptcpOption};
 use crate::mptcp::scheduler::{SubflowScheduler, View};
 use crate::segment::{Flags, Segment};
 use anabranch_units::Instant;
-
-/// Outstanding data that are given to subflows again, as if they were new.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Repetition {
-    /// The next of them.
-    pub(super) next: u64,
-    /// The subflow on whose account.
-    pub(super) of: u8,
-}
 
 impl MptcpSender {
     /// The next segment to send now, if any: what subflows send of their own accord (handshakes, ACKs,
