@@ -181,12 +181,8 @@ RECORDED_BOUNDS = {"median": 0.005, "95th percentile": 0.03, "worst": 0.08}
 
 
 def recorded_errors(outcomes: Iterable[RecordedOutcome]) -> list[float]:
-    """Absolute errors of the points that are compared, and do not scatter."""
-    return [
-        abs(outcome.error)
-        for outcome in outcomes
-        if outcome.point.comparable and outcome.point.group not in SCATTERING
-    ]
+    """Absolute errors of the points that do not scatter."""
+    return [abs(outcome.error) for outcome in outcomes if outcome.point.group not in SCATTERING]
 
 
 def recorded_verdicts(outcomes: Sequence[RecordedOutcome]) -> tuple[list[str], bool]:
@@ -200,7 +196,7 @@ def recorded_verdicts(outcomes: Sequence[RecordedOutcome]) -> tuple[list[str], b
     outside = [
         outcome.point.name
         for outcome in outcomes
-        if outcome.point.comparable and outcome.point.group in SCATTERING and not outcome.is_within_spread
+        if outcome.point.group in SCATTERING and not outcome.is_within_spread
     ]
     lines, kept = [], not outside
     for name, most in RECORDED_BOUNDS.items():
@@ -218,9 +214,7 @@ RECORDED = """## Scenarios
 Each point is a scenario of `checks/validation/linux/recorded/`, run three times between hosts of the kernel
 and simulated with the same seeds, which draw the same losses. Nothing of the transports was fitted to them.
 Where the kernel's own runs scatter by more than any bound (competing flows, messages with 2 % of losses,
-Multipath TCP), the means of both sides must differ by no more than the runs of one side do. `not compared`:
-the live runs were of another thing (a mesh with pairs that have no path, backups that a live run does not
-heed).
+Multipath TCP), the means of both sides must differ by no more than the runs of one side do.
 """
 
 
@@ -233,11 +227,10 @@ def recorded_table(outcomes: Sequence[RecordedOutcome]) -> list[str]:
             f"{sum(values) / len(values):.4g} ({min(values):.4g} to {max(values):.4g})"
             for values in (point.kernel, outcome.simulated)
         )
-        error = f"{100 * outcome.error:+.2f} %" if point.comparable else "not compared"
         held = "spread" if point.group in SCATTERING else "error"
         return (
             f"| {point.name} | {point.group} | {point.metric} ({point.unit}) | {kernel} | {simulated} "
-            f"| {error} | {held if point.comparable else ''} |"
+            f"| {100 * outcome.error:+.2f} % | {held} |"
         )
 
     header = "| point | group | metric | kernel | simulated | error | held to |"

@@ -37,7 +37,6 @@ class Recorded:
         unit: of the metric.
         kernel: a value for each seed.
         scenario: file in `recorded/`.
-        comparable: whether the live runs were of the same thing; if not, they count for nothing.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Recorded:
     unit: str
     kernel: tuple[float, ...]
     scenario: str
-    comparable: bool
 
     def document(self) -> dict[str, Any]:
         """The scenario, without captures, and with samples as close as the metric needs them."""
@@ -92,7 +90,6 @@ def recorded() -> list[Recorded]:
                 row["unit"],
                 tuple(float(value) for value in row["kernel"].split(";")),
                 row["scenario"],
-                row["comparable"] == "yes",
             )
             for row in csv.DictReader(file)
         ]

@@ -107,8 +107,7 @@ def _measured(outcomes: Iterable[Outcome]) -> Iterator[Score]:
 def _recorded(outcomes: list[RecordedOutcome]) -> Iterator[Score]:
     groups: dict[str, list[RecordedOutcome]] = defaultdict(list)
     for outcome in outcomes:
-        if outcome.point.comparable:
-            groups[outcome.point.group].append(outcome)
+        groups[outcome.point.group].append(outcome)
     for group, members in groups.items():
         score = Score.of_errors("recorded", group, (each.error for each in members))
         if group in SCATTERING:
@@ -129,7 +128,7 @@ def _held_recorded(outcomes: list[RecordedOutcome]) -> Iterator[Held]:
     values = {"median": median(errors), "95th percentile": percentile(errors, 0.95), "worst": max(errors)}
     for name, most in RECORDED_BOUNDS.items():
         yield Held(f"scenarios, {name}", values[name] or 0.0, most)
-    scattering = [each for each in outcomes if each.point.comparable and each.point.group in SCATTERING]
+    scattering = [each for each in outcomes if each.point.group in SCATTERING]
     outside = sum(not each.is_within_spread for each in scattering)
     yield Held("scenarios that scatter, outside of the spread", outside / len(scattering), 0.0)
 

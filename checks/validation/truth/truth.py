@@ -32,8 +32,7 @@ TABLES = {
     "recorded": (
         "Linux, scenarios recorded between hosts",
         "36 scenarios, three runs each; nothing was fitted to them. Where the runs of the kernel scatter by "
-        "more than any bound, the score is how many points are within the spread of runs, of how many. "
-        "Points whose live run was of another thing are not counted.",
+        "more than any bound, the score is how many points are within the spread of runs, of how many.",
     ),
     "fabric": (
         "Fabrics that spray, beside uet-htsim",

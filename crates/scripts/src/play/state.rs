@@ -29,6 +29,8 @@ const NAMES: &[(&str, Measure)] = &[
     ("tcpi_retrans", |c| whole(c.info().retransmitted_segments)),
     ("tcpi_total_retrans", |c| whole(c.stats().retransmissions)),
     ("tcpi_backoff", |c| f64::from(c.info().backoff)),
+    ("tcpi_reordering", |c| whole(c.info().reordering_segments)),
+    ("tcpi_reord_seen", |c| whole(c.info().reorderings)),
     ("tcpi_snd_mss", |c| whole(c.info().full_payload)),
     ("tcpi_advmss", |c| whole(c.advertised_mss())),
     ("tcpi_state", |c| f64::from(c.state())),

@@ -72,3 +72,5 @@ mod tests_log;
 mod tests_reading;
 #[cfg(test)]
 mod tests_reinjection;
+#[cfg(test)]
+mod tests_silence;

@@ -308,6 +308,7 @@ impl Receiver {
             self.stats.duplicate_segments += u64::from(is_duplicate && segment.payload > 0);
             self.request_ack(now, true);
         } else {
+            self.note_part(start);
             self.advance(end);
             self.pending_segments += 1;
             let full = self.pending_segments >= self.config.delayed_ack_segments && self.keeps_up();
@@ -384,6 +385,7 @@ impl Receiver {
             self.refill_quick_acks();
             return true;
         }
+        self.note_part(start);
         let blocks = self.config.sack_blocks;
         let above = self.out_of_order.get_or_insert_with(|| Box::new(OutOfOrder::remembering(blocks)));
         if let Some((_, right)) = above.containing(start)
@@ -406,6 +408,14 @@ impl Receiver {
         }
         self.advance(right);
         false
+    }
+
+    /// RFC 2883 section 4: of a segment that brings more, the part that was here is reported.
+    #[inline]
+    fn note_part(&mut self, start: u64) {
+        if rarely(start < self.rcv_nxt) {
+            self.on_duplicate(start, self.rcv_nxt);
+        }
     }
 
     /// Data came that were here already: a DSACK is due.

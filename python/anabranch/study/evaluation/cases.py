@@ -87,7 +87,7 @@ def _alone() -> list[Case]:
             (goodput(_WHOLE, OWN, (20, 60), 1), lost("segments lost", OWN)),
         ),
         Case(
-            "silence", "5.1.1", "for 10 s everything is lost, ACKs, too", silence,
+            "silence", "5.1.1, 5.2", "for 10 s everything is lost, ACKs, too", silence,
             (sent_without_feedback((15, 25)), back(OWN, (5, 15), 25)),
         ),
         Case(

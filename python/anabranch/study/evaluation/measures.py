@@ -104,7 +104,7 @@ def completion(name: str, group: str, statistic: str) -> RunMeasure:
         values: list[float] = times.to_list()
         return 1000 * (sum(values) / len(values) if statistic == "mean" else max(values))
 
-    return RunMeasure(f"{name} (ms)", "2.1.2", "less", of, "a transfer has not ended when the run does", 0)
+    return RunMeasure(f"{name} (ms)", "2.1.1", "less", of, "a transfer has not ended when the run does", 0)
 
 
 def sent_without_feedback(window: Window) -> RunMeasure:
@@ -119,7 +119,7 @@ def sent_without_feedback(window: Window) -> RunMeasure:
         interval_s = (times[-1] - times[0]) / (len(times) - 1)
         return sum(rates_mbps) * interval_s * 1e6 / 8 / _PACKET_BYTES
 
-    return RunMeasure("sent without any feedback (packets of 1500 B)", "2.4", "less", of)
+    return RunMeasure("sent without any feedback (packets of 1500 B)", "2.2.1", "less", of)
 
 
 def back(group: str, level: Window, since_s: float) -> RunMeasure:

@@ -42,6 +42,9 @@ impl MptcpSender {
         if !announces || unwrap_sequence(segment.ack, una) > una {
             subflow.sender.on_segment(now, &inner);
         }
+        if unwrap_sequence(segment.ack, una) >= una {
+            subflow.silence.hear(now);
+        }
         let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.peer_window_scale };
         subflow.take_window(u64::from(segment.window) << scale, unwrap_sequence(segment.ack, una), una);
         if !segment.flags.has(Flags::SYN) && matches!(subflow.join, Join::Acknowledged { .. }) {
@@ -57,7 +60,7 @@ impl MptcpSender {
         }
         if let Some(since) = self.stalled_since {
             self.settle(now, index);
-            if self.paths.usable().next().is_some() {
+            if self.has_fit_subflow() {
                 self.stalled_since = None;
                 self.stats.stalled += now.saturating_since(since);
             }
@@ -152,11 +155,12 @@ impl MptcpSender {
     fn finish(&mut self, now: Instant) {
         self.stalled_since = None;
         self.reinjecting.clear();
+        self.repetition = None;
         self.ends.announcements = Announcements::default();
         for index in 0..self.subflow_count() {
             let subflow = &mut self.subflows[usize::from(index)];
             let joined = matches!(subflow.join, Join::First | Join::Done);
-            if joined && subflow.sender.established_at().is_some() && !subflow.suspect {
+            if joined && subflow.sender.established_at().is_some() && !subflow.timed_out {
                 subflow.sender.close();
             } else {
                 subflow.sender.abandon(now);

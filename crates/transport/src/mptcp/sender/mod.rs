@@ -5,6 +5,7 @@ mod data_timer;
 pub(in crate::mptcp) use data_timer::BLOCK;
 mod input;
 mod log;
+mod silence;
 mod subflow;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use addresses::Ends;
 use anabranch_units::{Instant, Span};
 use data_timer::DataTimer;
 use log::ConnectionLog;
+use silence::Repetition;
 use std::collections::VecDeque;
 use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
@@ -113,6 +115,8 @@ pub struct MptcpSender {
     reinjecting: Vec<u8>,
     /// Data that suspect subflows had not sent, for others.
     returned: VecDeque<(u64, u64)>,
+    /// Outstanding data that are given to subflows again.
+    repetition: Option<Repetition>,
     scheduler: Scheduler,
     /// The position last sent to free a full receive window.
     freed: u64,
@@ -170,6 +174,7 @@ impl MptcpSender {
             woken: Vec::with_capacity(count),
             reinjecting: Vec::new(),
             returned: VecDeque::new(),
+            repetition: None,
             scheduler: Scheduler::new(&config.scheduler, count),
             freed: 0,
             stalled_since: None,
@@ -398,7 +403,9 @@ impl MptcpSender {
     /// Bytes that were given to subflows and that none has sent.
     fn unsent(&self) -> u64 {
         let returned: u64 = self.returned.iter().map(|&(_, bytes)| bytes).sum();
-        returned + self.subflows.iter().map(Subflow::queued).sum::<u64>()
+        // What a dead one keeps has been given to others.
+        let alive = self.subflows.iter().filter(|subflow| !subflow.suspect);
+        returned + alive.map(Subflow::queued).sum::<u64>()
     }
 
     fn wake(&mut self, index: u8) {
@@ -419,10 +426,12 @@ impl MptcpSender {
         }
         let finished = self.is_finished();
         let compares_losses = self.config.tcp.congestion_control.compares_losses();
+        let silence_decides = self.counts_silence();
         let subflow = &mut self.subflows[usize::from(index)];
         subflow.forget_acknowledged();
-        let changed = subflow.judge();
-        if finished && subflow.suspect {
+        let changed = subflow.judge(silence_decides);
+        let waits = subflow.timed_out;
+        if finished && waits {
             // RFC 8684 section 3.3.3: all data are acknowledged, nothing depends on it any more.
             subflow.sender.abandon(now);
         }
@@ -443,7 +452,9 @@ impl MptcpSender {
             in_flight: sender.in_flight(),
             payload: sender.full_payload(),
             room,
-            usable: state == SubflowState::Established && !finished,
+            usable: matches!(state, SubflowState::Established | SubflowState::Suspect)
+                && !subflow.suspect
+                && !finished,
             backup,
             rttvar: sender.rttvar(),
             memory: if queues { subflow.memory() } else { 0 },
@@ -462,6 +473,9 @@ impl MptcpSender {
         if changed {
             self.on_suspicion(now, index);
         }
+        if waits {
+            self.note_stall(now);
+        }
     }
 
     /// A subflow became suspect, or fit again.
@@ -478,6 +492,11 @@ impl MptcpSender {
 
     /// What a subflow has and has not delivered is for others.
     fn give_back(&mut self, now: Instant, index: u8) {
+        if self.counts_silence() {
+            self.repeat_everything(index);
+            self.note_stall(now);
+            return;
+        }
         self.reinjecting.retain(|&other| other != index);
         self.reinjecting.push(index);
         while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
@@ -486,9 +505,19 @@ impl MptcpSender {
                 self.returned.push_back(range);
             }
         }
+        self.note_stall(now);
+    }
+
+    /// The connection may have no subflow that has not timed out, or none at all.
+    fn note_stall(&mut self, now: Instant) {
         let ends = self.is_finished() || self.has_lost_its_address();
-        if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !ends {
+        if self.stalled_since.is_none() && !self.has_fit_subflow() && !ends {
             self.stalled_since = Some(now);
         }
+    }
+
+    /// Whether a subflow is established and does not wait for an answer after a timeout.
+    fn has_fit_subflow(&self) -> bool {
+        self.subflows.iter().any(|subflow| subflow.state() == SubflowState::Established)
     }
 }

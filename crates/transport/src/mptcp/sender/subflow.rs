@@ -1,5 +1,6 @@
 //! One subflow at the sending end.
 
+use super::silence::Silence;
 use crate::mptcp::path_manager::SubflowAddresses;
 use crate::segment::unwrap_sequence;
 use crate::tcp::{RttSummary, Sender, SenderStats};
@@ -59,7 +60,7 @@ pub enum SubflowState {
     /// It carries data.
     Established,
     /// A retransmission timeout without an answer since: it gets no new data, and what it has is sent on the
-    /// others.
+    /// others; with the scheduler of Linux and `subflow_windows` only after some more of silence.
     Suspect,
     /// Its handshake had no answer, or the connection ended before it was established or while it was suspect.
     Failed,
@@ -112,11 +113,15 @@ pub(super) struct Subflow {
     queued: u64,
     /// Bytes that it may be given and not have acknowledged; it never shrinks.
     send_buffer: u64,
-    /// A timeout has passed without an answer since.
+    /// It is taken for dead, and gets no new data.
     pub(super) suspect: bool,
+    /// A timeout has passed without an answer since.
+    pub(super) timed_out: bool,
     timeouts: u64,
-    /// First unacknowledged position when it became suspect.
-    suspect_from: u64,
+    /// First unacknowledged position when it timed out.
+    timed_out_from: u64,
+    /// How long it has been silent.
+    pub(super) silence: Silence,
     /// What lies below on the subflow needs no reinjection any more.
     reinjected: u64,
     pub(super) penalised_at: Instant,
@@ -141,8 +146,10 @@ impl Subflow {
             queued: 0,
             send_buffer: 0,
             suspect: false,
+            timed_out: false,
             timeouts: 0,
-            suspect_from: 0,
+            timed_out_from: 0,
+            silence: Silence::default(),
             reinjected: 0,
             penalised_at: Instant::ZERO,
         }
@@ -257,22 +264,22 @@ impl Subflow {
         Some(Mapping { start: mapping.start + ahead, data, length: mapping.length - ahead })
     }
 
-    /// Looks for a timeout, or for an answer after one; returns whether it became suspect or ceased to be.
-    pub(super) fn judge(&mut self) -> bool {
+    /// Looks for a timeout, or for an answer after one; returns whether it became suspect or ceased to be. Where silence
+    /// decides (`silence.rs`), it ceases to be with any ACK.
+    pub(super) fn judge(&mut self, silence_decides: bool) -> bool {
         let timeouts = self.sender.stats().timeouts;
         let timed_out = timeouts > self.timeouts;
         self.timeouts = timeouts;
-        if self.suspect && self.sender.snd_una() > self.suspect_from {
-            self.suspect = false;
-            return true;
+        if self.timed_out && self.sender.snd_una() > self.timed_out_from {
+            self.timed_out = false;
+        } else if timed_out && !self.timed_out && self.sender.established_at().is_some() {
+            // A SYN that times out is no sign of data that are held up.
+            self.timed_out = true;
+            self.timed_out_from = self.sender.snd_una();
         }
-        // A SYN that times out is no sign of data that are held up.
-        if timed_out && !self.suspect && self.sender.established_at().is_some() {
-            self.suspect = true;
-            self.suspect_from = self.sender.snd_una();
-            return true;
-        }
-        false
+        let before = self.suspect;
+        self.suspect = if silence_decides { before && !self.silence.is_over() } else { self.timed_out };
+        self.suspect != before
     }
 
     /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own. What it has SACKed is
@@ -319,7 +326,7 @@ impl Subflow {
             (_, true, _) => SubflowState::Failed,
             (false, ..) => SubflowState::Idle,
             (true, false, false) => SubflowState::Opening,
-            (true, false, true) if self.suspect => SubflowState::Suspect,
+            (true, false, true) if self.timed_out => SubflowState::Suspect,
             (true, false, true) => SubflowState::Established,
         }
     }

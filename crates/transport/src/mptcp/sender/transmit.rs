@@ -2,6 +2,7 @@
 
 use super::BLOCK;
 use super::MptcpSender;
+use super::silence::Repetition;
 use super::subflow::{Join, Mapping};
 use crate::log::{BlockCause, Decision};
 use crate::mptcp::addresses::Address;
@@ -159,22 +160,38 @@ impl MptcpSender {
     /// Gives data to the queues of the subflows as the scheduler says.
     fn fill_queues(&mut self, now: Instant) {
         loop {
+            let una = self.data.una;
+            let repeats = self.repetition.map_or(u64::MAX, |repetition| repetition.next.max(una));
+            let from = repeats.min(self.data.nxt);
             let limit = self.limit().max(self.data.nxt);
             let view = View {
                 now,
                 paths: &self.paths,
-                data_una: self.data.una,
-                data_nxt: self.data.nxt,
+                data_una: una,
+                data_nxt: from,
                 limit,
-                window: self.data.edge - self.data.una.min(self.data.edge),
+                window: self.data.edge - una.min(self.data.edge),
             };
             let Some(burst) = self.scheduler.assign(&view) else { return };
-            debug_assert!(burst.bytes > 0 && self.data.nxt + burst.bytes <= limit);
-            self.subflows[usize::from(burst.subflow)].enqueue(self.data.nxt, burst.bytes);
+            let end = from + burst.bytes;
+            debug_assert!(burst.bytes > 0 && end <= limit);
+            self.subflows[usize::from(burst.subflow)].enqueue(from, burst.bytes);
             self.paths.add_queued(burst.subflow, burst.bytes);
-            self.data.nxt += burst.bytes;
+            self.note_repetition(now, burst.subflow, end);
+            self.data.nxt = self.data.nxt.max(end);
             self.ensure_data_timer(now);
         }
+    }
+
+    /// A subflow was given data up to `end`: some of them may have been another one's before.
+    fn note_repetition(&mut self, now: Instant, index: u8, end: u64) {
+        let Some(Repetition { next, of }) = self.repetition else { return };
+        let bytes = end.min(self.data.nxt).saturating_sub(next.max(self.data.una));
+        if bytes > 0 {
+            self.stats.reinjected_bytes += bytes;
+            self.record(now, index, Decision::Reinjected { bytes, from: of });
+        }
+        self.repetition = (end < self.data.nxt).then_some(Repetition { next: end, of });
     }
 
     /// The next segment of the queues: first what suspect subflows gave back, then what a subflow with room has.

@@ -13,7 +13,7 @@
 
 use super::dupack::Dupack;
 use super::rack::{DUP_THRESH, RackTimes, WINDOW_PERSISTS};
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Tail};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Reordering, Tail};
 use crate::tcp::scoreboard::Scoreboard;
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
 use anabranch_units::declaration::at_most;
@@ -49,6 +49,9 @@ pub struct LinuxRack {
     fack: u64,
     fack_next: u64,
     reordering_seen: bool,
+    /// Start of the lowest segment that the present ACK shows to be late: cumulatively, and by SACK.
+    late: [Option<u64>; 2],
+    reordering: Reordering,
     window_multiplier: u32,
     window_persists: u32,
     /// A DSACK waits for an ACK that delivers.
@@ -69,10 +72,27 @@ impl LinuxRack {
             fack: 0,
             fack_next: 0,
             reordering_seen: false,
+            late: [None; 2],
+            reordering: Reordering::default(),
             window_multiplier: 1,
             window_persists: WINDOW_PERSISTS,
             dsack_pending: false,
             widened_at: 0,
+        }
+    }
+
+    /// A segment that had not been lost is there, and a later one was there before it.
+    fn note_late(&mut self, start: u64, by_sack: bool) {
+        self.reordering_seen = true;
+        let lowest = &mut self.late[usize::from(by_sack)];
+        *lowest = Some(lowest.map_or(start, |lowest| lowest.min(start)));
+    }
+
+    /// Linux measures it from the lowest late segment to the end of the highest one that was SACKed.
+    fn measure_reordering(&mut self) {
+        for start in std::mem::take(&mut self.late).into_iter().flatten() {
+            self.reordering.bytes = self.reordering.bytes.max(self.fack.saturating_sub(start));
+            self.reordering.times += 1;
         }
     }
 
@@ -116,7 +136,9 @@ impl LossDetection for LinuxRack {
     #[inline]
     fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
         self.fack_next = self.fack_next.max(segment.end);
-        self.reordering_seen |= segment.end < self.fack && !segment.retransmitted;
+        if segment.end < self.fack && !segment.retransmitted {
+            self.note_late(segment.start, segment.by_sack);
+        }
         let rtt = now.since(segment.sent_at);
         if segment.answers_earlier(now, min_rtt) {
             return;
@@ -137,6 +159,7 @@ impl LossDetection for LinuxRack {
         }
         self.by_ack = false;
         self.fack = self.fack_next;
+        self.measure_reordering();
         self.update_window(board, facts);
         if !std::mem::take(&mut self.advanced) || facts.late_original {
             return;
@@ -168,8 +191,12 @@ impl LossDetection for LinuxRack {
         self.advanced = true;
     }
 
-    fn on_late_original(&mut self) {
-        self.reordering_seen = true;
+    fn on_late_original(&mut self, start: u64) {
+        self.note_late(start, true);
+    }
+
+    fn reordering(&self) -> Reordering {
+        self.reordering
     }
 
     fn heeds_late_originals(&self) -> bool {
@@ -253,7 +280,7 @@ mod tests {
     #[test]
     fn the_window_widens_once_a_round_of_deliveries() {
         let mut rack = LinuxRack::new(&LinuxRackParameters::default());
-        rack.on_late_original();
+        rack.on_late_original(1);
         let rows = [
             (true, None, 100, 1),
             (false, Some(50), 110, 2),
@@ -272,7 +299,7 @@ mod tests {
     #[test]
     fn a_widened_window_wears_off_after_sixteen_recoveries() {
         let mut rack = LinuxRack::new(&LinuxRackParameters::default());
-        rack.on_late_original();
+        rack.on_late_original(1);
         rack.update_window(&Scoreboard::new(1), &facts(true, Some(50), 100));
         for (recoveries, window_ms) in [(0, 20), (15, 20), (1, 10)] {
             (0..recoveries).for_each(|_| rack.on_recovered());

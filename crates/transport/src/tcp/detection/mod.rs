@@ -137,6 +137,15 @@ pub(crate) struct Tail {
     pub(crate) ends_stream: bool,
 }
 
+/// How far segments that left once have come behind later ones.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Reordering {
+    /// From the start of the one that was latest to the end of the highest that had come, in bytes.
+    pub(crate) bytes: u64,
+    /// ACKs that told of any.
+    pub(crate) times: u64,
+}
+
 /// How new losses are to be answered, where a detector prescribes more than one reduction for a recovery.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct LossResponse {
@@ -218,8 +227,13 @@ pub(crate) trait LossDetection {
     /// An episode was taken back as spurious.
     fn on_spurious(&mut self) {}
 
-    /// In a recovery, the original of a segment came that had been sent again.
-    fn on_late_original(&mut self) {}
+    /// In a recovery, the original of a segment came that had been sent again; the segment begins at `start`.
+    fn on_late_original(&mut self, _start: u64) {}
+
+    /// How far originals have come behind later ones, where it is measured.
+    fn reordering(&self) -> Reordering {
+        Reordering::default()
+    }
 
     /// Whether the ACK of such an original repairs no losses while retransmissions are under way.
     fn heeds_late_originals(&self) -> bool {
@@ -418,8 +432,12 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.on_spurious(); $($variant)+);
             }
 
-            pub(crate) fn on_late_original(&mut self) {
-                each_detector!(self, d => d.on_late_original(); $($variant)+);
+            pub(crate) fn on_late_original(&mut self, start: u64) {
+                each_detector!(self, d => d.on_late_original(start); $($variant)+);
+            }
+
+            pub(crate) fn reordering(&self) -> Reordering {
+                each_detector!(self, d => d.reordering(); $($variant)+)
             }
 
             #[inline]

@@ -88,7 +88,7 @@ impl Sender {
         self.snd_una = ack;
         let rtt = self.take_rtt(now, advanced, segment, &delivered);
         if rarely(self.undo.is_some()) {
-            self.heed_late_original(segment, advanced);
+            self.heed_late_original(segment, before.snd_una);
             // What an ACK shows to have been needless is taken back before its losses are looked for.
             self.undo_if_spurious(now, segment, advanced);
         }
@@ -221,9 +221,9 @@ impl Sender {
         self.note_dsack(first);
         // As Linux: that a SACKed segment came twice shows that its first transmission was late.
         if self.detector.heeds_late_originals()
-            && self.board.sent_again(first.0, first.1).any(|sent| sent.sacked)
+            && let Some(sent) = self.board.sent_again(first.0, first.1).find(|sent| sent.sacked)
         {
-            self.detector.on_late_original();
+            self.detector.on_late_original(sent.start);
         }
         Some(first)
     }

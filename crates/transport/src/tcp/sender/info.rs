@@ -4,6 +4,11 @@ use super::Sender;
 use crate::congestion::Recovery;
 use crate::log::Metrics;
 
+/// net.ipv4.tcp_reordering: what Linux assumes at first.
+const LEAST_REORDERING: u64 = 3;
+/// net.ipv4.tcp_max_reordering: what it believes at most.
+const LARGEST_REORDERING: u64 = 300;
+
 /// State of a sender between two events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderInfo {
@@ -25,6 +30,10 @@ pub struct SenderInfo {
     pub lost_segments: u64,
     /// Of these, those whose retransmission is in flight.
     pub retransmitted_segments: u64,
+    /// How far segments have come late, in segments, as Linux keeps it: at least its least threshold, at most its largest.
+    pub reordering_segments: u64,
+    /// ACKs that told of late segments.
+    pub reorderings: u64,
     /// How often the retransmission timeout has doubled since the last RTT sample.
     pub backoff: u32,
     /// SACK was agreed on.
@@ -41,6 +50,7 @@ impl Sender {
     pub fn info(&self) -> SenderInfo {
         let segments = |bytes: u64| bytes.div_ceil(self.full_payload);
         let sacked = if self.sack { self.board.sacked_segments() } else { segments(self.board.presumed()) };
+        let reordering = self.detector.reordering();
         SenderInfo {
             metrics: self.metrics(),
             recovery: self.recovery.kind(),
@@ -51,6 +61,8 @@ impl Sender {
             sacked_segments: sacked,
             lost_segments: segments(self.board.lost()),
             retransmitted_segments: segments(self.board.retransmitted()),
+            reordering_segments: segments(reordering.bytes).clamp(LEAST_REORDERING, LARGEST_REORDERING),
+            reorderings: reordering.times,
             backoff: self.rtt.backoff(),
             sack: self.sack,
             timestamps: self.timestamps,

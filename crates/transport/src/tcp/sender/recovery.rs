@@ -137,7 +137,8 @@ impl Sender {
         if self.config.dsack_delivers && right > self.snd_una {
             undo.reported += self.board.sent_again(left, right).count() as u64;
         } else if right <= undo.highest {
-            undo.reported += 1;
+            // A receiver that takes several at once reports them in one block (RFC 2883 section 4).
+            undo.reported += right.saturating_sub(left).div_ceil(self.full_payload).max(1);
         }
     }
 
@@ -240,9 +241,10 @@ impl Sender {
 
     /// Holds losses back where an original came after its retransmission.
     #[inline(never)]
-    pub(super) fn heed_late_original(&mut self, segment: &Segment, advanced: bool) {
+    pub(super) fn heed_late_original(&mut self, segment: &Segment, una_before: u64) {
+        let advanced = self.snd_una > una_before;
         if self.detector.heeds_late_originals() && self.tells_of_late_original(segment, advanced) {
-            self.detector.on_late_original();
+            self.detector.on_late_original(una_before);
             self.holds_losses = self.board.retransmitted() > 0;
         }
     }
@@ -434,6 +436,28 @@ mod tests {
         for (place, reported) in [(2, 0), (1, 1)] {
             sender.note_dsack((una + place * mss, una + (place + 1) * mss));
             assert_eq!(sender.undo.as_ref().map(|undo| undo.reported), Some(reported), "segment {place}");
+        }
+    }
+
+    /// RFC 2883 section 4: a block below the cumulative ACK may report several segments; a part of one counts as one.
+    #[test]
+    fn a_dsack_counts_all_segments_that_it_spans() {
+        for (preset, blocks, reported) in
+            [("linux-cubic", &[(0, 3)][..], 3), ("newreno", &[(0, 1), (1, 3)], 3), ("bbr", &[(2, 3)], 1)]
+        {
+            let mut pair = Pair::new(&crate::tcp_preset(preset).expect("a preset"), 9);
+            pair.sender.open();
+            pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+            let sender = &mut pair.sender;
+            let (una, mss) = (sender.snd_una, sender.full_payload);
+            sender.snd_una += 4 * mss;
+            let highest = una + 4 * mss;
+            let undo = Undo { marker: una, highest, retransmissions: 4, reported: 0, first_at: None };
+            sender.undo = Some(Box::new(undo));
+            for &(left, right) in blocks {
+                sender.note_dsack((una + left * mss, una + right * mss));
+            }
+            assert_eq!(sender.undo.as_ref().map(|undo| undo.reported), Some(reported), "{preset}");
         }
     }
 }
