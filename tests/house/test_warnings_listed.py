@@ -32,6 +32,7 @@ SOURCES = {
     "routing/planned.py": {"clock_warnings"},
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
+    "routing/weights_planner.py": {"_warnings"},
     "setup/given.py": {"_warnings"},
     "topology/attributes/unread.py": {"notes", "_unsure"},
     "topology/gaps.py": {"without_placeholders"},
