@@ -265,7 +265,7 @@ def test_routers_that_find_their_routes_load_links_as_we_say(tmp_path: Path, for
     the loads of `anabranch load`, as far as a hash of flows can share."""
     needs("ip", "vtysh", *DAEMONS, f"{FRR}/{daemon}")
     if "ANABRANCH_VALIDATE_EXPORT" not in os.environ:
-        pytest.skip("by chance: on a machine with other work; by make validate-export")
+        pytest.skip("by chance: neighbours take 20 s and more to find each other; by make validate-export")
     scenario = Scenario.load(ROOT / "examples" / "isp" / "net.toml")
     table = linux_table(tmp_path)
     export(scenario, form, tmp_path / "out", interfaces=table)

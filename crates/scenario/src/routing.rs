@@ -228,7 +228,9 @@ fn limits_fit(read: &RouteChoice, table: &mut Reading<'_, '_>) -> Option<()> {
     let taking = registry("scheme").algorithms.iter().filter(|scheme| parameter(scheme, LIMITS).is_some());
     let others = all_quoted(taking.map(|scheme| scheme.name));
     let why = match scheme.name {
-        "ecmp" | "igp-weights" => "forwards hop by hop, where no node knows what a packet has spent on its way",
+        "ecmp" | "igp-weights" => {
+            "forwards hop by hop, where no node knows what a packet has spent on its way"
+        }
         "disjoint" | "semper" => {
             "takes paths that are short together, and to find some that keep limits each is NP-hard"
         }

@@ -479,8 +479,11 @@ impl<'a> Walk<'a> {
             watch(self.work)?;
             let back = self.of_group(group, present);
             let is_over = self.work >= limits.work;
-            let trial =
-                if is_over { Trial { highest: f64::INFINITY, norm: f64::INFINITY } } else { self.trial(&back) };
+            let trial = if is_over {
+                Trial { highest: f64::INFINITY, norm: f64::INFINITY }
+            } else {
+                self.trial(&back)
+            };
             harm.push((trial.highest, trial.norm, group));
         }
         harm.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));

@@ -32,7 +32,13 @@ _BOLDNESS: Final = (0.0, 0.005, 0.01, 0.02)
 _ROUNDS: Final = 6
 """Rounds of search and judgement, where the worst failures are not known beforehand."""
 _ROUNDS_OF_BOUNDS: Final = 40
-"""The same where the worst matrices are not: any weights have others."""
+"""The same where the worst matrices are not: any weights have others. So many at most."""
+_SEARCH_FOR_JUDGEMENT: Final = 3.0
+"""Work of the search of a round beside its judgement, at least: with less work there are fewer rounds."""
+_FILLS: Final = 5
+"""How often a search of the core computes the trees of all of its cases: at the start, and for each norm."""
+_FEWEST_CASES: Final = 10
+"""Cases that stay, however little work a round has."""
 _AT_THE_END: Final = 0.2
 """Part of the work for what comes after the search: the changes that matter, and what each brings."""
 _SAME: Final = 1e-9
@@ -162,6 +168,7 @@ class _Search:
             if judged.load < best.load * (1 - _SAME):
                 best, best_weights = judged, found
             known = {case.name for case in cases} if self._by_matrix else set[tuple[int, int]]()
+            cases = self._hardest(cases, found, part_s)
             cases += [case for case in judged.worst if case.name not in known]
             begin = found if judged.load <= best.load * (1 + _SAME) else best_weights
         return self._with_changes(cases, present, (best, best_weights), max(left_s, end_s))
@@ -173,7 +180,9 @@ class _Search:
     def _rounds(self, cases: Sequence[TrafficCase]) -> int:
         """Rounds of search and judgement: one where these are all cases that there are."""
         if not self._by_matrix:
-            return _ROUNDS_OF_BOUNDS
+            round_s = (1 + _SEARCH_FOR_JUDGEMENT) * self._judge.work_s
+            rounds = (1 - _AT_THE_END) * self._limits.time_limit_s / round_s
+            return min(max(int(rounds), _ROUNDS), _ROUNDS_OF_BOUNDS)
         return 1 if len(cases) == len(self._failures) else _ROUNDS
 
     def _searched(
@@ -181,7 +190,8 @@ class _Search:
     ) -> Weights:
         """The best weights of several searches over these cases."""
         core = weight_cases(self._routers, self._failures, cases)
-        work = max(int(work_s / TOUCH_S / len(_BOLDNESS)), 1)
+        search_s = work_s / len(_BOLDNESS) - _FILLS * len(cases) * self._case_s
+        work = max(int(search_s / TOUCH_S), 1)
 
         def search(place: int) -> tuple[Weights, float]:
             weights, load, _ = core.search(
@@ -200,6 +210,21 @@ class _Search:
         with ThreadPoolExecutor(self._jobs) as pool:
             answers = list(pool.map(search, range(len(_BOLDNESS))))
         return min(answers, key=lambda answer: answer[1])[0]
+
+    @property
+    def _case_s(self) -> float:
+        """Work of the trees of a case, in seconds."""
+        network = self._routers.network
+        return len(network.nodes) * (len(network.nodes) + network.arc_count) * TOUCH_S
+
+    def _hardest(self, cases: list[TrafficCase], weights: Weights, part_s: float) -> list[TrafficCase]:
+        """The cases with the highest loads: so many that half of a round's work is left to search."""
+        most = max(int(part_s / (2 * len(_BOLDNESS) * _FILLS * self._case_s)), _FEWEST_CASES)
+        if len(cases) <= most:
+            return cases
+        highest = weight_cases(self._routers, self._failures, cases).loads(weights).max(axis=1)
+        kept = np.sort(np.argsort(-highest, kind="stable")[:most])
+        return [cases[place] for place in kept.tolist()]
 
     @property
     def _most_changes(self) -> int:

@@ -55,6 +55,9 @@ mod tests {
     fn it_begins_with_hops_or_with_weights() {
         assert!(serde_json::from_str::<IgpWeightsScheme>(r#"{"metric": "weight"}"#).is_ok());
         let refused = serde_json::from_str::<IgpWeightsScheme>(r#"{"metric": "delay"}"#).unwrap_err();
-        assert!(refused.to_string().starts_with("unknown variant `delay`, expected `hops` or `weight`"), "{refused}");
+        assert!(
+            refused.to_string().starts_with("unknown variant `delay`, expected `hops` or `weight`"),
+            "{refused}"
+        );
     }
 }
