@@ -111,6 +111,7 @@ def test_no_other_function_says_warnings() -> None:
         "routing/given.py",  # hands on those of setup/given.py
         "routing/robust_planner.py",
         "routing/tcpbp_exact.py",
+        "routing/weights_planner.py",
     }
 
 

@@ -94,7 +94,9 @@ def test_where_it_begins(tmp_path: Path) -> None:
     by_hops = planned(network, tmp_path, max_changes=0).replace({"routing.metric": "hops"}).worst_case()
     assert by_hops.max_load == pytest.approx(network.highest(dict.fromkeys(network.mbps, 1)))
     assert [
-        warning for warning in by_hops.warnings if "the links have weights, and the search begins" in warning
+        warning
+        for warning in by_hops.warnings
+        if "the links have weights, and the search begins with one weight for all" in warning
     ]
 
 
