@@ -89,7 +89,12 @@ def test_every_scheme_comes_back_on_every_network(network: str, scheme: str, tmp
     exported = (tmp_path / "exported" / "routes.csv").read_bytes().decode()
     if "demand" not in original.data()["routing"]:
         assert exported == text
-    assert read_back(original, exported, tmp_path).routes().csv() == text
+    back = read_back(original, exported, tmp_path).routes().csv()
+    if scheme == "igp-weights":
+        # Hop by hop, all pairs that may have traffic have more next hops than those that send.
+        assert set(text.splitlines()) <= set(back.splitlines())
+    else:
+        assert back == text
 
 
 ODD_NAMES = (
