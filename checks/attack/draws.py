@@ -42,6 +42,7 @@ SCHEMES: tuple[Any, ...] = (
     {"algorithm": "tcpbp", "k": 2},
     "tcpbp-exact",
     {"algorithm": "robust", "k": 2},
+    {"algorithm": "igp-weights", "time_limit": "50 ms"},
 )
 METRICS = (
     "hops",
@@ -197,7 +198,7 @@ def _routing(draw: random.Random) -> Data:
         routing["load_balancing"] = draw.choice(BALANCERS)
     if draw.random() < 0.5:
         routing["reaction"] = draw.choice(("20 ms", "never", "200 ms"))
-    if routing["scheme"] == {"algorithm": "robust", "k": 2}:
+    if isinstance(scheme := routing["scheme"], dict) and scheme["algorithm"] in ("robust", "igp-weights"):
         routing["demand"] = {"pair": "100 kbps"}
     return routing
 

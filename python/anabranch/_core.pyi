@@ -354,8 +354,15 @@ class WeightCases:
         progress: Callable[[int, int], object] | None = None,
     ) -> tuple[NDArray[np.uint32], float, int]: ...
     def fewest_changes(
-        self, present: NDArray[np.uint32], weights: NDArray[np.uint32], group: NDArray[np.uint32]
-    ) -> list[int]: ...
+        self,
+        present: NDArray[np.uint32],
+        weights: NDArray[np.uint32],
+        group: NDArray[np.uint32],
+        work: int,
+    ) -> tuple[list[int], int]: ...
+    def along(
+        self, present: NDArray[np.uint32], changes: Sequence[Sequence[tuple[int, int]]]
+    ) -> list[float]: ...
 
 @final
 class PathNames:

@@ -447,3 +447,42 @@ def test_names_that_a_spreadsheet_would_run_are_text_and_come_back(tmp_path: Pat
     before, after = ([link.load for link in worst_loads(each).links] for each in (original, again))
     assert after == before
     assert max(before) > 0
+
+
+LINE_ENDS = "\n\r\x0b\x0c\x1c\x85\u2028\u2029"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_hostile_names_begin_no_line_of_their_own(name: str, tmp_path: Path) -> None:
+    """In whatever file a line would begin with it, the rest of a name could be a command or a heading."""
+    names = [f"{letter}{end}EVIL" for letter, end in zip("abcdefgh", LINE_ENDS, strict=True)]
+    nodes = [{"name": one} for one in names]
+    ring = [*itertools.pairwise(names), (names[-1], names[0])]
+    jitter = {"distribution": "uniform", "low": "0 s", "high": "1 ms"}
+    links = [{"between": list(ends), "new": True, "jitter": jitter} for ends in ring]
+    scenario = Scenario.from_data(
+        {
+            "title": f"Ring{LINE_ENDS}EVIL",
+            "network": {
+                "node": nodes, "link": links,
+                "links": {"capacity": "10 Mbps", "delay": "1 ms", "weight": 3, "loss": 0.001},
+            },
+            "traffic": [{"from": names[0], "to": names[4], "size": "10 kB"}],
+            "run": {"duration": "1 s"},
+            "routing": {"scheme": "ecmp", "metric": "weight"},
+        }
+    )  # fmt: skip
+    found = export(scenario, name, tmp_path / "out")
+    assert len(found.files) >= 2
+    for file in found.files:
+        text = (tmp_path / "out" / file).read_bytes().decode()
+        assert file.endswith((".csv", ".trace", ".sh")) or "EVIL" in text or "/" in file
+        if file.endswith(".csv"):
+            # Names of a table are as they are, in quotes where they have several lines (RFC 4180).
+            cells = {cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row}
+            assert not [cell for cell in cells if cell.startswith("EVIL")], file
+            continue
+        assert not [line for line in text.splitlines() if line.lstrip().startswith("EVIL")], file
+    readme = (tmp_path / "out" / "README.md").read_text()
+    for letter in "abcdefgh":
+        assert f"| {letter} EVIL | router |" in readme

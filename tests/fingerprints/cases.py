@@ -318,6 +318,7 @@ def schemes() -> Iterator[tuple[str, Data]]:
         ("hybrid-delay", {"failures": "single-link"}),
         ("robust-optimal", {"level": 0.9, "time_limit": "20 s", "k": 2}),
         ("robust-single", {"k": 2}),
+        ("igp-weights", {"time_limit": "50 ms"}),
     ):
         routing = {"scheme": {"algorithm": name, **more}, "demand": demand}
         yield f"scheme/{name}", mesh(network={"links": {"capacity": "20 Mbps"}}, routing=routing)

@@ -32,6 +32,7 @@ SOURCES = {
     "routing/planned.py": {"clock_warnings"},
     "routing/robust_planner.py": {"_warnings", "_survivable", "_with_fewest_splits"},
     "routing/tcpbp_exact.py": {"plan", "_said", "_planned_once"},
+    "routing/weights_planner.py": {"_warnings"},
     "setup/given.py": {"_warnings"},
     "topology/attributes/unread.py": {"notes", "_unsure"},
     "topology/gaps.py": {"without_placeholders"},
@@ -110,6 +111,7 @@ def test_no_other_function_says_warnings() -> None:
         "routing/given.py",  # hands on those of setup/given.py
         "routing/robust_planner.py",
         "routing/tcpbp_exact.py",
+        "routing/weights_planner.py",
     }
 
 

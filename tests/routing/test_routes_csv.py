@@ -37,6 +37,7 @@ SCHEMES: dict[str, Any] = {
     "semper": "semper",
     "tcpbp": {"algorithm": "tcpbp", "k": 2},
     "tcpbp-exact": "tcpbp-exact",
+    "igp-weights": {"algorithm": "igp-weights", "time_limit": "0.1 s"},
     "robust": {"algorithm": "robust", "k": 2},
     "hybrid-hop": "hybrid-hop",
     "hybrid-delay": "hybrid-delay",
@@ -52,7 +53,7 @@ def scenario(network: dict[str, Any], scheme: Any, base: Path) -> Scenario:
         "routing": {"scheme": scheme},
         "traffic": [{"from": "*", "pairs": "permutation", "size": "10 kB"}],
     }
-    if str(scheme).find("robust") >= 0 or str(scheme).find("hybrid") >= 0:
+    if any(word in str(scheme) for word in ("robust", "hybrid", "igp-weights")):
         data["routing"]["demand"] = {"pair": "50 kbps"}
     return Scenario.from_data(data, base=base)
 
@@ -88,7 +89,12 @@ def test_every_scheme_comes_back_on_every_network(network: str, scheme: str, tmp
     exported = (tmp_path / "exported" / "routes.csv").read_bytes().decode()
     if "demand" not in original.data()["routing"]:
         assert exported == text
-    assert read_back(original, exported, tmp_path).routes().csv() == text
+    back = read_back(original, exported, tmp_path).routes().csv()
+    if scheme == "igp-weights":
+        # Hop by hop, all pairs that may have traffic have more next hops than those that send.
+        assert set(text.splitlines()) <= set(back.splitlines())
+    else:
+        assert back == text
 
 
 ODD_NAMES = (

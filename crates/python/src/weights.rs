@@ -116,9 +116,10 @@ impl WeightCases {
         Ok((weights.into_pyarray(py), load, work))
     }
 
-    /// The groups whose weights must differ from the present ones, each next one the change that lowers the load the most.
+    /// The groups whose weights must differ from the present ones, each next one the change that lowers the load the most, and
+    /// the work done.
     ///
-    /// Groups that can stay as they are are left out; the highest load is that by `weights` or lower.
+    /// Groups that can stay as they are are left out, as far as `work` goes; the highest load is that by `weights` or lower.
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over arrays")]
     fn fewest_changes<'py>(
         &self,
@@ -126,22 +127,30 @@ impl WeightCases {
         present: PyReadonlyArray1<'py, u32>,
         weights: PyReadonlyArray1<'py, u32>,
         group: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<Vec<usize>> {
-        let present = self.read(&present)?;
+        work: u64,
+    ) -> PyResult<(Vec<usize>, u64)> {
         let weights = self.read(&weights)?;
-        let limits = SearchLimits {
-            begin: present.clone(),
-            present,
-            group: self.groups(&group)?,
-            greatest: u32::MAX,
-            most_changes: self.arcs,
-            boldness: 0.0,
-            work: 0,
-            seed: 0,
-        };
+        let limits = SearchLimits { work, ..self.without_limits(self.read(&present)?, self.groups(&group)?) };
         let mut watch = Watch::new(None);
         let look = &mut |_: u64| watch.look(());
         py.detach(|| self.evaluator.fewest_changes::<PyErr>(&limits, &weights, look))
+    }
+
+    /// The highest load after each of some changes on top of those before it, from `present` on: lists of (arc, weight).
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over arrays")]
+    fn along<'py>(
+        &self,
+        py: Python<'py>,
+        present: PyReadonlyArray1<'py, u32>,
+        changes: Vec<Vec<(usize, u32)>>,
+    ) -> PyResult<Vec<f64>> {
+        if changes.iter().flatten().any(|&(arc, weight)| arc >= self.arcs || weight == 0) {
+            return Err(value_error("a change has an arc, and a weight above 0"));
+        }
+        let limits = self.without_limits(self.read(&present)?, (0..).take(self.arcs).collect());
+        let mut watch = Watch::new(None);
+        let look = &mut |_: u64| watch.look(());
+        py.detach(|| self.evaluator.along::<PyErr>(&limits, &changes, look))
     }
 }
 
@@ -153,6 +162,20 @@ impl WeightCases {
             return Err(value_error("one weight above 0 for each arc"));
         }
         Ok(weights)
+    }
+
+    /// Any weights, and no work.
+    fn without_limits(&self, present: Vec<u32>, group: Vec<u32>) -> SearchLimits {
+        SearchLimits {
+            begin: present.clone(),
+            present,
+            group,
+            greatest: u32::MAX,
+            most_changes: self.arcs,
+            boldness: 0.0,
+            work: 0,
+            seed: 0,
+        }
     }
 
     /// A group for each arc.

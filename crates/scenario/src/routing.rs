@@ -90,7 +90,8 @@ crate::table! {
         /// What a short path is short in; `max-flow` takes the shortest among the splits that carry the most.
         /// Left out: `tcpbp` for the schemes of that name, `hops` and `delay` for `hybrid-hop` and
         /// `hybrid-delay`, all of which take no other, and `hops` for the others. `ecmp`, `disjoint`,
-        /// `max-flow`, `concurrent-flow` and `semper` take those that are sums over links.
+        /// `max-flow`, `concurrent-flow` and `semper` take those that are sums over links, `igp-weights` takes
+        /// `hops` and `weight`.
         metric: Option<ChosenMetric>;
         /// Most delay of a path, one way: the sum of its links' propagation delays. No path of more is taken. For
         /// `shortest`, `k-shortest`, `near-shortest`, `tcpbp-exact`, and `concurrent-flow` and the robust schemes over
@@ -227,7 +228,9 @@ fn limits_fit(read: &RouteChoice, table: &mut Reading<'_, '_>) -> Option<()> {
     let taking = registry("scheme").algorithms.iter().filter(|scheme| parameter(scheme, LIMITS).is_some());
     let others = all_quoted(taking.map(|scheme| scheme.name));
     let why = match scheme.name {
-        "ecmp" => "forwards hop by hop, where no node knows what a packet has spent on its way",
+        "ecmp" | "igp-weights" => {
+            "forwards hop by hop, where no node knows what a packet has spent on its way"
+        }
         "disjoint" | "semper" => {
             "takes paths that are short together, and to find some that keep limits each is NP-hard"
         }
@@ -250,6 +253,9 @@ fn metric_fits(read: &RouteChoice, scheme: &'static Algorithm, table: &mut Readi
     let message = match choices[..] {
         [only] => format!(
             "is {metric}, but scheme {here} goes by {only} alone; leave it out, or choose another scheme"
+        ),
+        [one, other] => format!(
+            "is {metric}, but scheme {here} goes by {one} or {other} alone; choose one of them, or another scheme"
         ),
         _ => format!(
             "is {metric}, which is no sum over links, and scheme {here} needs one: choose among {}, or write \

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from anabranch import _core
 from anabranch.export.forwarding import Conflict, by_destination
 from anabranch.export.job import MOST_NAMED, ExportJob
-from anabranch.plans.paths import Shares, link_ends
+from anabranch.plans.paths import Shares
 from anabranch.plans.switch_rules import Weighted
-from anabranch.routing.planned import Pair
+from anabranch.routing.planned import Pair, link_ends
 
 
 @dataclass

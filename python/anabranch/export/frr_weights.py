@@ -16,8 +16,8 @@ from anabranch import _core
 from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
 from anabranch.export.job import ExportJob
-from anabranch.plans.paths import Shares, link_ends, shares_along
-from anabranch.routing.planned import Pair
+from anabranch.plans.paths import Shares, shares_along
+from anabranch.routing.planned import Pair, link_ends
 
 MOST_WEIGHT: Final = 255
 _MOST_RULES: Final = 700

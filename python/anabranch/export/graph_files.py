@@ -28,6 +28,11 @@ _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _CONTROL: Final = "characters of names that XML does not have; they are U+FFFD here"
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters outside of XML 1.0, section 2.2."""
+_LINE_ENDS: Final = "\t\n\r\x85\u2028\u2029"
+_REFERENCES: Final = {end: f"&#{ord(end)};" for end in _LINE_ENDS}
+"""A reader of XML would make line feeds of carriage returns (section 2.11), and people see two lines."""
+_ESCAPES: Final = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
+"""JSON lets these stand as they are, and editors end a line with them."""
 _GRAPHML_README: Final = """
 ## To load
 
@@ -86,7 +91,7 @@ def _key(domain: str, name: str, kind: str) -> str:
 
 
 def _data(domain: str, name: str, value: object) -> str:
-    text = escape(_NOT_IN_XML.sub(_REPLACED, str(value)))
+    text = escape(_NOT_IN_XML.sub(_REPLACED, str(value)), _REFERENCES)
     return f"<data key={quoteattr(f'{domain[0]}_{name}')}>{text}</data>"
 
 
@@ -116,7 +121,7 @@ def networkx(job: ExportJob) -> Export:
         "nodes": nodes,
         "edges": edges,
     }
-    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    text = json.dumps(content, ensure_ascii=False, indent=1).translate(_ESCAPES) + "\n"
     export = Export({"network.json": text}, notes=not_in_a_network_file(layout))
     return export.with_readme(layout, "networkx export", _NETWORKX_README, interfaces=False)
 

@@ -15,6 +15,7 @@ from anabranch.routing.planned import Pair, WeightedPath
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
 from anabranch.scenario.quantity import quoted
 from anabranch.setup import Setup
+from anabranch.text.comments import one_line
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
@@ -143,7 +144,9 @@ class Export:
 
     def with_readme(self, layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> Export:
         """The export with a README: what it cannot express, parts, and the tables of nodes and interfaces."""
-        notes = "\n".join(f"- {note}" for note in self.notes) or "Nothing of these routes is left out."
+        notes = (
+            "\n".join(f"- {one_line(note)}" for note in self.notes) or "Nothing of these routes is left out."
+        )
         cannot = f"## What it cannot express\n\n{notes}"
         tables = ["## Nodes", numbered_table(layout)]
         if interfaces:
@@ -154,10 +157,15 @@ class Export:
         return self
 
 
+def cell(name: str) -> str:
+    """A name as a cell of a Markdown table."""
+    return one_line(name).replace("|", "/")
+
+
 def numbered_table(layout: DeviceLayout) -> str:
     """A Markdown table of the nodes with their short names and addresses."""
     rows = "\n".join(
-        f"| {layout.label(node)} | {name.replace('|', '/')} | {'host' if node in layout.hosts else 'router'} "
+        f"| {layout.label(node)} | {cell(name)} | {'host' if node in layout.hosts else 'router'} "
         f"| {layout.address(node)} |"
         for node, name in enumerate(layout.names)
     )

@@ -11,7 +11,7 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.emulated import mean_loss, not_in_a_network_file
-from anabranch.export.job import Export, ExportJob
+from anabranch.export.job import Export, ExportJob, cell
 from anabranch.scenario.leaves import (
     CapacityChange,
     DelayChange,
@@ -71,9 +71,8 @@ def write(job: ExportJob) -> Export:
         name = f"{interface}-{layout.label(link.origin)}-{layout.label(link.to)}.trace"
         lines = [f"{line}\n" for line in opportunities(steps[number], setup.duration)]
         export.files[name] = "".join(lines)
-        label = link.name.replace("|", "/")
         delay_ms, loss = link.delay / _PS_PER_MS, mean_loss(link)
-        rows.append(f"| `{name}` | {label} | {len(lines):,} | {delay_ms:g} ms | {loss:.3g} |")
+        rows.append(f"| `{name}` | {cell(link.name)} | {len(lines):,} | {delay_ms:g} ms | {loss:.3g} |")
     export.notes = _notes(job, chosen)
     readme = _README.format(rows="\n".join(rows))
     return export.with_readme(layout, "Traces for Mahimahi", readme, interfaces=False)

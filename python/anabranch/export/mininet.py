@@ -9,6 +9,7 @@ from anabranch.export import iproute2
 from anabranch.export.emulated import cannot_express, parameters
 from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
+from anabranch.text.comments import one_line
 
 _MOST_MBPS: Final = 1000.0
 """Largest ``bw`` of a TCLink (mininet/link.py, TCIntf.bwParamMax)."""
@@ -93,10 +94,10 @@ def write(job: ExportJob) -> Export:
         if name.startswith(("addresses/", "routes/")):
             export.files[name] = _renamed(layout, name, text)
     export.files[_FILE] = _SCRIPT.format(
-        title=json.dumps(layout.title, ensure_ascii=False).strip('"') or "A network",
+        title=json.dumps(one_line(layout.title), ensure_ascii=False).strip('"') or "A network",
         nodes=len(layout.names),
         edges=len(layout.edges()),
-        notes="\n".join(f"- {note}" for note in notes).replace("\\", "/").replace('"""', "'''"),
+        notes="\n".join(f"- {one_line(note)}" for note in notes).replace("\\", "/").replace('"""', "'''"),
         file=_FILE,
         node_lines="\n".join(
             f"    {layout.label(node)!r}: ({name!r}, {layout.address(node)!r}, {layout.file(node, '.sh')!r}),"

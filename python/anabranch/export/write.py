@@ -20,6 +20,7 @@ from anabranch.folders import replacing
 from anabranch.media.json import records
 from anabranch.media.pieces import DataTable
 from anabranch.plans.paths import PlanPaths
+from anabranch.plans.routes import settled
 from anabranch.plans.saved import plan_of_scenario, plans_by_flow
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.unknown import unknown_choice
@@ -99,7 +100,7 @@ def export(
     if not 1 <= buckets <= MOST_BUCKETS:
         raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
     with replacing(folder, "export", replace=replace) as place:
-        setup = resolve(scenario, Needed.ROUTES)
+        setup = settled(resolve(scenario, Needed.ROUTES), scenario.origin)
         layout = DeviceLayout.of(
             scenario.title, setup, None if interfaces is None else placed_ports(interfaces, setup)
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from anabranch.plans.routes import plan
+from anabranch.plans.routes import plan, settled
 from anabranch.process.signals import Deferred
 from anabranch.results.result import Result
 from anabranch.routing import Planned
@@ -46,7 +46,8 @@ class Repeats:
         for number, again in enumerate(_replications(scenario, max(live_runs, SIMULATED_RUNS)), 1):
             if signals.number is not None:
                 return
-            setup = resolve(again, Needed.ALL).replace(captures=[], until="duration")
+            resolved = settled(resolve(again, Needed.ALL), again.origin)
+            setup = resolved.replace(captures=[], until="duration")
             planned = plan(setup, again.origin)
             if number < SIMULATED_RUNS:
                 result = runner.Simulated().measured(again, setup, planned, signals, None)

@@ -20,11 +20,11 @@ from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plans.failure_loads import arcs_down
-from anabranch.plans.failures import Failure, failures_of
-from anabranch.plans.weight_cases import NORMAL
+from anabranch.plans.failures import failures_of
+from anabranch.plans.routes import settled
 from anabranch.plans.worst_loads import WorstLoads, loads_of_routers
 from anabranch.routing.robust import FlowNetwork, RobustRoutingError
+from anabranch.routing.router_failures import NORMAL, Failure, arcs_down
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
@@ -111,7 +111,7 @@ def capacity_to_buy(
     Raises:
         ScenarioError: if the scenario cannot be run or has no demand, or a price is of no link.
     """
-    setup = resolve(scenario, Needed.ROUTES, ScenarioFiles(scenario.base))
+    setup = settled(resolve(scenario, Needed.ROUTES, ScenarioFiles(scenario.base)), scenario.origin)
     if setup.demand is None:
         message = 'is missing; give a matrix, such as matrix = { from = "file:tm.csv" }, or bounds'
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)

@@ -14,20 +14,14 @@ from scipy import sparse
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plans.failures import Failure
-from anabranch.plans.pair_plans import (
-    Pairs,
-    ends_of,
-    is_one_matrix,
-    matrix_case,
-    sending,
-    shares_by_any,
-)
+from anabranch.plans.pair_plans import is_one_matrix, matrix_case, shares_by_any
 from anabranch.routing import Planned
 from anabranch.routing.fair_share import fair_shares
+from anabranch.routing.pair_shares import Pairs, ends_of, sending
 from anabranch.routing.robust import Candidates, TrafficSplit
 from anabranch.routing.robust.failures import fractions_after, hit_paths
 from anabranch.routing.robust.worst_case import load_of_shares
+from anabranch.routing.router_failures import Failure, arcs_down
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.setup.flow_columns import pair_code
 
@@ -232,7 +226,7 @@ def evaluator_of(
         routers.bounds.pair_mbps[source, target] if has_matrix else None,
         sparse.csc_array(shares_by_any(routers, planned, pairs)),
     )
-    if setup.planner is not None:
+    if setup.keeps_plan:
         return _Pruned(reporter, _by_paths(routers, planned[0], pairs))
     nodes = ends_of(routers, pairs)
     places = range(1 + len(setup.own_routes))
@@ -295,11 +289,6 @@ class _Pruned:
             return self.reporter.outcome(failure, stranded, load, lambda arc: left[:, [arc]].toarray()[:, 0])
         worst = load_of_shares(network, routers.bounds, pairs[:, 0], pairs[:, 1], share)
         return self.reporter.outcome(failure, stranded, worst.load, None)
-
-
-def arcs_down(routers: RouterNetwork, failure: Failure) -> NDArray[np.int64]:
-    """The arcs of the links that are down."""
-    return np.flatnonzero(np.isin(np.array(routers.links), list(failure.links))).astype(np.int64)
 
 
 def _by_paths(routers: RouterNetwork, planned: Planned, pairs: Pairs) -> TrafficSplit:

@@ -7,41 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-import numpy as np
-
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routing.router_failures import Failure, single_links
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.setup.model import OutageSetup
 from anabranch.text.suggest import nearest_remedy
 
 _MOST_FAILURES: Final = 1_000_000
 _DAY_MINUTES: Final = 24 * 60
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Links and nodes that are down together."""
-
-    kind: str
-    """As it is asked for: ``links``, or ``maintenance+links``."""
-    name: str
-    links: frozenset[int]
-    """All directed links that are down, by their places in the setup; those at the nodes are among them."""
-    nodes: frozenset[int]
-    """Nodes that are down."""
-
-    def together(self, other: Failure) -> Failure:
-        """One failure of all that is down in either."""
-        return Failure(
-            f"{self.kind}+{other.kind}",
-            f"{self.name} + {other.name}",
-            self.links | other.links,
-            self.nodes | other.nodes,
-        )
 
 
 def failures_of(routers: RouterNetwork, asked: str) -> list[Failure]:
@@ -74,7 +50,7 @@ def _of_term(routers: RouterNetwork, term: str) -> Iterator[Failure]:
     if term == "pairs":
         yield from (
             Failure("pairs", both.name, both.links, both.nodes)
-            for both in (one.together(other) for one, other in combinations(_links(routers), 2))
+            for both in (one.together(other) for one, other in combinations(single_links(routers), 2))
         )
         return
     kinds = [kind.strip() for kind in term.split("+")]
@@ -96,18 +72,6 @@ def _of_term(routers: RouterNetwork, term: str) -> Iterator[Failure]:
         if (down := (failure.links, failure.nodes)) not in once:
             once.add(down)
             yield failure
-
-
-def _links(routers: RouterNetwork) -> list[Failure]:
-    """Each link between routers, both directions."""
-    edge, links = routers.network.edge, routers.setup.links
-    by_edge: dict[int, list[int]] = defaultdict(list)
-    for arc in np.argsort(edge, kind="stable").tolist():
-        by_edge[int(edge[arc])].append(routers.links[arc])
-    return [
-        Failure("links", links[down[0]].name, frozenset(down), frozenset())
-        for _, down in sorted(by_edge.items())
-    ]
 
 
 def _nodes(routers: RouterNetwork) -> list[Failure]:
@@ -191,7 +155,7 @@ def _down(
 
 
 _KINDS: Final[Mapping[str, Callable[[RouterNetwork], list[Failure]]]] = {
-    "links": _links,
+    "links": single_links,
     "nodes": _nodes,
     "groups": _groups,
     "sites": _sites,

@@ -9,6 +9,7 @@ from typing import Final
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.plans.routes import settled
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
@@ -116,7 +117,9 @@ def measures(present: Scenario, planned: Scenario, prices: PriceList | None) -> 
     Raises:
         ScenarioError: if one of them has no network that can be read.
     """
-    before, after = (_links(resolve(scenario, Needed.ROUTES)) for scenario in (present, planned))
+    before, after = (
+        _links(settled(resolve(scenario, Needed.ROUTES), scenario.origin)) for scenario in (present, planned)
+    )
     names = list(dict.fromkeys([*before, *after]))
     costs = tuple(
         InterfaceCost(name, *cost)

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from anabranch import _core
-from anabranch.routing.planned import Pair, WeightedPath
+from anabranch.routing.planned import Pair, WeightedPath, link_ends
 from anabranch.setup.model import LinkSetup
 
 Shares = Mapping[int, float]
 """Share of a pair's packets on each link that has some."""
-
-
-def link_ends(links: Sequence[LinkSetup]) -> NDArray[np.uint32]:
-    """Returns the node behind each link."""
-    return np.array([link.to for link in links], dtype=np.uint32)
 
 
 def shares_along(paths: Iterable[tuple[Sequence[int], float]]) -> Shares:

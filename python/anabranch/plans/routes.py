@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plans.named import NamedPlan, PairRoutes
-from anabranch.plans.paths import link_ends
-from anabranch.routing import Planned, pairs_of, plan_of, planner_of
+from anabranch.routing import Planned, pairs_of, plan_of, planner_of, settled_setup
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.routing.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
 from anabranch.routing.path_throughput import application_of
+from anabranch.routing.planned import link_ends
 from anabranch.scenario.algorithms.loss_detection import Fastrto
 from anabranch.scenario.algorithms.protocol import TcpProtocol
 from anabranch.scenario.declarations import PYTHON
@@ -137,6 +137,23 @@ def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] 
     return Planned(first.plan.with_others([other.plan for other in others]), warnings, first.facts)
 
 
+def settled(setup: Setup, origin: str | None) -> Setup:
+    """The setup in which its planner has settled what it may (:func:`anabranch.routing.settled_setup`).
+
+    Args:
+        setup: a scenario, resolved.
+        origin: name of the scenario's file, for messages.
+
+    Raises:
+        ScenarioError: if the planner finds something wrong.
+    """
+    try:
+        return settled_setup(setup)
+    except ScenarioError as error:
+        # A planner does not know the file's name.
+        raise ScenarioError(error.problems, origin) from None
+
+
 def plans(
     setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None
 ) -> list[Planned]:
@@ -170,7 +187,7 @@ def _plan(
     origin_and_progress: tuple[str | None, Callable[[int, int], None] | None],
 ) -> Planned:
     origin, progress = origin_and_progress
-    if planner is None:
+    if planner is None or planner.settled is not None:
         try:
             plan = setup.core().plan(progress, routing)
         except _core.SetupError as error:
@@ -179,6 +196,8 @@ def _plan(
         limits = limits_of(scheme)
         if limits and (without := setup.core().without_route(plan, routing)):
             raise ScenarioError(without_path(setup, limits, without), origin)
+        if planner is not None and planner.settled is not None:
+            return Planned(plan, planner.settled.warnings, planner.settled.facts)
         return Planned(plan, _says_nothing(setup, routing))
     setup_of_routing = setup.of_routing(routing)
     if setup.own_routes and not pairs_of(setup_of_routing):
@@ -235,7 +254,8 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
         ScenarioError: if the scenario cannot be run.
     """
     require_known_paths(scenario)
-    setup = _sending(resolve(scenario, Needed.ROUTES), scenario.origin)
+    resolved = settled(resolve(scenario, Needed.ROUTES), scenario.origin)
+    setup = _sending(resolved, scenario.origin)
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:

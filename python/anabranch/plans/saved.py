@@ -8,7 +8,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.folders import write_whole
 from anabranch.plans.pair_plans import plan_of_all_pairs
-from anabranch.plans.routes import plan
+from anabranch.plans.routes import plan, settled
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.algorithm import name_of
 from anabranch.scenario.quantity import quoted
@@ -34,7 +34,7 @@ def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
     """
     if file.exists() and not replace:
         raise ResultError(f"{file}: exists; choose another name, or give --replace (replace=True)")
-    setup = resolve(scenario, Needed.ROUTES)
+    setup = settled(resolve(scenario, Needed.ROUTES), scenario.origin)
     routing = scenario.routing
     about = {
         "anabranch": _core.version(),

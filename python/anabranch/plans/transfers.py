@@ -25,12 +25,13 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.models import Model, configured_model
 from anabranch.plans.failure_loads import cores
-from anabranch.plans.failures import Failure, failures_of
-from anabranch.plans.pair_plans import ends_of, sending, shares_of_pairs
-from anabranch.plans.weight_cases import NORMAL
+from anabranch.plans.failures import failures_of
+from anabranch.plans.routes import settled
 from anabranch.routing import Planned
+from anabranch.routing.pair_shares import ends_of, sending, shares_of_pairs
 from anabranch.routing.path_throughput import PacketSizes, conditions_of, long_run_loss, packet_sizes
 from anabranch.routing.robust import RobustRoutingError
+from anabranch.routing.router_failures import NORMAL, Failure
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.algorithms.protocol import AnyProtocol
 from anabranch.scenario.scenario import Scenario
@@ -148,11 +149,11 @@ def transfers(
         ScenarioError: if the scenario cannot be run, has no matrix, or routes of a solver.
         ModelError: if no model predicts the transport.
     """
-    setup = resolve(scenario, Needed.ROUTES)
+    setup = settled(resolve(scenario, Needed.ROUTES), scenario.origin)
     if setup.demand is None or setup.demand.matrix is None:
         message = 'is missing; transfers are beside one matrix, such as matrix = { from = "file:tm.csv" }'
         raise ScenarioError([Problem("routing.demand.matrix", message)], scenario.origin)
-    if setup.planner is not None or setup.own_routes:
+    if setup.keeps_plan or setup.own_routes:
         message = "transfers are known where all routers compute routes anew; choose ecmp or shortest"
         raise ScenarioError([Problem("routing.scheme", message)], scenario.origin)
     config = _config(scenario, transport)

@@ -11,8 +11,8 @@ import tomli_w
 
 from anabranch.errors import Problem, ResultError, ScenarioError, reason
 from anabranch.folders import write_whole
-from anabranch.plans.weight_cases import Weights
 from anabranch.routing.router_network import RouterNetwork
+from anabranch.routing.weights import EQUAL_WEIGHT, Weights
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, Setup, resolve
@@ -20,8 +20,6 @@ from anabranch.setup.files import ScenarioFiles
 from anabranch.text.csv_cells import csv_text
 
 FILE_NAME: Final = "weights.csv"
-_UNIFORM: Final = 10
-"""Of every link of a network without weights: room for lower ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def _notes(scenario: Scenario, *, has_none: bool) -> list[str]:
     notes = []
     if has_none:
         notes.append(
-            f"network: its links have no weights; the search begins with {_UNIFORM} for all, so that the "
+            f"network: its links have no weights; the search begins with {EQUAL_WEIGHT} for all, so that the "
             "routes before are those of fewest hops"
         )
     scheme, metric = scenario.routing.scheme_name, scenario.routing.metric
@@ -156,6 +154,6 @@ def _rows(setup: Setup) -> tuple[LinkWeight, ...]:
         laid[pair] += 1
         source, destination = (setup.nodes[node].name for node in pair)
         index = laid[pair] if counts[pair] > 1 else None
-        weight = _UNIFORM if link.weight is None else link.weight
+        weight = EQUAL_WEIGHT if link.weight is None else link.weight
         rows.append(LinkWeight(link.name, source, destination, index, weight))
     return tuple(rows)

@@ -18,15 +18,10 @@ from anabranch.errors import Problem, ScenarioError
 from anabranch.plans.failure_loads import FailureLoad, FailureOutcome, evaluator_of, outcomes
 from anabranch.plans.failures import failures_of
 from anabranch.plans.link_cases import BoundsCase, LinkCase
-from anabranch.plans.pair_plans import (
-    Pairs,
-    is_one_matrix,
-    matrix_case,
-    plans_of_pairs,
-    shares_by_any,
-    shares_of_pairs,
-)
+from anabranch.plans.pair_plans import is_one_matrix, matrix_case, plans_of_pairs, shares_by_any
+from anabranch.plans.routes import settled
 from anabranch.routing import Planned
+from anabranch.routing.pair_shares import Pairs, shares_of_pairs
 from anabranch.routing.robust import RobustRoutingError, TrafficSplit
 from anabranch.routing.robust import worst_case as evaluate
 from anabranch.routing.robust.worst_case import load_of_shares
@@ -321,7 +316,7 @@ def worst_loads(
     Raises:
         ScenarioError: if the scenario cannot be run, or has no bounds.
     """
-    setup = resolve(scenario, Needed.ROUTES, files)
+    setup = settled(resolve(scenario, Needed.ROUTES, files), scenario.origin)
     if setup.demand is None:
         message = (
             'is missing; loads are those of a matrix, such as matrix = { from = "file:tm.csv" }, or the '

@@ -34,8 +34,10 @@ ReplaceOption = Annotated[
     ),
 ]
 """The type of a command's parameter that lets it write into a folder with other files."""
-JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)]
-"""The type of a command's parameter that bounds the processes of a study."""
+JobsOption = Annotated[
+    int | None, typer.Option(metavar="N", help="Processes or threads; all cores if left out.", min=1)
+]
+"""The type of a command's parameter that bounds how many parts of the work run at once."""
 
 
 def console() -> Console:

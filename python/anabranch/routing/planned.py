@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anabranch import _core
-from anabranch.setup.model import PlannerSetup, Setup
+from anabranch.setup.model import LinkSetup, PlannerSetup, Setup
 
 Pair = tuple[int, int]
 """Origin and destination."""
@@ -41,6 +44,11 @@ Planner = Callable[[Setup, PlannerSetup], Planned]
 
 It raises :class:`anabranch.errors.ScenarioError` for what only it can find wrong.
 """
+
+
+def link_ends(links: Sequence[LinkSetup]) -> NDArray[np.uint32]:
+    """The node behind each link, which the core needs to walk along a plan."""
+    return np.array([link.to for link in links], dtype=np.uint32)
 
 
 def pairs_of(setup: Setup) -> list[Pair]:

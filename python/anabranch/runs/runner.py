@@ -25,7 +25,7 @@ from anabranch.errors import Problem, ResultError, ScenarioError, reason, writte
 from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
-from anabranch.plans.routes import plan, route_tables, warnings
+from anabranch.plans.routes import plan, route_tables, settled, warnings
 from anabranch.process.cores import available_cores
 from anabranch.process.signals import Deferred, deferred
 from anabranch.results.censored import completion_summary, unfinished_note
@@ -195,7 +195,7 @@ def run(
     setup = resolve(scenario, Needed.ALL)
     # A flow has an end in two parts at most.
     check_memory(setup, scenario.origin, copies=min(count, 2))
-    setup = kind.prepared(scenario, setup)
+    setup = settled(kind.prepared(scenario, setup), scenario.origin)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)

@@ -16,7 +16,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
-from anabranch.plans.routes import plan
+from anabranch.plans.routes import plan, settled
 from anabranch.process.signals import deferred
 from anabranch.results.result import Result, frame
 from anabranch.runs.runner import capture_into, check_captures, keep, measured, opened, page_writer
@@ -69,7 +69,7 @@ class Simulation:
             ScenarioError: if the scenario cannot be run.
         """
         self._scenario = scenario
-        setup = resolve(scenario, Needed.ALL)
+        setup = settled(resolve(scenario, Needed.ALL), scenario.origin)
         check_memory(setup, scenario.origin)
         self._captures: Path | None = None
         if setup.captures:

@@ -193,6 +193,15 @@ class OwnScheme:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """The words of a planner whose choice stands in the setup: the core plans by it, anew after failures."""
+
+    warnings: tuple[str, ...]
+    facts: Mapping[str, float | int | str]
+    """As of a plan."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlannerSetup:
     """The planner that makes a plan."""
 
@@ -200,6 +209,8 @@ class PlannerSetup:
     """Its scheme, with all parameters, metric and limits among them."""
     given: GivenRoutes | None = None
     """The routes of the scheme ``given``."""
+    settled: Settled | None = None
+    """Where the planner has settled by what the core plans, as weights of links: what it says of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +435,11 @@ class Setup:
         made.__dict__.update(kept, **changes)
         made.__dict__["_changed"] = self._changed | (changes.keys() & PARTS)
         return made
+
+    @property
+    def keeps_plan(self) -> bool:
+        """Whether a planner makes the plan, which loses its dead paths in a failure and is not made anew."""
+        return self.planner is not None and self.planner.settled is None
 
     def is_host(self, node: int) -> bool:
         """Whether the topology or the scenario marks a node as a host."""

@@ -68,10 +68,13 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _list_reader(entry: Reader) -> Reader:
-    return _as_it_is if entry is _as_it_is else lambda values: [entry(value) for value in values]
+    return _as_it_is if entry is _as_it_is else lambda values: list(map(entry, values))
 
 
 def _tuple_reader(entries: list[Reader]) -> Reader:
+    # A large network has hundreds of thousands of pairs with their rates.
+    if all(read is _as_it_is for read in entries):
+        return tuple
     return lambda values: tuple(read(value) for read, value in zip(entries, values, strict=True))
 
 

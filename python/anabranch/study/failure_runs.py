@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from anabranch.plans.failures import Failure
 from anabranch.plans.transfers import Transfers
+from anabranch.routing.router_failures import Failure
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.scenario import Scenario
 from anabranch.study.model import Study

@@ -19,7 +19,7 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.own.running import guarded
-from anabranch.plans.routes import plan
+from anabranch.plans.routes import plan, settled
 from anabranch.results.result import frame
 from anabranch.routing import Planned, recall
 from anabranch.runs.cautions import late_flows
@@ -178,7 +178,7 @@ class RunWorker:
         if replication:
             settings = scenario.run_settings.model_copy(update={"replication": replication})
             scenario = scenario.model_copy(update={"run_settings": settings})
-        setup = resolve(scenario, Needed.ALL)
+        setup = settled(resolve(scenario, Needed.ALL), scenario.origin)
         probes = setup.probes
         flows, links = probes.flows and self._samples_flows, probes.links and self._samples_links
         if (flows, links) == (probes.flows, probes.links):

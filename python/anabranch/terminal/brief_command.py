@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.process.console import JsonOption, console, print_json, say, write
+from anabranch.process.console import JobsOption, JsonOption, console, print_json, say, write
 from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
@@ -51,9 +51,7 @@ def brief(
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     page: PageOption = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads for failures; all cores if left out.", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.process.console import JsonOption, console, print_json, say, write
+from anabranch.process.console import JobsOption, JsonOption, console, print_json, say, write
 from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
@@ -40,9 +40,7 @@ def capacity(
         Path | None,
         typer.Option(metavar="FILE", help="CSV of prices of a module: from,to,price; 1 if left out."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads for failures; all cores if left out.")
-    ] = None,
+    jobs: JobsOption = None,
     csv_: CsvOption = None,
     xlsx: XlsxOption = None,
     trust: TrustOption = False,

@@ -351,9 +351,7 @@ def load(
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     page: PageOption = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Threads for failures; all cores if left out.", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:

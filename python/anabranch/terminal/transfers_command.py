@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.process.console import JsonOption, console, print_json, say, write
+from anabranch.process.console import JobsOption, JsonOption, console, print_json, say, write
 from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
@@ -46,9 +46,7 @@ def transfers(
     replications: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs of each failure and size; 3 have intervals.")
     ] = 3,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads and processes; all cores if left out.")
-    ] = None,
+    jobs: JobsOption = None,
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     trust: TrustOption = False,

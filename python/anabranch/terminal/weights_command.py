@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.process.console import JsonOption, ReplaceOption, console, print_json, say, write
+from anabranch.process.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say, write
 from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
@@ -43,9 +43,7 @@ def weights(
             metavar="SECONDS", min=0.01, max=1e6, help="Work of the search, about so long on one core."
         ),
     ] = 10.0,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads; all cores if left out.")
-    ] = None,
+    jobs: JobsOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write weights.csv, and scenario.toml with ECMP by it, there."),

@@ -13,6 +13,7 @@ FORMULA: Final = r"^'*[=+\-@\t\r]"
 NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 """Numbers such as ``-3.5``, which stay."""
 
+_ROW_END: Final = "\r\n"
 _ESCAPED: Final = re.compile(r"'+[=+\-@\t\r]")
 
 
@@ -26,10 +27,20 @@ def unescaped(cell: str) -> str:
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
+class _Rows(io.StringIO):
+    """Takes whole rows that end in CR LF, and ends them in LF.
+
+    A writer for LF leaves a carriage return in a cell without quotes, where readers end a row with it.
+    """
+
+    def write(self, row: str) -> int:
+        return super().write(f"{row.removesuffix(_ROW_END)}\n")
+
+
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table as CSV, of which a spreadsheet runs nothing, and which a scenario reads."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    text = _Rows()
+    writer = csv.writer(text, lineterminator=_ROW_END)
     writer.writerow(header)
     writer.writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from scipy.optimize import linprog
@@ -18,6 +19,13 @@ from anabranch.errors import ScenarioError
 from anabranch.plans.weight_search import WeightLimits, search_weights
 
 QUICK = WeightLimits(time_limit_s=0.2)
+
+
+class Row(NamedTuple):
+    """A weight of a table."""
+
+    link: str
+    weight: int
 
 
 @pytest.fixture(params=range(10))
@@ -106,7 +114,7 @@ def test_all_within_bounds(network: Network, tmp_path: Path) -> None:
     assert found.lower_bound == pytest.approx(bound, rel=1e-4)
 
 
-def worst_of_hose(network: Network, rows: tuple) -> float:  # type: ignore[type-arg]
+def worst_of_hose(network: Network, rows: tuple, ingress: float = 20.0) -> float:  # type: ignore[type-arg]
     weights = by_arc({row.link: row.weight for row in rows})
     nodes = sorted({node for node, _ in network.mbps})
     pairs = [pair for pair in product(nodes, nodes) if pair[0] != pair[1]]
@@ -117,7 +125,7 @@ def worst_of_hose(network: Network, rows: tuple) -> float:  # type: ignore[type-
     ]
     upper = [[float(pair[0] == node) for pair in pairs] for node in nodes]
     upper += [[float(pair[1] == node) for pair in pairs] for node in nodes]
-    right = [20.0] * len(nodes) + [15.0] * len(nodes)
+    right = [ingress] * len(nodes) + [15.0] * len(nodes)
     return max(
         -linprog([-share[arc] for share in shares], A_ub=upper, b_ub=right, bounds=(0, 8)).fun / mbps
         for arc, mbps in network.mbps.items()
@@ -254,3 +262,24 @@ def test_files_are_a_scenario_with_these_weights(tmp_path: Path) -> None:
     )
     assert again.returncode == 2
     assert "exists" in again.stderr
+
+
+def test_even_shares_alone_keep_weights_above_the_bound_of_hoses(tmp_path: Path) -> None:
+    """A triangle: what n0 and n1 send to n2 is best halved over both ways, by each of them.
+
+    That takes n0->n2 = n0->n1 + n1->n2 and n1->n2 = n1->n0 + n0->n2, and so a weight of 0.
+    """
+    edges = {("n0", "n1"): 30.0, ("n0", "n2"): 10.0, ("n1", "n2"): 10.0}
+    mbps = {arc: rate for (a, b), rate in edges.items() for arc in ((a, b), (b, a))}
+    small = Network(mbps, dict.fromkeys(mbps, 2), {("n0", "n1"): 1.0})
+    demand: dict[str, object] = {"ingress": "15 Mbps", "egress": "15 Mbps", "pair": "8 Mbps"}
+    highest = []
+    for choice in product(range(1, 4), repeat=len(edges)):
+        pairs = list(zip(edges, choice, strict=True))
+        rows = [Row(f"{one}->{other}", w) for (a, b), w in pairs for one, other in ((a, b), (b, a))]
+        highest.append(worst_of_hose(small, tuple(rows), 15.0))
+    limits = WeightLimits(greatest=3, symmetric=True, time_limit_s=0.2)
+    found = search_weights(small.scenario(tmp_path, demand), limits)
+    assert found.load == pytest.approx(min(highest), rel=1e-6)
+    assert found.load == pytest.approx(0.8)
+    assert found.lower_bound == pytest.approx(0.75, rel=1e-5)

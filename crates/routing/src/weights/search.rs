@@ -83,8 +83,10 @@ impl Evaluator {
         Ok(best)
     }
 
-    /// The changes from `present` to `weights` that matter, in an order in which each lowers the load the most, as far as the
-    /// last that lowers it; and the weights with these alone, whose highest load is no higher.
+    /// The changes from `present` to `weights` that matter, in an order in which each lowers the load the most, and the nodes and
+    /// arcs that trees have touched; by the weights with these alone the highest load is no higher.
+    ///
+    /// When the work of the limits is done, more may be there than matter, and those at the end are in no order.
     ///
     /// # Errors
     /// What `watch` returns.
@@ -93,29 +95,62 @@ impl Evaluator {
         limits: &SearchLimits,
         weights: &[u32],
         watch: &mut dyn FnMut(u64) -> Result<(), E>,
-    ) -> Result<Vec<usize>, E> {
+    ) -> Result<(Vec<usize>, u64), E> {
         let mut walk = Walk::new(self, limits);
         walk.return_to(weights, LAST_POWER);
-        // What can be left out: the last changes of an order first, which matter least.
         let goal = walk.highest * (1.0 + SAME);
-        let mut order = walk.by_gain(weights, watch)?;
-        walk.return_to(weights, LAST_POWER);
+        let mut left = walk.by_harm(watch)?;
         // What one cannot spare it may be able to spare once another is left out.
         let mut is_shorter = true;
-        while is_shorter {
+        while is_shorter && walk.work < limits.work {
             is_shorter = false;
-            for at in (0..order.len()).rev() {
+            let mut kept = Vec::new();
+            for group in left {
                 watch(walk.work)?;
-                let back = walk.of_group(order[at], &limits.present);
-                if walk.trial(&back).highest <= goal {
+                let back = walk.of_group(group, &limits.present);
+                if walk.work < limits.work && walk.trial(&back).highest <= goal {
                     walk.take(&back);
-                    order.remove(at);
                     is_shorter = true;
+                } else {
+                    kept.push(group);
                 }
             }
+            left = kept;
         }
         let kept = walk.weights.clone();
-        walk.by_gain(&kept, watch)
+        left.sort_unstable();
+        let order = walk.by_gain(&kept, left, watch)?;
+        Ok((order, walk.work))
+    }
+
+    /// The highest load of any arc in any case after each of some changes, one on top of the other, from the weights with which
+    /// the limits begin.
+    ///
+    /// # Errors
+    /// What `watch` returns.
+    pub fn along<E>(
+        &self,
+        limits: &SearchLimits,
+        changes: &[Vec<(usize, u32)>],
+        watch: &mut dyn FnMut(u64) -> Result<(), E>,
+    ) -> Result<Vec<f64>, E> {
+        let mut highest = vec![0.0_f64; changes.len()];
+        let mut work = 0;
+        // Case by case: the trees of all of them together would take much memory.
+        for case in &self.cases {
+            let matrices = vec![self.matrices[case.matrix].clone()];
+            let cases = vec![super::Case { matrix: 0, down: case.down.clone() }];
+            let alone = Self { arcs: self.arcs.clone(), matrices, cases };
+            let mut walk = Walk::new(&alone, limits);
+            for (change, highest) in changes.iter().zip(&mut highest) {
+                watch(work + walk.work)?;
+                walk.trial(change);
+                walk.take(change);
+                *highest = highest.max(walk.highest);
+            }
+            work += walk.work;
+        }
+        Ok(highest)
     }
 }
 
@@ -432,24 +467,45 @@ impl<'a> Walk<'a> {
         self.groups[group].iter().map(|&arc| (arc, weights[arc])).collect()
     }
 
-    /// The groups that differ from the present weights, each next one with the lowest load after it, by the norm where loads
-    /// are the same.
+    /// The groups that differ from the present weights, first that which does least harm where it alone is put back. What is not
+    /// tried any more when the work is done comes last.
+    fn by_harm<E>(&mut self, watch: &mut dyn FnMut(u64) -> Result<(), E>) -> Result<Vec<usize>, E> {
+        let (weights, limits) = (self.weights.clone(), self.limits);
+        let present = &limits.present;
+        let changed = |group: &Vec<usize>| group.iter().any(|&arc| weights[arc] != present[arc]);
+        let groups: Vec<usize> = (0..self.groups.len()).filter(|&one| changed(&self.groups[one])).collect();
+        let mut harm = Vec::new();
+        for group in groups {
+            watch(self.work)?;
+            let back = self.of_group(group, present);
+            let is_over = self.work >= limits.work;
+            let trial = if is_over {
+                Trial { highest: f64::INFINITY, norm: f64::INFINITY }
+            } else {
+                self.trial(&back)
+            };
+            harm.push((trial.highest, trial.norm, group));
+        }
+        harm.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        Ok(harm.into_iter().map(|(_, _, group)| group).collect())
+    }
+
+    /// Groups that differ from the present weights, each next one with the lowest load after it, by the norm where loads are the
+    /// same; as they come once the work is done.
     fn by_gain<E>(
         &mut self,
         weights: &[u32],
+        mut left: Vec<usize>,
         watch: &mut dyn FnMut(u64) -> Result<(), E>,
     ) -> Result<Vec<usize>, E> {
-        let present = self.limits.present.clone();
-        self.return_to(&present, LAST_POWER);
-        let mut left: Vec<usize> = (0..self.groups.len())
-            .filter(|&group| self.groups[group].iter().any(|&arc| weights[arc] != present[arc]))
-            .collect();
+        let limits = self.limits;
+        self.return_to(&limits.present, LAST_POWER);
         let mut order = Vec::new();
-        while !left.is_empty() {
+        while self.work < limits.work {
             let mut best: Option<(usize, Trial)> = None;
             for (place, &group) in left.iter().enumerate() {
                 watch(self.work)?;
-                let there = self.groups[group].iter().map(|&arc| (arc, weights[arc])).collect::<Vec<_>>();
+                let there = self.of_group(group, weights);
                 let trial = self.trial(&there);
                 let better = best.as_ref().is_none_or(|(_, best)| {
                     trial.highest < best.highest * (1.0 - SAME)
@@ -466,6 +522,7 @@ impl<'a> Walk<'a> {
             self.take(&there);
             order.push(group);
         }
+        order.append(&mut left);
         Ok(order)
     }
 }

@@ -64,13 +64,35 @@ fn changes_that_do_nothing_are_left_out() {
     let evaluator = detour(&[false; 3]);
     let limits = SearchLimits { present: vec![1, 5, 1], begin: vec![1, 5, 1], ..limits(3) };
     // The last one stands back; the middle and the first do it together.
-    let Ok(order) = evaluator.fewest_changes::<Infallible>(&limits, &[4, 3, 1], &mut |_| Ok(()));
+    let Ok((order, _)) = evaluator.fewest_changes::<Infallible>(&limits, &[4, 3, 1], &mut |_| Ok(()));
     assert_eq!(order, [0, 1]);
     // 6 against 5 + 1 needs no change of the last arc: 6 ties, and the other way is 6 as it was.
-    let Ok(order) = evaluator.fewest_changes::<Infallible>(&limits, &[6, 5, 1], &mut |_| Ok(()));
+    let Ok((order, _)) = evaluator.fewest_changes::<Infallible>(&limits, &[6, 5, 1], &mut |_| Ok(()));
     assert_eq!(order, [0]);
-    let Ok(order) = evaluator.fewest_changes::<Infallible>(&limits, &[1, 9, 1], &mut |_| Ok(()));
+    let Ok((order, _)) = evaluator.fewest_changes::<Infallible>(&limits, &[1, 9, 1], &mut |_| Ok(()));
     assert_eq!(order, [0; 0], "the middle one moves nothing");
+}
+
+#[test]
+fn each_change_on_top_of_those_before_has_the_load_of_a_fresh_start() {
+    let mut evaluator = detour(&[false; 3]);
+    evaluator.cases.push(Case { matrix: 0, down: vec![false, true, false] });
+    let steps = [vec![(0, 2)], vec![(0, 3), (1, 2)], vec![(1, 1)]];
+    let Ok(along) = evaluator.along::<Infallible>(&limits(3), &steps, &mut |_| Ok(()));
+    // With the long way down all traffic takes the short one.
+    assert_eq!(along, [1.2; 3]);
+    evaluator.cases.pop();
+    let Ok(along) = evaluator.along::<Infallible>(&limits(3), &steps, &mut |_| Ok(()));
+    assert_eq!(along, [0.6, 0.6, 1.2]);
+}
+
+#[test]
+fn without_work_all_changes_stay() {
+    let evaluator = detour(&[false; 3]);
+    let limits = SearchLimits { present: vec![1, 5, 1], begin: vec![1, 5, 1], work: 0, ..limits(3) };
+    let Ok((mut order, work)) = evaluator.fewest_changes::<Infallible>(&limits, &[4, 3, 1], &mut |_| Ok(()));
+    order.sort_unstable();
+    assert_eq!((order.as_slice(), work), ([0, 1].as_slice(), 0));
 }
 
 /// A trial on some trees leads to what all trees grown anew have: over many random changes on a ring with chords.

@@ -76,12 +76,12 @@ class OpenVSwitch:
                 ],
             }
         else:
-            planners = [routes.planner for routes in carrying.own_routes]
+            schemes = [carrying.routing.scheme, *carrying.routing.others]
             configuration = {
                 "setup": carrying.replace(hosts=[], events=[], captures=[]).data(),
                 "plan": planned.plan.data(),
                 "others": [other.data() for other in planned.plan.others()],
-                "recomputes": [planner is None for planner in (carrying.planner, *planners)],
+                "recomputes": [scheme is not None for scheme in schemes],
             }
         application = (configuration["setup"]["controller"] or {}).get("application", {})
         cable = application.get("algorithm") == "tcpbp" or bool(application.get("probes_links"))

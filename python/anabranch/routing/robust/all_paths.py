@@ -32,7 +32,7 @@ from .trees import Trees
 from .two_phase import two_phase
 from .worst_case import check_connected, load_of_shares
 
-_FIRST_PATHS = 6
+FIRST_PATHS = 6
 """Paths of each pair to begin with, at most."""
 
 _PENALTY = 1.0
@@ -149,7 +149,7 @@ def _first_paths(
     source, target = bounds.pairs()
     pool: Pool = {pair: {} for pair in zip(source.tolist(), target.tolist(), strict=True)}
     uses = np.zeros((len(source), network.arc_count))
-    for _ in range(_FIRST_PATHS):
+    for _ in range(FIRST_PATHS):
         lengths = Prices(source, target, sparse.csr_array(uses * _PENALTY))
         _, paths = cheapest.cheapest(lengths, 1.0)
         for pair, path in enumerate(paths):

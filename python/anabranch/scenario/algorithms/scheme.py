@@ -149,6 +149,28 @@ class Given(Algorithm, kind="scheme"):
     """What a short path is short in."""
 
 
+class IgpWeights(Algorithm, kind="scheme"):
+    """ECMP by weights of links that a search finds: the worst-case load over all matrices of ``demand`` is
+    low (the problem of Fortz and Thorup 2000).
+    """
+
+    algorithm: Literal["igp-weights"] = "igp-weights"
+    max_changes: int | None = None
+    """Most directed links that get another weight than the first one; left out, all."""
+    max_weight: int = 65535
+    """The greatest weight; OSPF has 16 bits."""
+    symmetric: bool = False
+    """Whether both directions of a link get the same weight."""
+    time_limit: Span = Span(10000000000000)
+    """Work of the search, about so many seconds on one core."""
+    failures: Literal["none", "single-link"] = "none"
+    """Which failures the load counts with; routers then find new routes by the same weights. ``none``: The
+    load is that with all links up; ``single-link``: The load is the highest with all links up or any one
+    of them down, both directions together."""
+    metric: Metric = filled_in("hops")
+    """With which weights the search begins: those of the links (``weight``), or one for all (``hops``)."""
+
+
 class Robust(Algorithm, kind="scheme"):
     """The split with the least worst-case load over all matrices of ``demand`` (Fukushima 2016)."""
 
@@ -282,6 +304,7 @@ Scheme = (
         "semper",
         "concurrent-flow",
         "given",
+        "igp-weights",
         "robust",
         "hybrid-hop",
         "hybrid-delay",
@@ -299,6 +322,7 @@ Scheme = (
     | Semper
     | ConcurrentFlow
     | Given
+    | IgpWeights
     | Robust
     | HybridHop
     | HybridDelay
@@ -319,6 +343,7 @@ AnyScheme = (
     | Semper
     | ConcurrentFlow
     | Given
+    | IgpWeights
     | Robust
     | HybridHop
     | HybridDelay

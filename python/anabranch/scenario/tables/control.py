@@ -54,7 +54,8 @@ class RouteChoice(ChoiceOfRoutes):
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
     ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint``,
-    ``max-flow``, ``concurrent-flow`` and ``semper`` take those that are sums over links."""
+    ``max-flow``, ``concurrent-flow`` and ``semper`` take those that are sums over links, ``igp-weights``
+    takes ``hops`` and ``weight``."""
     max_delay: Span | None = None
     """Most delay of a path, one way: the sum of its links' propagation delays. No path of more is taken.
     For ``shortest``, ``k-shortest``, ``near-shortest``, ``tcpbp-exact``, and ``concurrent-flow`` and the

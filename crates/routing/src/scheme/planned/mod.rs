@@ -6,11 +6,13 @@
 
 mod concurrent_flow;
 mod given;
+mod igp_weights;
 mod robust_planner;
 mod tcpbp_exact;
 
 pub use concurrent_flow::ConcurrentFlowScheme;
 pub use given::GivenScheme;
+pub use igp_weights::{FirstWeights, IgpWeightsScheme};
 pub use robust_planner::{
     Failures, HybridDelayScheme, HybridHopScheme, RobustOptimalScheme, RobustScheme, RobustSingleScheme,
     Splits,
@@ -107,6 +109,7 @@ planned_schemes! {
     "tcpbp-exact" => TcpbpExact(TcpbpExactScheme),
     "concurrent-flow" => ConcurrentFlow(ConcurrentFlowScheme),
     "given" => Given(GivenScheme),
+    "igp-weights" => IgpWeights(IgpWeightsScheme),
     "robust" => Robust(RobustScheme),
     "hybrid-hop" => HybridHop(HybridHopScheme),
     "hybrid-delay" => HybridDelay(HybridDelayScheme),
