@@ -1,8 +1,10 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::datagrams::{DatagramFlow, on_the_wire};
+use super::drops::DropsByFlow;
 use super::external::External;
 use super::flow::Flow;
+use super::flows::Flows;
 use super::passage::PassingLane;
 use super::share::Share;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
@@ -21,7 +23,7 @@ use std::path::Path;
 const INITIAL_TTL: u8 = 64;
 
 /// Drops of one flow, both directions.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct FlowDrops {
     pub(super) forward: Carried,
     pub(super) backward: u64,
@@ -125,7 +127,7 @@ fn probes_links(setup: &Setup) -> bool {
 
 /// Drops and captures.
 pub(super) struct Taps {
-    pub(super) drops: Vec<FlowDrops>,
+    pub(super) drops: DropsByFlow,
     /// The same of packets that pass by, whose ends are in other parts of the run.
     pub(super) passing_drops: BTreeMap<FlowId, FlowDrops>,
     /// Messages of the control plane that were lost, and their bytes.
@@ -189,7 +191,7 @@ impl Taps {
     pub(super) fn new(
         setup: &Setup,
         share: &Share<'_>,
-        flows: &[Flow],
+        flows: &Flows,
         datagrams: &[DatagramFlow],
     ) -> Result<Self, EngineError> {
         let mut captures = Vec::new();
@@ -203,7 +205,8 @@ impl Taps {
         }
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link { .. }));
-        let (watched, datagrams) = if watches_links { (flows, datagrams) } else { (&[][..], &[][..]) };
+        let watched = flows.iter().filter(|_| watches_links);
+        let datagrams = if watches_links { datagrams } else { &[] };
         let ends = |flow: &Flow| {
             flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect()
         };
@@ -217,7 +220,7 @@ impl Taps {
             },
             arrived: BTreeSet::new(),
             external: None,
-            drops: vec![FlowDrops::default(); flows.len() + share.datagrams.len()],
+            drops: DropsByFlow::new(flows.len() + share.datagrams.len()),
             passing_drops: BTreeMap::new(),
             passing: Vec::new(),
             numbers: match share.part {
@@ -227,7 +230,7 @@ impl Taps {
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
-            endpoints: watched.iter().map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
+            endpoints: watched.map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
             datagrams: datagrams.iter().map(|flow| (flow.id, flow.setup.source)).collect(),
             lost: Vec::new(),
         })
