@@ -7,8 +7,8 @@ use super::{Number, Scoreboard, Sent};
 use anabranch_units::Instant;
 use std::ops::Range;
 
-/// Fewer segments in a row are left as they are.
-const LEAST: u32 = 16;
+/// Fewer segments in a row are left as they are: a record takes more room than one of them.
+const LEAST: u32 = 4;
 
 /// Segments of one length in a row, SACKed, sent once, and neither the first nor the last of their scoreboard.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +180,11 @@ impl Scoreboard {
         let folds = self.folds.get_or_insert_default();
         folds.all.extend(runs.iter().map(|(_, fold)| fold));
         folds.settle(self.first);
-        self.segments.len() as u64 * 4 <= segments * 3
+        let left = self.segments.len();
+        if left * 2 <= self.segments.capacity() {
+            self.segments.shrink_to(left + left / 2);
+        }
+        left as u64 * 4 <= segments * 3
     }
 
     /// Runs of segments that can be folded, by their indices.
