@@ -198,7 +198,7 @@ impl Flows {
         let mut accounts = Vec::with_capacity(self.len());
         while let Some(flow) = self.there.pop() {
             accounts.push(Account::of(&flow));
-            if self.there.len() % FLOWS_AT_ONCE == 0 {
+            if self.there.len().is_multiple_of(FLOWS_AT_ONCE) {
                 self.there.shrink_to_fit();
             }
         }
