@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::columns::mbps;
 use super::datagrams::{DatagramFlow, Recent};
-use super::taps::{Carried, FlowDrops};
+use super::drops::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::queues::DropCause;
 use crate::records::Table;

@@ -1,5 +1,4 @@
 use super::application::Application;
-use super::flows::{Flows, may_come_and_go};
 use super::multipath::Multipath;
 use super::nic::{BY_TURNS, path_facts};
 use super::reader::Reader;
@@ -22,7 +21,6 @@ use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
 use anabranch_units::{Instant, MaybeInstant, NodeId, prefetch};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// One connection: both ends, the application, the way there and back. In lines of the cache: what arrives at the receiver
 /// touches the first six, and what arrives at the sender those from the sixth on.
@@ -199,10 +197,7 @@ impl Maker<'_> {
         &self,
         share: &Share<'_>,
         forwarding: &mut Forwarding,
-    ) -> Result<(Flows, u32), EngineError> {
-        if may_come_and_go(self.setup, share) {
-            return Ok((self.flows_ahead(forwarding)?, self.setup.flows.len() as u32));
-        }
+    ) -> Result<(Vec<Flow>, u32), EngineError> {
         let mut flows = Vec::with_capacity(share.flows.len());
         let configs = self.setup.transports.iter().map(|transport| SharedConfig::from(&transport.config));
         let configs: Vec<SharedConfig<'_>> = configs.collect();
@@ -238,21 +233,7 @@ impl Maker<'_> {
             subflows += u32::from(flow.sender.subflow_count());
             flows.push(flow);
         }
-        Ok((flows.into(), subflows))
-    }
-
-    /// Flows of TCP that are made when they open; each has one subflow.
-    fn flows_ahead(&self, forwarding: &mut Forwarding) -> Result<Flows, EngineError> {
-        let configs = self.setup.transports.iter().filter_map(|transport| match &transport.config {
-            TransportConfig::Tcp(config) => Some(SharedConfig::Tcp(Arc::new(config.clone()))),
-            _ => None,
-        });
-        let routes = self.setup.flows.iter().enumerate().map(|(index, flow)| {
-            let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
-            routes(ends, None, forwarding).ok_or_else(|| without_route(index))
-        });
-        let routes = routes.collect::<Result<_, _>>()?;
-        Ok(Flows::ahead(configs.collect(), routes))
+        Ok((flows, subflows))
     }
 
     /// What a flow may know of its first path: the way by the first of the next hops, where routes are tables of these.
@@ -375,7 +356,7 @@ pub(super) fn interfaces(hosts: &Hosts, flow: &FlowSetup, plan: &Plan, mirror: &
 }
 
 /// The routes there and back, by any interfaces or between two.
-fn routes(
+pub(super) fn routes(
     ends: Ends,
     between: Option<InterfacePair>,
     forwarding: &mut Forwarding,
@@ -393,7 +374,7 @@ fn at(index: usize, problem: &str) -> SetupError {
     SetupError::new(format!("flows[{index}]"), problem)
 }
 
-fn without_route(index: usize) -> SetupError {
+pub(super) fn without_route(index: usize) -> SetupError {
     at(index, "its pair has no route index")
 }
 

@@ -5,13 +5,15 @@
 //! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way.
 
 use super::account::Account;
-use super::flow::Flow;
+use super::flow::{Flow, routes, without_route};
 use super::share::Share;
-use crate::forwarding::RouteIndex;
+use crate::error::SetupError;
+use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
 use anabranch_transport::{SharedConfig, TransportConfig};
 use anabranch_units::{FlowId, rarely};
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// The place of a flow that has not begun.
 const AHEAD: u32 = u32::MAX;
@@ -71,16 +73,24 @@ impl From<Vec<Flow>> for Flows {
 }
 
 impl Flows {
-    /// Flows that come and go, none of which is there yet; with the transports and the routes there and back of each.
-    pub(super) fn ahead(configs: Vec<SharedConfig<'static>>, routes: Vec<(RouteIndex, RouteIndex)>) -> Self {
+    /// Flows that come and go ([`may_come_and_go`]), none of which is there yet; each has one subflow.
+    pub(super) fn ahead(setup: &Setup, forwarding: &mut Forwarding) -> Result<Self, SetupError> {
+        let configs = setup.transports.iter().filter_map(|transport| match &transport.config {
+            TransportConfig::Tcp(config) => Some(SharedConfig::Tcp(Arc::new(config.clone()))),
+            _ => None,
+        });
+        let routes = setup.flows.iter().enumerate().map(|(index, flow)| {
+            let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
+            routes(ends, None, forwarding).ok_or_else(|| without_route(index))
+        });
         let turnover = Turnover {
-            places: vec![AHEAD; routes.len()],
+            places: vec![AHEAD; setup.flows.len()],
             numbers: Vec::new(),
             accounts: Vec::new(),
-            routes,
-            configs,
+            routes: routes.collect::<Result<_, _>>()?,
+            configs: configs.collect(),
         };
-        Self { there: Vec::new(), turnover: Some(Box::new(turnover)) }
+        Ok(Self { there: Vec::new(), turnover: Some(Box::new(turnover)) })
     }
 
     /// How many flows the run has, wherever they are.

@@ -5,11 +5,10 @@
 //! all parts become one again.
 
 use super::datagrams::DatagramFlow;
-use super::drops::DropsByFlow;
+use super::drops::{Carried, DropsByFlow};
 use super::flow::Flow;
 use super::flows::Flows;
 use super::probe::Probe;
-use super::taps::Carried;
 use super::{Numbering, Progress, Simulation};
 use crate::forwarding::PathStart;
 use crate::link::SimulatedLink;

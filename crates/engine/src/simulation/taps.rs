@@ -1,7 +1,7 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::datagrams::{DatagramFlow, on_the_wire};
-use super::drops::DropsByFlow;
+use super::drops::{DropsByFlow, FlowDrops};
 use super::external::External;
 use super::flow::Flow;
 use super::flows::Flows;
@@ -11,7 +11,7 @@ use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
 use crate::packet::{Direction, Family, NO_FLOW, Packet, PacketId, PacketPool, Steering};
-use crate::queues::{DropCause, Drops};
+use crate::queues::DropCause;
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, Segment};
@@ -21,64 +21,6 @@ use std::path::Path;
 
 /// TTL of a packet as it leaves its host.
 const INITIAL_TTL: u8 = 64;
-
-/// Drops of one flow, both directions.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct FlowDrops {
-    pub(super) forward: Carried,
-    pub(super) backward: u64,
-    pub(super) causes: Drops,
-    /// Copies that links have made, there and back; they are no drops, and in the same books.
-    pub(super) copies: Carried,
-    pub(super) copies_back: u64,
-    /// On the way between a switch and the controller.
-    pub(super) control: u64,
-    /// Data packets cut to their headers, which go on without data.
-    pub(super) trims: u64,
-}
-
-/// Segments on their way to the receiver.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Carried {
-    /// With payload.
-    pub(super) data: u64,
-    /// Without: SYNs, ACKs of handshakes, FINs that come alone.
-    pub(super) bare: u64,
-}
-
-impl FlowDrops {
-    /// All of them, there and back.
-    pub(super) const fn all(&self) -> u64 {
-        self.forward.data + self.forward.bare + self.backward
-    }
-
-    /// Adds those that were counted elsewhere.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.forward.add(other.forward);
-        self.backward += other.backward;
-        self.control += other.control;
-        self.copies.add(other.copies);
-        self.copies_back += other.copies_back;
-        for &cause in DropCause::ALL {
-            self.causes.add(cause, other.causes.of(cause));
-        }
-    }
-}
-
-impl Carried {
-    /// Adds what was counted elsewhere.
-    pub(super) const fn add(&mut self, other: Self) {
-        self.data += other.data;
-        self.bare += other.bare;
-    }
-
-    /// Counts all that a packet carries.
-    pub(super) fn count(&mut self, id: PacketId, pool: &PacketPool) {
-        for segment in pool.segments(id) {
-            *if segment.payload > 0 { &mut self.data } else { &mut self.bare } += 1;
-        }
-    }
-}
 
 /// Probes over single links, from the switch that sends them to the one that receives them.
 pub(super) struct ProbeTaps {
