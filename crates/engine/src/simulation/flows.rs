@@ -5,9 +5,9 @@
 //! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way.
 
 use super::account::Account;
-use super::flow::{Flow, routes, without_route};
+use super::flow::{Flow, Maker, routes, without_route};
 use super::share::Share;
-use crate::error::SetupError;
+use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
 use anabranch_transport::{SharedConfig, TransportConfig};
@@ -45,7 +45,7 @@ struct Turnover {
 
 /// Whether flows of a run may be made when they open, and leave when they have ended: nobody looks at them meanwhile, each is
 /// one connection of TCP that begins at its own time, and some of them end.
-pub(super) fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
+fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
     let is_plain = |config: &TransportConfig| {
         matches!(config, TransportConfig::Tcp(_)) && config.external_control().is_none()
     };
@@ -73,8 +73,21 @@ impl From<Vec<Flow>> for Flows {
 }
 
 impl Flows {
+    /// The flows of a share of a setup that has been checked, and how many subflows all flows of the setup have.
+    pub(super) fn new(
+        maker: &Maker<'_>,
+        share: &Share<'_>,
+        forwarding: &mut Forwarding,
+    ) -> Result<(Self, u32), EngineError> {
+        if may_come_and_go(maker.setup, share) {
+            return Ok((Self::ahead(maker.setup, forwarding)?, maker.setup.flows.len() as u32));
+        }
+        let (flows, subflows) = maker.flows(share, forwarding)?;
+        Ok((flows.into(), subflows))
+    }
+
     /// Flows that come and go ([`may_come_and_go`]), none of which is there yet; each has one subflow.
-    pub(super) fn ahead(setup: &Setup, forwarding: &mut Forwarding) -> Result<Self, SetupError> {
+    fn ahead(setup: &Setup, forwarding: &mut Forwarding) -> Result<Self, SetupError> {
         let configs = setup.transports.iter().filter_map(|transport| match &transport.config {
             TransportConfig::Tcp(config) => Some(SharedConfig::Tcp(Arc::new(config.clone()))),
             _ => None,

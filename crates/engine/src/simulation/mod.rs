@@ -59,7 +59,7 @@ use datagrams::DatagramFlow;
 use dependencies::Dependencies;
 pub use external::{Departure, ExternalPacket, Fate};
 use flow::Maker;
-use flows::{Flows, may_come_and_go};
+use flows::Flows;
 use nic::Nics;
 use numbering::{Event, Numbering};
 pub use parallel::CriticalPath;
@@ -210,12 +210,7 @@ impl Simulation {
         }
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
-        let (mut flows, subflows) = if may_come_and_go(&setup, share) {
-            (Flows::ahead(&setup, &mut forwarding)?, setup.flows.len() as u32)
-        } else {
-            let (flows, subflows) = maker.flows(share, &mut forwarding)?;
-            (flows.into(), subflows)
-        };
+        let (mut flows, subflows) = Flows::new(&maker, share, &mut forwarding)?;
         let datagrams = DatagramFlow::all(&setup, share, streams, &forwarding, subflows)?;
         log::begin(&setup, share, &mut flows);
         forwarding.install(&network, &plan);
