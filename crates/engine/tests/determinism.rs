@@ -1,12 +1,13 @@
 //! The same setup gives the same tables, and what is added beside a flow leaves it alone.
 
 use crate::common::*;
-use anabranch_engine::Outcome;
 use anabranch_engine::balancer::PacketParameters;
 use anabranch_engine::loss::{Bernoulli, NoLoss};
 use anabranch_engine::records::{Column, Table};
 use anabranch_engine::setup::*;
+use anabranch_engine::{Outcome, Simulation};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
+use std::ops::ControlFlow;
 use std::thread;
 
 /// Everything random at once: two lossy, jittery links in a row, Poisson messages, packet spread.
@@ -198,4 +199,48 @@ fn a_flow_among_many_does_what_it_does_alone() {
         assert_eq!(of_first(&alone), of_first(&among_many), "{column}");
     }
     assert!(integer(&alone, "flows", "retransmissions", 0) > 0);
+}
+
+/// Short flows one after another over a bottleneck that loses and drops, and goes down for a while; some are never done.
+fn crowd() -> Setup {
+    let (mut b, half) = (Builder::new(Span::from_secs(3)), Span::from_ms(1_500));
+    let (left, right) = (b.node("left"), b.node("right"));
+    let bottleneck = b.link(left, right, mbps(20), Span::from_ms(5), 30);
+    *b.setup.links[bottleneck].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    let transports = ["cubic", "linux-reno"].map(|name| b.transport(name));
+    for number in 0..150 {
+        let (source, sink) = (b.node(&format!("source {number}")), b.node(&format!("sink {number}")));
+        b.link(source, left, mbps(100), Span::from_ms(1), 100);
+        b.link(right, sink, mbps(100), Span::from_ms(1), 100);
+        let bytes = if number == 70 { 100_000_000 } else { 500 * (number % 60) as u64 + 1 };
+        let start = Instant::ZERO + Span::from_ms(19 * number as u64);
+        b.flow(source, sink, transports[number % 2], SourceSetup::Sized { bytes }, start);
+    }
+    b.flow(left, right, transports[0], SourceSetup::Unlimited {}, at(0.5));
+    // One begins when the run is over.
+    b.flow(right, left, transports[0], SourceSetup::Sized { bytes: 1 }, at(3.0));
+    let links = vec![LinkId::from_index(bottleneck)];
+    for (up, at) in [(false, half), (true, half + Span::from_ms(200))] {
+        let change = Change::Links { links: links.clone(), up };
+        b.setup.events.push(EventSetup { at: Instant::ZERO + at, change });
+    }
+    b.setup
+}
+
+/// A whole run, of which flows that have ended have gone, and others came late, has the tables of one that keeps them all.
+#[test]
+fn flows_that_come_and_go_leave_the_same_bytes() {
+    for interval in [None, Some(Span::from_ms(10))] {
+        let mut setup = crowd();
+        if let Some(interval) = interval {
+            sample(&mut setup, interval);
+        }
+        let plan = plan(&setup);
+        let kept = Simulation::new(setup.clone(), plan.clone()).expect("a valid setup");
+        let kept = kept.run(|_| ControlFlow::Continue(())).expect("a run");
+        let gone = run_plan(setup, plan);
+        assert!(bytes(&kept.tables) == bytes(&gone.tables));
+        assert_eq!((kept.progress, kept.jain_index), (gone.progress, gone.jain_index));
+        assert_eq!((kept.delivered_mbps, kept.packets_lost), (gone.delivered_mbps, gone.packets_lost));
+    }
 }

@@ -52,7 +52,7 @@ pub(crate) fn simulate(
         parts = cut.as_ref().map_or(1, Cut::count);
         let outcome = match cut {
             Some(cut) => Simulation::run_in_parts(&setup, &plan, &cut, report),
-            None => Simulation::new(setup, plan).and_then(|simulation| simulation.run(report)),
+            None => Simulation::run_whole(setup, plan, report),
         };
         outcome.map_err(engine_error)
     })?;

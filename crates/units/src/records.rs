@@ -66,14 +66,6 @@ impl Table {
         Self { name, columns: Vec::new() }
     }
 
-    /// Adds the rows of a table with the same columns.
-    ///
-    /// # Panics
-    /// As [`Column::append`].
-    pub fn append(&mut self, more: Self) {
-        self.columns.iter_mut().zip(more.columns).for_each(|(all, more)| all.1.append(more.1));
-    }
-
     /// Adds a column of counts or ids.
     pub fn integers(&mut self, name: &'static str, values: impl Iterator<Item = u64>) {
         self.columns.push((name, Column::Integers(values.collect())));

@@ -25,7 +25,7 @@ impl Simulation {
         let edge = Mirror::new(&self.data.network).edge(link);
         let now = self.data.now;
         for index in 0..self.flows.len() {
-            let flow = &mut self.flows[index];
+            let Some(flow) = self.flows.get_mut(index) else { continue };
             let (from, to) = (flow.forward.from, flow.forward.to);
             let Some(hosts) = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref()) else {
                 continue;
@@ -79,7 +79,7 @@ impl Simulation {
         }
         let mirror = Mirror::new(&self.data.network);
         for index in 0..self.flows.len() {
-            let flow = &mut self.flows[index];
+            let Some(flow) = self.flows.get_mut(index) else { continue };
             let hosts = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref());
             let Some(hosts) = hosts.filter(|hosts| hosts.have_a_choice()) else { continue };
             let setup = setup_of((&self.setup, &self.data), index);

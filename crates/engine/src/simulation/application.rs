@@ -111,6 +111,7 @@ impl Application {
 impl Simulation {
     pub(super) fn on_application(&mut self, id: FlowId) {
         let now = self.data.now;
+        self.flows.come(&self.setup, id);
         let flow = &mut self.flows[id.index()];
         let (application, sender) = (&mut flow.application, &mut flow.sender);
         if !application.opened {

@@ -8,7 +8,7 @@ mod switches;
 mod tables;
 
 use super::data_plane::DataPlane;
-use super::flow::Flow;
+use super::flows::Flows;
 use crate::control::applications::Applications;
 use crate::control::channel::Channels;
 use crate::control::table::FlowTable;
@@ -126,7 +126,7 @@ impl ControlPlane {
     fn on_message(
         &mut self,
         data: &mut DataPlane,
-        flows: &mut [Flow],
+        flows: &mut Flows,
         node: NodeId,
         message: Message,
     ) -> Option<FlowId> {
@@ -171,7 +171,7 @@ impl ControlPlane {
     }
 
     /// The controller's timer: questions for statistics, and the application's own.
-    pub(super) fn on_timer(&mut self, data: &mut DataPlane, flows: &[Flow]) {
+    pub(super) fn on_timer(&mut self, data: &mut DataPlane, flows: &Flows) {
         let now = data.now;
         if self.next_question.is_some_and(|at| at <= now) {
             self.next_question = self.setup.statistics_interval.map(|interval| now.saturating_add(interval));
@@ -192,7 +192,7 @@ impl ControlPlane {
     pub(super) fn on_network_change(
         &mut self,
         data: &mut DataPlane,
-        flows: &[Flow],
+        flows: &Flows,
         up: &LinkMask,
         for_data: LinkMask,
     ) {
@@ -205,7 +205,7 @@ impl ControlPlane {
     fn ask(
         &mut self,
         data: &mut DataPlane,
-        flows: &[Flow],
+        flows: &Flows,
         mut packet: Option<PacketId>,
         call: impl FnOnce(&mut Applications, &View<'_>, &mut Vec<Order>),
     ) {
@@ -246,7 +246,7 @@ impl ControlPlane {
 }
 
 /// A packet leaves the control plane and is again one of its flow's.
-fn back_to_flow(data: &mut DataPlane, flows: &[Flow], id: PacketId) {
+fn back_to_flow(data: &mut DataPlane, flows: &Flows, id: PacketId) {
     let packet = data.pool.get_mut(id);
     let flow = &flows[packet.flow.index()];
     packet.destination = match packet.direction {

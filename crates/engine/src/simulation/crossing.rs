@@ -6,6 +6,7 @@
 
 use super::datagrams::{DatagramFlow, Recent};
 use super::flow::Flow;
+use super::flows::Flows;
 use super::passage::PassingLane;
 use super::{DataPlane, Simulation};
 use crate::balancer::FlowKey;
@@ -46,7 +47,7 @@ impl Border {
 
 impl DataPlane {
     /// Brings the links to a neighbour forward to now, and hands over what they have sent.
-    pub(super) fn hand_over(&mut self, flows: &[Flow], border: &mut Border, out: &mut Vec<Crossing>) {
+    pub(super) fn hand_over(&mut self, flows: &Flows, border: &mut Border, out: &mut Vec<Crossing>) {
         let before = out.len();
         for &id in &border.links {
             if self.links[id.index()].next_event(&self.pool).is_none() {

@@ -1,7 +1,8 @@
 //! The data plane: packets on links, and the events that bring them forward.
 
 use super::datagrams::DatagramFlow;
-use super::flow::{Flow, Lane};
+use super::flow::Lane;
+use super::flows::Flows;
 use super::numbering::Numbering;
 use super::passage::Passage;
 use super::taps::{TapAt, Taps};
@@ -66,7 +67,7 @@ impl DataPlane {
 
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
     #[inline]
-    pub(super) fn forward(&mut self, flows: &[Flow], node: NodeId, id: PacketId) {
+    pub(super) fn forward(&mut self, flows: &Flows, node: NodeId, id: PacketId) {
         let (datagrams, passage) = (&self.datagrams, &self.passage);
         let (packet, entropies) = self.pool.get_with_entropies(id);
         let key = |packet: &Packet| match flows.get(packet.flow.index()) {
@@ -118,7 +119,7 @@ impl DataPlane {
 
     /// Begins to fetch what the next arrival on a link will ask for.
     #[inline(never)]
-    pub(super) fn look_ahead(&self, flows: &[Flow], id: LinkId) {
+    pub(super) fn look_ahead(&self, flows: &Flows, id: LinkId) {
         let link = &self.links[id.index()];
         let Some(next) = link.look_ahead(&self.pool) else { return };
         let packet = self.pool.get(next);

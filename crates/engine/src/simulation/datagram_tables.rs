@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::columns::mbps;
 use super::datagrams::{DatagramFlow, Recent};
-use super::taps::{Carried, FlowDrops};
+use super::drops::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::queues::DropCause;
 use crate::records::Table;
@@ -80,8 +80,8 @@ fn milliseconds(span: Option<Span>) -> f64 {
 impl Simulation {
     fn datagram_rows(&self) -> Vec<Row<'_>> {
         let first = self.flows.len();
-        let (drops, held) = (&self.data.taps.drops[first..], self.held());
-        let books = drops.iter().zip(&held[first..]);
+        let (drops, held) = (&self.data.taps.drops, self.held());
+        let books = drops.of(first..drops.len()).zip(&held[first..]);
         let rows = self.data.datagrams.iter().zip(books);
         rows.map(|(flow, (drops, &(forward, backward)))| Row {
             flow,
@@ -146,8 +146,9 @@ impl Simulation {
 
     /// Sent and duplicated = received + dropped + under way, for each direction; and as many answers as packets that arrived.
     pub(super) fn check_datagrams(&self, held: &[(Carried, u64)]) -> Result<(), EngineError> {
-        let drops = &self.data.taps.drops[self.flows.len()..];
-        for (flow, (drops, (forward, backward))) in self.data.datagrams.iter().zip(drops.iter().zip(held)) {
+        let drops = &self.data.taps.drops;
+        let books = drops.of(self.flows.len()..drops.len()).zip(held);
+        for (flow, (drops, (forward, backward))) in self.data.datagrams.iter().zip(books) {
             let lost = drops.forward.data + drops.forward.bare;
             let answered = if flow.setup.source.is_answered() { flow.arrived } else { 0 };
             let copies = drops.copies.data + drops.copies.bare;

@@ -74,6 +74,14 @@ pub(super) struct Ways {
 }
 
 impl Ways {
+    fn new((from, to): (NodeId, NodeId), of: SubflowAddresses, routes: (RouteIndex, RouteIndex)) -> Self {
+        Self {
+            source: interface_address(from, of.local),
+            destination: interface_address(to, of.remote),
+            routes,
+        }
+    }
+
     /// The lanes there and back of a subflow from this port, which is number `number` of all.
     pub(super) fn with_port(&self, port: u16, number: u32) -> (Lane, Lane) {
         let source = Endpoint { addr: self.source, port };
@@ -96,11 +104,7 @@ impl Lane {
         let SubflowAddresses { local, remote } = addresses;
         let between =
             hosts.filter(|hosts| hosts.have_a_choice()).and_then(|hosts| hosts.between(local, remote));
-        Some(Ways {
-            source: interface_address(ends.from, local),
-            destination: interface_address(ends.to, remote),
-            routes: routes(ends, between, forwarding)?,
-        })
+        Some(Ways::new((ends.from, ends.to), addresses, routes(ends, between, forwarding)?))
     }
 
     pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
@@ -118,6 +122,11 @@ pub(super) struct PerSubflow<T> {
 }
 
 impl<T> PerSubflow<T> {
+    /// Of a flow with one subflow.
+    const fn one(first: T) -> Self {
+        Self { first, others: None }
+    }
+
     /// Of all subflows; there is at least one.
     fn new(all: impl IntoIterator<Item = T>) -> Option<Self> {
         let mut all = all.into_iter();
@@ -156,10 +165,20 @@ impl<T> PerSubflow<T> {
 struct Drawn {
     /// Source port of its first subflow.
     port: u16,
-    /// First sequence number of its receiver.
+    /// First sequence numbers of its ends.
+    sequence: u32,
     peer_sequence: u32,
     /// Draws of what comes after.
     stream: Stream,
+}
+
+impl Drawn {
+    fn new(flow: &FlowSetup, streams: Streams) -> Self {
+        let mut stream = streams.stream(&flow.name, "connection");
+        let port = draw_source_port(&mut stream);
+        let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
+        Self { port, sequence, peer_sequence, stream }
+    }
 }
 
 /// What flows are made from.
@@ -237,9 +256,7 @@ impl Maker<'_> {
         shared: &SharedConfig<'_>,
     ) -> Result<(SenderAgent, Option<Hosts>, Drawn), EngineError> {
         let config = &self.setup.transports[flow.transport].config;
-        let mut stream = self.streams.stream(&flow.name, "connection");
-        let port = draw_source_port(&mut stream);
-        let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
+        let mut drawn = Drawn::new(flow, self.streams);
         let hosts = self.hosts(index, flow, config)?;
         let ends = hosts.as_ref().filter(|hosts| hosts.have_a_choice());
         let interfaces = match ends {
@@ -250,8 +267,9 @@ impl Maker<'_> {
             }
             Some(hosts) => interfaces(hosts, flow, self.plan, &self.mirror),
         };
-        let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
-        Ok((sender, hosts, Drawn { port, peer_sequence, stream }))
+        let seed = drawn.stream.next_u64();
+        let sender = SenderAgent::with_interfaces(shared, drawn.sequence, seed, interfaces);
+        Ok((sender, hosts, drawn))
     }
 
     /// A flow of which the first subflow is number `number` of all.
@@ -263,7 +281,7 @@ impl Maker<'_> {
         forwarding: &mut Forwarding,
     ) -> Result<Flow, EngineError> {
         let config = &self.setup.transports[flow.transport].config;
-        let (sender, hosts, Drawn { port, peer_sequence, mut stream }) =
+        let (sender, hosts, Drawn { port, peer_sequence, mut stream, .. }) =
             self.sender((index, flow), shared)?;
         let ends = hosts.as_ref().filter(|hosts| hosts.have_a_choice());
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
@@ -276,7 +294,7 @@ impl Maker<'_> {
         for (subflow, port) in (0..).zip(ports) {
             let addresses = sender.subflow_addresses(subflow);
             let lanes = Lane::of_subflow(sides, (hosts.as_ref(), addresses), forwarding);
-            let lanes = lanes.ok_or_else(|| at(index, "its pair has no route index"))?;
+            let lanes = lanes.ok_or_else(|| without_route(index))?;
             let (forth, back) = lanes.with_port(port, number + u32::from(subflow));
             forward.push(forth);
             backward.push(back);
@@ -288,27 +306,13 @@ impl Maker<'_> {
             forwarding.index_between(sides.reversed(), between.reversed());
         }
         let count = usize::from(sender.subflow_count());
-        let way = |from, to, lanes: Vec<Lane>| {
-            let lanes = PerSubflow::new(lanes).ok_or_else(|| at(index, "it has no subflow"))?;
-            Ok::<_, SetupError>(Way { from, to, lanes, injected: 0 })
-        };
+        let lanes = PerSubflow::new(forward).zip(PerSubflow::new(backward));
+        let lanes = lanes.ok_or_else(|| at(index, "it has no subflow"))?;
         let reordering = PerSubflow::new((0..count).map(|_| Reordering::new()));
-        Ok(Flow {
-            receiver,
-            application: Application::new(flow, self.streams)?,
-            reader: flow.reads.as_deref().map(|&reading| Box::new(Reader::new(flow.start, reading))),
-            forward: way(flow.from, flow.to, forward)?,
-            backward: way(flow.to, flow.from, backward)?,
-            reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
-            multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts))),
-            sender,
-            received: 0,
-            answered: 0,
-            first_data_at: MaybeInstant::NONE,
-            fin_at: MaybeInstant::NONE,
-            completed_at: MaybeInstant::NONE,
-            offload: 1,
-        })
+        let reordering = reordering.ok_or_else(|| at(index, "it has no subflow"))?;
+        let multipath = sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts)));
+        let flow = Flow::new(flow, self.streams, (sender, receiver), (lanes, reordering))?;
+        Ok(Flow { multipath, ..flow })
     }
 
     /// The interfaces of the ends, where the path manager looks at them.
@@ -352,7 +356,7 @@ pub(super) fn interfaces(hosts: &Hosts, flow: &FlowSetup, plan: &Plan, mirror: &
 }
 
 /// The routes there and back, by any interfaces or between two.
-fn routes(
+pub(super) fn routes(
     ends: Ends,
     between: Option<InterfacePair>,
     forwarding: &mut Forwarding,
@@ -370,6 +374,10 @@ fn at(index: usize, problem: &str) -> SetupError {
     SetupError::new(format!("flows[{index}]"), problem)
 }
 
+pub(super) fn without_route(index: usize) -> SetupError {
+    at(index, "its pair has no route index")
+}
+
 /// Source ports of `count` subflows: the first one as drawn, the others drawn after it, each another one.
 fn source_ports(first: u16, count: u8, stream: &mut Stream) -> Vec<u16> {
     let mut ports = vec![first];
@@ -383,6 +391,56 @@ fn source_ports(first: u16, count: u8, stream: &mut Stream) -> Vec<u16> {
 }
 
 impl Flow {
+    fn new(
+        setup: &FlowSetup,
+        streams: Streams,
+        (sender, receiver): (SenderAgent, ReceiverAgent),
+        ((forward, backward), reordering): ((PerSubflow<Lane>, PerSubflow<Lane>), PerSubflow<Reordering>),
+    ) -> Result<Self, EngineError> {
+        let way = |from, to, lanes| Way { from, to, lanes, injected: 0 };
+        Ok(Self {
+            receiver,
+            application: Application::new(setup, streams)?,
+            reader: setup.reads.as_deref().map(|&reading| Box::new(Reader::new(setup.start, reading))),
+            forward: way(setup.from, setup.to, forward),
+            backward: way(setup.to, setup.from, backward),
+            reordering,
+            multipath: None,
+            sender,
+            received: 0,
+            answered: 0,
+            first_data_at: MaybeInstant::NONE,
+            fin_at: MaybeInstant::NONE,
+            completed_at: MaybeInstant::NONE,
+            offload: 1,
+        })
+    }
+
+    /// A flow between the first addresses of its hosts, over these routes there and back; its only subflow has this number.
+    pub(super) fn plain(
+        setup: &FlowSetup,
+        config: &SharedConfig<'_>,
+        streams: Streams,
+        (routes, number): ((RouteIndex, RouteIndex), u32),
+    ) -> Result<Self, EngineError> {
+        let Drawn { port, sequence, peer_sequence, mut stream } = Drawn::new(setup, streams);
+        let (interfaces, seed) = (Interfaces::all_joined(1, 1), stream.next_u64());
+        let sender = SenderAgent::with_interfaces(config, sequence, seed, interfaces);
+        let ways = Ways::new((setup.from, setup.to), SubflowAddresses::default(), routes);
+        let (forth, back) = ways.with_port(port, number);
+        let ends = (sender, ReceiverAgent::sharing(config, peer_sequence));
+        let lanes = (PerSubflow::one(forth), PerSubflow::one(back));
+        Self::new(setup, streams, ends, (lanes, PerSubflow::one(Reordering::new())))
+    }
+
+    /// Whether it is done and neither end waits for anything.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.completed_at.is_some()
+            && self.next_application_event().is_none()
+            && self.sender.next_timeout().is_none()
+            && self.receiver.next_timeout().is_none()
+    }
+
     /// The subflow's lane that a packet of this direction takes.
     #[inline]
     pub(super) fn lane(&self, direction: Direction, subflow: u8) -> &Lane {

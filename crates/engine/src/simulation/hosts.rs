@@ -1,6 +1,7 @@
 //! Ends of flows: packets in, packets out, timers.
 
 use super::external::Entry;
+use super::measure::unbalanced;
 use super::nic::BY_TURNS;
 use super::share::Share;
 use super::{MAX_HOPS, Simulation};
@@ -82,8 +83,26 @@ impl Simulation {
         match packet.direction {
             _ if !is_ours => {}
             direction if rarely(packet.steering.is_spray()) => self.answer_spray(packet.flow, direction),
-            Direction::Forward => self.flush_receiver(packet.flow),
+            Direction::Forward => {
+                self.flush_receiver(packet.flow);
+                // The last packet of most flows is an ACK to the receiver.
+                if rarely(self.flows.turn_over()) {
+                    self.let_go(packet.flow);
+                }
+            }
             Direction::Backward => self.flush_sender(packet.flow),
+        }
+    }
+
+    /// Where flows come and go, one goes of which nothing is under way.
+    #[inline(never)]
+    pub(super) fn let_go(&mut self, id: FlowId) {
+        let is_over = self.flows.get(id.index()).is_some_and(|flow| {
+            let drops = &self.data.taps.drops[id.index()];
+            flow.is_at_rest() && unbalanced(flow, drops, &Default::default()).is_none()
+        });
+        if is_over && !self.probe.waits_for(id) {
+            self.flows.go(id);
         }
     }
 
@@ -169,12 +188,15 @@ impl Simulation {
     }
 
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
-        self.flows[id.index()].sender.on_timeout(self.data.now);
+        // The timer of a flow that has gone is one that was called off.
+        let Some(flow) = self.flows.get_mut(id.index()) else { return };
+        flow.sender.on_timeout(self.data.now);
         self.flush_sender(id);
     }
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
-        let (now, flow) = (self.data.now, &mut self.flows[id.index()]);
+        let now = self.data.now;
+        let Some(flow) = self.flows.get_mut(id.index()) else { return };
         let is_done = flow.read(now);
         flow.receiver.on_timeout(now);
         if is_done {

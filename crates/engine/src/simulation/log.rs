@@ -4,7 +4,7 @@
 
 use super::Simulation;
 use super::columns::milliseconds;
-use super::flow::Flow;
+use super::flows::Flows;
 use super::share::Share;
 use crate::records::Table;
 use crate::setup::Setup;
@@ -15,7 +15,7 @@ use anabranch_units::{Rate, Span};
 const MOST_ROWS: usize = 2_000_000;
 
 /// Lets the senders of the flows that the setup names keep a log. They share the rows equally.
-pub(super) fn begin(setup: &Setup, share: &Share<'_>, flows: &mut [Flow]) {
+pub(super) fn begin(setup: &Setup, share: &Share<'_>, flows: &mut Flows) {
     for flow in setup.probes.log.iter().filter_map(|&flow| share.place(flow)) {
         flows[flow.index()].sender.keep_log(MOST_ROWS / setup.probes.log.len());
     }

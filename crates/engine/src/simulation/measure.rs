@@ -1,29 +1,26 @@
 //! The tables at the end of a run, and the check that every packet is accounted for.
 
 use super::Simulation;
+use super::account::Account;
 use super::columns::{mbps, milliseconds};
 use super::data_plane::DataPlane;
+use super::drops::{Carried, FlowDrops};
 use super::flow::Flow;
 use super::multipath_tables::check_stream;
-use super::taps::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, NO_FLOW, PacketId};
 use crate::queues::DropCause;
 use crate::records::Table;
-use crate::reordering::Reordering;
+use crate::reordering::{Reordering, Totals};
 use crate::schedule::Schedule;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
-use anabranch_units::{Instant, Span, jain_index};
-
-/// So many flows are measured, and gone, at once.
-const FLOWS_AT_ONCE: usize = 8192;
+use anabranch_units::{Instant, MaybeInstant, Span, jain_index};
 
 impl Simulation {
-    /// The tables of the run up to now, after which the flows are gone: they and names or the table of links, which of
-    /// many flows are what takes most memory, are not there together.
-    pub(super) fn take_tables(&mut self) -> Vec<Table> {
+    /// All tables but those of flows and links.
+    pub(super) fn take_other_tables(&mut self) -> Vec<Table> {
         let mut tables = self.multipath_tables();
         tables.extend(self.datagram_tables());
         tables.extend(self.spray_tables());
@@ -37,36 +34,28 @@ impl Simulation {
             tables.extend(control.tables(&self.data.network, self.data.taps.control_drops));
         }
         tables.extend(self.log_table());
-        // Nothing is sent any more.
-        self.data.forwarding.clear();
-        self.data.schedule = Schedule::new(0, 0);
-        let mut flows = self.take_flow_measures();
-        self.add_flow_names(&mut flows);
-        tables.splice(0..0, [flows, self.link_table()]);
         tables
     }
 
-    /// What was measured of the flows, which go meanwhile, the last ones first: their columns take the room of those that
-    /// are gone.
-    fn take_flow_measures(&mut self) -> Table {
-        let (held, mut parts) = (self.held(), Vec::new());
-        while parts.is_empty() || !self.flows.is_empty() {
-            let first = self.flows.len().saturating_sub(FLOWS_AT_ONCE);
-            parts.push(self.flow_measures(first, &held));
-            self.flows.truncate(first);
-            self.flows.shrink_to_fit();
-        }
-        let later = parts.split_off(1);
-        let mut parts = later.into_iter().rev().chain(parts);
-        let mut table = parts.next().expect("there is one part, if of no flow");
-        parts.for_each(|part| table.append(part));
+    /// What there is to say of the flows, which are gone then: of many they take most of the memory, and their table and that
+    /// of links find it free.
+    pub(super) fn take_accounts(&mut self) -> Vec<Account> {
+        // Nothing is sent any more.
+        self.data.forwarding.clear();
+        self.data.schedule = Schedule::new(0, 0);
+        std::mem::take(&mut self.flows).into_accounts(&self.setup)
+    }
+
+    /// The table of flows that are gone.
+    pub(super) fn table_of(&self, accounts: Vec<Account>) -> Table {
+        let mut table = self.flow_measures(&accounts, &self.held());
+        drop(accounts);
+        self.add_flow_names(&mut table);
         table
     }
 
     pub(super) fn flow_table(&self) -> Table {
-        let mut table = self.flow_measures(0, &self.held());
-        self.add_flow_names(&mut table);
-        table
+        self.table_of(self.flows.accounts(&self.setup).collect())
     }
 
     /// What only the setup knows of the flows, in the place behind their ids.
@@ -81,91 +70,51 @@ impl Simulation {
         table.columns.splice(1..1, names.columns);
     }
 
-    /// The table of flows from a first one on, without their names; `held` as [`Simulation::held`] has it.
-    fn flow_measures(&self, first: usize, held: &[(Carried, u64)]) -> Table {
-        let (flows, mut table) = (&self.flows[first..], Table::new("flows"));
-        table.integers("flow", first as u64..self.flows.len() as u64);
+    /// The table of flows without their names; `held` as [`Simulation::held`] has it.
+    fn flow_measures(&self, flows: &[Account], held: &[(Carried, u64)]) -> Table {
+        let mut table = Table::new("flows");
+        table.integers("flow", 0..flows.len() as u64);
         // That of a flow that waits for others is not known yet.
-        let start = |flow: &Flow| match flow.application.start {
+        let start = |flow: &Account| match flow.start {
             Instant::MAX => f64::NAN,
             start => start.as_secs_f64(),
         };
         table.numbers("start_s", flows.iter().map(start));
-        self.add_progress(&mut table, first);
+        self.add_progress(&mut table, flows);
         add_sender(&mut table, flows);
         add_rtt(&mut table, flows);
         add_reordering(&mut table, flows);
-        self.add_drops(&mut table, first, held);
+        self.add_drops(&mut table, flows, held);
         table
     }
 
-    /// From the opening (the SYN) to the arrival of the last byte, or to now.
-    pub(super) fn active(&self, flow: &Flow) -> Span {
-        flow.completed_at.get().unwrap_or(self.data.now).saturating_since(flow.application.start)
-    }
-
-    fn add_progress(&self, table: &mut Table, first: usize) {
-        let flows = &self.flows[first..];
-        let since_start = |flow: &Flow, at: Option<Instant>| {
-            at.map_or(f64::NAN, |at| at.saturating_since(flow.application.start).as_secs_f64())
+    fn add_progress(&self, table: &mut Table, flows: &[Account]) {
+        let now = self.data.now;
+        let mut add = |name, at: fn(&Account) -> MaybeInstant| {
+            table.numbers(name, flows.iter().map(|flow| since_start(flow, at(flow))));
         };
-        let established = flows.iter().map(|flow| since_start(flow, flow.sender.established_at()));
-        table.numbers("handshake_s", established);
-        let first_data = flows.iter().map(|flow| since_start(flow, flow.first_data_at.get()));
-        table.numbers("setup_s", first_data);
-        table.numbers("fin_s", flows.iter().map(|flow| since_start(flow, flow.fin_at.get())));
-        table.texts("failure", (first..self.flows.len()).map(|index| self.failure(index)));
-        table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at.get())));
-        table.numbers("completion_more_than_s", flows.iter().map(|flow| self.unfinished_for(flow)));
-        table.integers("delivered_bytes", flows.iter().map(|flow| flow.receiver.stats().delivered));
-        let goodput = flows.iter().map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
-        table.numbers("goodput_mbps", goodput);
-    }
-
-    /// How long a flow that can complete has gone on without: its completion time is more than that. Not a number where
-    /// it is done, its stream has no end, or it was not to begin before now.
-    fn unfinished_for(&self, flow: &Flow) -> f64 {
-        let (start, now) = (flow.application.start, self.data.now);
-        let is_unfinished = flow.application.ends() && !flow.completed_at.is_some() && start < now;
-        if is_unfinished { now.since(start).as_secs_f64() } else { f64::NAN }
-    }
-
-    /// Why a flow was given up; empty if it was not.
-    fn failure(&self, index: usize) -> String {
-        match self.flows[index].sender.failure() {
-            None => return String::new(),
-            Some(Failure::AddressLost) => {
-                return "its address went away before a second subflow could join".into();
-            }
-            Some(Failure::Refused) => return "the other host refused it by an RST".into(),
-            Some(Failure::Reset) => return "the other host ended it by an RST".into(),
-            Some(Failure::NoAnswer) => {}
-        }
-        let drops = &self.data.taps.drops[index];
-        let reason = if drops.control > 0 {
-            "the controller could not be reached"
-        } else if drops.causes.of(DropCause::Unreachable) > 0 {
-            "there was no route"
-        } else if drops.causes.of(DropCause::Down) > 0 {
-            "a link was down"
-        } else if drops.causes.total() > 0 {
-            "every SYN or its answer was lost"
-        } else {
-            "no answer came in time"
-        };
-        format!("the handshake was given up: {reason}")
+        add("handshake_s", |flow| flow.established_at);
+        add("setup_s", |flow| flow.first_data_at);
+        add("fin_s", |flow| flow.fin_at);
+        let failure = |(flow, drops): (&Account, &FlowDrops)| why_given_up(flow, drops);
+        let drops = self.data.taps.drops.of(0..flows.len());
+        table.texts("failure", flows.iter().zip(drops).map(failure));
+        table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at)));
+        table.numbers("completion_more_than_s", flows.iter().map(|flow| unfinished_for(flow, now)));
+        table.integers("delivered_bytes", flows.iter().map(|flow| flow.delivered));
+        table.numbers("goodput_mbps", flows.iter().map(|flow| mbps(flow.delivered, flow.active(now))));
     }
 
     /// Over the goodputs of the flows that opened. `None` if none got anything.
-    pub(super) fn jain_index(&self) -> Option<f64> {
-        let opened = self.flows.iter().filter(|flow| flow.application.opened());
-        jain_index(opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow))))
+    pub(super) fn jain_index(&self, flows: &[Account]) -> Option<f64> {
+        let opened = flows.iter().filter(|flow| flow.opened);
+        jain_index(opened.map(|flow| mbps(flow.delivered, flow.active(self.data.now))))
     }
 
     /// What all flows delivered, those of datagrams included, over the time of the run: not the sum of their goodputs,
     /// since short flows have theirs one after another. `None` if no time has passed.
-    pub(super) fn delivered_mbps(&self) -> Option<f64> {
-        let payload: u64 = self.flows.iter().map(|flow| flow.receiver.stats().delivered).sum();
+    pub(super) fn delivered_mbps(&self, flows: &[Account]) -> Option<f64> {
+        let payload: u64 = flows.iter().map(|flow| flow.delivered).sum();
         let packets = self.data.datagrams.iter();
         let delivered =
             payload + packets.map(|flow| flow.received() * u64::from(flow.setup.packet_bytes)).sum::<u64>();
@@ -174,30 +123,28 @@ impl Simulation {
 
     /// Packets with data, and of pings and UDP, that were lost.
     pub(super) fn packets_lost(&self) -> u64 {
-        let (flows, datagrams) = self.data.taps.drops.split_at(self.flows.len());
-        let of_flows = flows.iter().map(|drops| drops.forward.data);
-        let of_datagrams = datagrams.iter().map(FlowDrops::all);
+        let (drops, flows) = (&self.data.taps.drops, self.flows.len());
+        let of_flows = drops.of(0..flows).map(|drops| drops.forward.data);
+        let of_datagrams = drops.of(flows..drops.len()).map(FlowDrops::all);
         of_flows.chain(of_datagrams).sum()
     }
 
-    fn add_drops(&self, table: &mut Table, first: usize, held: &[(Carried, u64)]) {
-        let flows = first..self.flows.len();
+    fn add_drops(&self, table: &mut Table, flows: &[Account], held: &[(Carried, u64)]) {
         // Behind the flows with a connection are those of datagrams.
-        let drops = &self.data.taps.drops[flows.clone()];
-        let marks = self.flows[first..].iter().map(|flow| flow.receiver.stats().marked_segments);
-        table.integers("ecn_marks", marks);
+        let drops = || self.data.taps.drops.of(0..flows.len());
+        table.integers("ecn_marks", flows.iter().map(|flow| flow.marked_segments));
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
-            table.integers(name, drops.iter().map(value));
+            table.integers(name, drops().map(value));
         };
         count("duplicated_packets", |drops| drops.copies.data);
         count("drops_data", |drops| drops.forward.data);
         count("drops_without_data", |drops| drops.forward.bare);
         count("drops_acks", |drops| drops.backward);
         for &cause in DropCause::ALL {
-            table.integers(cause.column(), drops.iter().map(|drops| drops.causes.of(cause)));
+            table.integers(cause.column(), drops().map(|drops| drops.causes.of(cause)));
         }
-        table.integers("drops_control", drops.iter().map(|drops| drops.control));
-        table.integers("packets_in_flight", held[flows].iter().map(|(forward, _)| forward.data));
+        table.integers("drops_control", drops().map(|drops| drops.control));
+        table.integers("packets_in_flight", held[..flows.len()].iter().map(|(forward, _)| forward.data));
     }
 
     pub(super) fn link_table(&self) -> Table {
@@ -305,36 +252,16 @@ impl Simulation {
         }
     }
 
+    /// Of those that have gone everything was accounted for when they went.
     fn check_flows(&self) -> Result<(), EngineError> {
         let held = self.held();
-        for (index, flow) in self.flows.iter().enumerate() {
-            let (drops, (forward, backward)) = (&self.data.taps.drops[index], held[index]);
-            let data_sent: u64 = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
-            let copies = drops.copies;
-            let reordering = Reordering::sum(flow.reordering.iter());
-            let data_received = reordering.received() + reordering.repeats();
-            let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
-            let books = [
-                ("sent", flow.forward.injected + copies.data + copies.bare, flow.received + on_the_way),
-                (
-                    "sent with data",
-                    data_sent + copies.data,
-                    data_received + drops.forward.data + forward.data + drops.trims,
-                ),
-                (
-                    "answered",
-                    flow.backward.injected + drops.copies_back,
-                    flow.answered + drops.backward + backward,
-                ),
-            ];
-            if let Some((what, sent, accounted)) =
-                books.into_iter().find(|&(_, sent, counted)| sent != counted)
-            {
-                let name = &self.setup.flows[index].name;
-                let books = format!("flow {name}: {what} {sent}, accounted for {accounted}");
-                return Err(EngineError::Conservation(books));
-            }
-            check_stream(flow).map_err(|problem| {
+        for (id, flow) in self.flows.numbered() {
+            let index = id.index();
+            let problem = match unbalanced(flow, &self.data.taps.drops[index], &held[index]) {
+                Some(books) => Err(books),
+                None => check_stream(flow),
+            };
+            problem.map_err(|problem| {
                 EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
             })?;
         }
@@ -342,9 +269,69 @@ impl Simulation {
     }
 }
 
-fn add_sender(table: &mut Table, flows: &[Flow]) {
+/// What of the packets of a flow is not accounted for, `held` being under way there and back.
+pub(super) fn unbalanced(
+    flow: &Flow,
+    drops: &FlowDrops,
+    &(forward, backward): &(Carried, u64),
+) -> Option<String> {
+    let data_sent: u64 = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
+    let copies = drops.copies;
+    let reordering = Reordering::sum(flow.reordering.iter());
+    let data_received = reordering.received() + reordering.repeats();
+    let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
+    let books = [
+        ("sent", flow.forward.injected + copies.data + copies.bare, flow.received + on_the_way),
+        (
+            "sent with data",
+            data_sent + copies.data,
+            data_received + drops.forward.data + forward.data + drops.trims,
+        ),
+        ("answered", flow.backward.injected + drops.copies_back, flow.answered + drops.backward + backward),
+    ];
+    let (what, sent, accounted) = books.into_iter().find(|&(_, sent, counted)| sent != counted)?;
+    Some(format!("{what} {sent}, accounted for {accounted}"))
+}
+
+fn since_start(flow: &Account, at: MaybeInstant) -> f64 {
+    at.get().map_or(f64::NAN, |at| at.saturating_since(flow.start).as_secs_f64())
+}
+
+/// How long a flow that can complete has gone on without: its completion time is more than that. Not a number where
+/// it is done, its stream has no end, or it was not to begin before now.
+fn unfinished_for(flow: &Account, now: Instant) -> f64 {
+    let is_unfinished = flow.ends && !flow.completed_at.is_some() && flow.start < now;
+    if is_unfinished { now.since(flow.start).as_secs_f64() } else { f64::NAN }
+}
+
+/// Why a flow was given up; empty if it was not.
+fn why_given_up(flow: &Account, drops: &FlowDrops) -> String {
+    match flow.failure {
+        None => return String::new(),
+        Some(Failure::AddressLost) => {
+            return "its address went away before a second subflow could join".into();
+        }
+        Some(Failure::Refused) => return "the other host refused it by an RST".into(),
+        Some(Failure::Reset) => return "the other host ended it by an RST".into(),
+        Some(Failure::NoAnswer) => {}
+    }
+    let reason = if drops.control > 0 {
+        "the controller could not be reached"
+    } else if drops.causes.of(DropCause::Unreachable) > 0 {
+        "there was no route"
+    } else if drops.causes.of(DropCause::Down) > 0 {
+        "a link was down"
+    } else if drops.causes.total() > 0 {
+        "every SYN or its answer was lost"
+    } else {
+        "no answer came in time"
+    };
+    format!("the handshake was given up: {reason}")
+}
+
+fn add_sender(table: &mut Table, flows: &[Account]) {
     let mut count = |name, value: fn(&SenderStats) -> u64| {
-        table.integers(name, flows.iter().map(|flow| value(&flow.sender.stats())));
+        table.integers(name, flows.iter().map(|flow| value(&flow.sent)));
     };
     count("segments_sent", |stats| stats.segments);
     count("retransmissions", |stats| stats.retransmissions);
@@ -354,26 +341,28 @@ fn add_sender(table: &mut Table, flows: &[Flow]) {
     count("tail_loss_probes", |stats| stats.tail_loss_probes);
     count("ecn_reductions", |stats| stats.ecn_reductions);
     // What came again because a link had duplicated it, nobody sent again.
-    let repeats = |flow: &Flow| Reordering::sum(flow.reordering.iter()).repeats();
-    let spurious = |flow: &Flow| flow.receiver.stats().duplicate_segments.saturating_sub(repeats(flow));
+    let spurious = |flow: &Account| flow.duplicate_segments.saturating_sub(flow.reordering.repeats());
     table.integers("spurious_retransmissions", flows.iter().map(spurious));
 }
 
-fn add_rtt(table: &mut Table, flows: &[Flow]) {
-    let mut add = |name, value: fn(&Flow) -> Span| {
+fn add_rtt(table: &mut Table, flows: &[Account]) {
+    let mut add = |name, value: fn(&Account) -> Span| {
         table.numbers(name, flows.iter().map(|flow| milliseconds(value(flow))));
     };
-    add("rtt_min_ms", |flow| flow.sender.rtt().min);
-    add("rtt_mean_ms", |flow| flow.sender.rtt().mean);
-    add("rtt_max_ms", |flow| flow.sender.rtt().max);
+    add("rtt_min_ms", |flow| flow.smallest_rtt);
+    add("rtt_mean_ms", |flow| flow.mean_rtt);
+    add("rtt_max_ms", |flow| flow.largest_rtt);
 }
 
-fn add_reordering(table: &mut Table, flows: &[Flow]) {
-    let all = || flows.iter().map(|flow| Reordering::sum(flow.reordering.iter()));
-    table.integers("packets_received", all().map(|totals| totals.received()));
-    table.integers("reordered_packets", all().map(|totals| totals.reordered()));
-    table.numbers("reordering_ratio", all().map(|totals| totals.ratio()));
-    table.numbers("reordering_extent_mean", all().map(|totals| totals.mean_extent()));
-    table.integers("reordering_extent_max", all().map(|totals| totals.max_extent()));
-    table.integers("duplicates_received", all().map(|totals| totals.repeats()));
+fn add_reordering(table: &mut Table, flows: &[Account]) {
+    let mut count = |name, value: fn(&Totals) -> u64| {
+        table.integers(name, flows.iter().map(|flow| value(&flow.reordering)));
+    };
+    count("packets_received", Totals::received);
+    count("reordered_packets", Totals::reordered);
+    let totals = || flows.iter().map(|flow| &flow.reordering);
+    table.numbers("reordering_ratio", totals().map(Totals::ratio));
+    table.numbers("reordering_extent_mean", totals().map(Totals::mean_extent));
+    table.integers("reordering_extent_max", totals().map(Totals::max_extent));
+    table.integers("duplicates_received", totals().map(Totals::repeats));
 }

@@ -5,6 +5,7 @@
 //! single step to the end, and any other steps give the same bytes. So does a run whose nodes are divided between
 //! cores (`parallel.rs`, `parts.rs`, `crossing.rs`).
 
+mod account;
 mod addresses;
 mod application;
 mod changes;
@@ -16,8 +17,10 @@ mod data_plane;
 mod datagram_tables;
 mod datagrams;
 mod dependencies;
+mod drops;
 mod external;
 mod flow;
+mod flows;
 mod hosts;
 mod log;
 mod measure;
@@ -55,7 +58,8 @@ use data_plane::DataPlane;
 use datagrams::DatagramFlow;
 use dependencies::Dependencies;
 pub use external::{Departure, ExternalPacket, Fate};
-use flow::{Flow, Maker};
+use flow::Maker;
+use flows::Flows;
 use nic::Nics;
 use numbering::{Event, Numbering};
 pub use parallel::CriticalPath;
@@ -133,7 +137,7 @@ pub struct Simulation {
     awaited: Option<usize>,
     data: DataPlane,
     control: Option<Box<ControlPlane>>,
-    flows: Vec<Flow>,
+    flows: Flows,
     /// Nodes with a processing delay, if there are any.
     processing: Option<Box<Processing>>,
     changes: Changes,
@@ -162,6 +166,26 @@ impl Simulation {
         Self::of_share(setup, plan, network, &share)
     }
 
+    /// A whole run of this setup over these routes, into which nobody looks before its end: it may forget flows that have
+    /// ended, and make those that begin later when they do. The tables are those of [`Simulation::run`].
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] and [`Simulation::run`].
+    ///
+    /// # Panics
+    /// As [`Simulation::advance`].
+    pub fn run_whole(
+        setup: impl Into<Arc<Setup>>,
+        plan: impl Into<Arc<Plan>>,
+        report: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome, EngineError> {
+        let (setup, plan): (Arc<Setup>, Arc<Plan>) = (setup.into(), plan.into());
+        let network = setup.check()?;
+        plan.check(&network)?;
+        let share = Share { is_unwatched: true, ..Share::all(&setup) };
+        Self::of_share(setup, plan, network, &share)?.run(report)
+    }
+
     /// A run of a share of a setup, which has been checked as the plan has.
     fn of_share(
         setup: Arc<Setup>,
@@ -186,7 +210,7 @@ impl Simulation {
         }
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
-        let (mut flows, subflows) = maker.flows(share, &mut forwarding)?;
+        let (mut flows, subflows) = Flows::new(&maker, share, &mut forwarding)?;
         let datagrams = DatagramFlow::all(&setup, share, streams, &forwarding, subflows)?;
         log::begin(&setup, share, &mut flows);
         forwarding.install(&network, &plan);
@@ -197,7 +221,7 @@ impl Simulation {
         let mut simulation = Self {
             end: Instant::ZERO + setup.duration,
             awaited: (setup.until == RunEnd::Done)
-                .then(|| flows.iter().filter(|flow| flow.application.ends()).count()),
+                .then(|| share.flows.iter().filter(|flow| setup.flows[flow.index()].ends()).count()),
             control: ControlPlane::new(&setup, &network).map(Box::new),
             processing: Processing::new(&setup, streams)?,
             changes: Changes::new(&network),
@@ -239,10 +263,12 @@ impl Simulation {
         if let Some(first) = self.setup.events.first() {
             schedule.set(Numbering::CHANGES, first.at);
         }
-        for (index, flow) in self.flows.iter().enumerate() {
-            let source = numbering.application(FlowId::from_index(index));
-            let begins = flow.application.start < end && share.has(flow.forward.from);
-            schedule.put(source, flow.next_application_event().filter(|_| begins));
+        for (place, &number) in share.flows.iter().enumerate() {
+            let id = FlowId::from_index(place);
+            let setup = &self.setup.flows[number.index()];
+            // One that waits for others does not begin by itself.
+            let start = Some(setup.start).filter(|&start| start < end && share.has(setup.from));
+            schedule.put(numbering.application(id), start.filter(|_| !self.dependencies.holds(number)));
         }
         for (number, flow) in (0..).zip(datagrams) {
             let begins = flow.setup.start < end && share.has(flow.setup.from);
@@ -367,10 +393,12 @@ impl Simulation {
         let interrupted = now < self.end || self.next_event().is_some();
         self.settle_links();
         self.check_conservation()?;
-        let (progress, jain_index) = (self.progress(), self.jain_index());
-        let (delivered_mbps, packets_lost) = (self.delivered_mbps(), self.packets_lost());
+        let (progress, packets_lost) = (self.progress(), self.packets_lost());
         let breaches = self.control.as_ref().map(|control| control.breaches()).unwrap_or_default();
-        let tables = self.take_tables();
+        let mut tables = self.take_other_tables();
+        let accounts = self.take_accounts();
+        let (jain_index, delivered_mbps) = (self.jain_index(&accounts), self.delivered_mbps(&accounts));
+        tables.splice(0..0, [self.table_of(accounts), self.link_table()]);
         let lost_captures = self.data.taps.finish(now);
         Ok(Outcome {
             tables,

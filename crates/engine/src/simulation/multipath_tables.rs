@@ -1,6 +1,7 @@
 //! The tables of multipath connections and their subflows, and the check of their streams.
 
 use super::Simulation;
+use super::account::active;
 use super::columns::{mbps, milliseconds};
 use super::flow::Flow;
 use super::multipath::Notes;
@@ -60,6 +61,10 @@ impl Row<'_> {
         self.flow.reordering.get(self.index).totals()
     }
 
+    fn active(&self, now: Instant) -> Span {
+        active(now, self.flow.application.start, self.flow.completed_at)
+    }
+
     fn since_start(&self, at: Option<Instant>) -> f64 {
         at.map_or(f64::NAN, |at| at.saturating_since(self.flow.application.start).as_secs_f64())
     }
@@ -89,7 +94,7 @@ impl Simulation {
 
     fn connection_table(&self) -> Table {
         let rows: Vec<_> = (0u64..)
-            .zip(&self.flows)
+            .zip(self.flows.iter())
             .filter_map(|(index, flow)| {
                 let sent = flow.sender.multipath_stats()?;
                 Some((index, flow, sent, flow.receiver.multipath_stats()?))
@@ -130,7 +135,7 @@ impl Simulation {
                 Some(Row { flow_index, index, flow, notes, summary: flow.sender.subflow(index)? })
             })
         };
-        (0u64..).zip(&self.flows).flat_map(of_flow).collect()
+        (0u64..).zip(self.flows.iter()).flat_map(of_flow).collect()
     }
 
     fn subflow_table(&self) -> Table {
@@ -149,7 +154,7 @@ impl Simulation {
         table.numbers("opened_s", rows.iter().map(|row| row.since_start(row.notes.opened_at)));
         table.numbers("handshake_s", rows.iter().map(|row| row.since_start(row.summary.established_at)));
         table.integers("delivered_bytes", rows.iter().map(Row::delivered));
-        let throughput = |row: &Row<'_>| mbps(row.delivered(), self.active(row.flow));
+        let throughput = |row: &Row<'_>| mbps(row.delivered(), row.active(self.data.now));
         table.numbers("throughput_mbps", rows.iter().map(throughput));
         self.add_subflow_counts(&mut table, &rows);
         table

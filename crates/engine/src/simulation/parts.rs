@@ -5,9 +5,10 @@
 //! all parts become one again.
 
 use super::datagrams::DatagramFlow;
+use super::drops::{Carried, DropsByFlow};
 use super::flow::Flow;
+use super::flows::Flows;
 use super::probe::Probe;
-use super::taps::{Carried, FlowDrops};
 use super::{Numbering, Progress, Simulation};
 use crate::forwarding::PathStart;
 use crate::link::SimulatedLink;
@@ -97,13 +98,13 @@ impl Simulation {
         }
         let live = parts.iter().map(|part| part.data.pool.live()).sum();
         let kept = parts.iter().map(Self::kept_count).sum();
-        let mut drops = vec![FlowDrops::default(); held.len()];
-        for part in &mut parts {
+        let mut drops = DropsByFlow::new(held.len());
+        for part in &parts {
             let passage = part.data.passage.as_ref().expect("a part of a run");
-            let taps = &mut part.data.taps;
-            let own = (0..).map(FlowId).zip(take(&mut taps.drops));
-            for (place, books) in own.chain(take(&mut taps.passing_drops)) {
-                drops[passage.id(place).index()].add(&books);
+            let taps = &part.data.taps;
+            let own = (0..).map(FlowId).zip(taps.drops.of(0..taps.drops.len()));
+            for (place, books) in own.chain(taps.passing_drops.iter().map(|(&place, books)| (place, books))) {
+                drops.add(passage.id(place).index(), books);
             }
         }
         gather_paths(&mut parts);
@@ -136,7 +137,7 @@ fn gather_paths(parts: &mut [Simulation]) {
     let Some((first, others)) = parts.split_first_mut() else { return };
     for part in others {
         let (forwarding, network) = (&part.data.forwarding, &part.data.network);
-        for flow in &mut part.flows {
+        for flow in part.flows.iter_mut() {
             let to = flow.forward.to;
             for notes in flow.multipath.iter_mut().flat_map(|multipath| &mut multipath.subflows) {
                 if let Some(PathStart::Path(cursor)) = &mut notes.start {
@@ -148,7 +149,7 @@ fn gather_paths(parts: &mut [Simulation]) {
 }
 
 /// The flows of all parts, each with both of its ends; the last ones first, so that their room is free for others.
-fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId) -> usize) -> Vec<Flow> {
+fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId) -> usize) -> Flows {
     let mut flows = Vec::with_capacity(setup.flows.len());
     for (index, flow) in setup.flows.iter().enumerate().rev() {
         let (from, to) = (part_of(flow.from), part_of(flow.to));
@@ -163,7 +164,7 @@ fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId
         }
     }
     flows.reverse();
-    flows
+    flows.into()
 }
 
 /// The flows of datagrams of all parts, each with both of its ends.

@@ -4,10 +4,10 @@ use super::Simulation;
 use super::columns::{mbps, milliseconds};
 use super::data_plane::DataPlane;
 use super::datagram_tables::DatagramSeries;
+use super::drops::FlowDrops;
 use super::flow::Flow;
 use super::share::Share;
 use super::state::FlowState;
-use super::taps::FlowDrops;
 use crate::records::Table;
 use crate::setup::Setup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
@@ -88,6 +88,11 @@ impl Probe {
             datagrams: (on && probes.flows && !setup.datagrams.is_empty()).then(DatagramSeries::default),
             links: (on && probes.links).then(|| LinkSeries { rows: Vec::new(), sent_bytes: vec![0; links] }),
         }
+    }
+
+    /// Whether a flow is to be sampled once more.
+    pub(super) fn waits_for(&self, flow: FlowId) -> bool {
+        self.flows.as_ref().is_some_and(|series| !series.done[flow.index()])
     }
 
     pub(super) fn tables(&self) -> Vec<Table> {
@@ -206,8 +211,16 @@ impl Simulation {
 
     fn sample_flows(&mut self) {
         let Some(series) = &mut self.probe.flows else { return };
-        for (index, flow) in self.flows.iter().enumerate() {
-            series.sample((self.data.now, self.probe.interval), index, (flow, flow));
+        let times = (self.data.now, self.probe.interval);
+        for index in 0..self.flows.len() {
+            if let Some(flow) = self.flows.get(index) {
+                series.sample(times, index, (flow, flow));
+            }
+        }
+        if self.flows.turn_over() {
+            let done = series.done.iter().enumerate().filter(|(_, done)| **done);
+            let done: Vec<_> = done.map(|(index, _)| FlowId::from_index(index)).collect();
+            done.into_iter().for_each(|id| self.let_go(id));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Sequence numbers over time, as the sender of a flow sees them (Gholizadeh 2019, appendix A.1).
 
-use super::flow::Flow;
+use super::flows::Flows;
 use super::share::Share;
 use crate::records::Table;
 use crate::setup::Setup;
@@ -101,7 +101,7 @@ impl Sequences {
 
     /// The table `sequence`; `segment` counts from 1 where all segments but the last are of one length. The
     /// SYN is 0, and the FIN one more than the last.
-    pub(super) fn table(&self, flows: &[Flow]) -> Table {
+    pub(super) fn table(&self, flows: &Flows) -> Table {
         let rows = &self.rows;
         let mut full = vec![0; flows.len()];
         for row in rows {

@@ -11,6 +11,8 @@ pub(super) struct Share<'c> {
     pub(super) datagrams: Vec<u32>,
     /// The part of each node, how many parts there are, and which one this is; none where it has all nodes.
     pub(super) part: Option<(&'c [u32], u32, u32)>,
+    /// Nobody looks at flows before the end of the run.
+    pub(super) is_unwatched: bool,
 }
 
 impl<'c> Share<'c> {
@@ -20,6 +22,7 @@ impl<'c> Share<'c> {
             flows: (0..setup.flows.len()).map(FlowId::from_index).collect(),
             datagrams: (0..setup.datagrams.len() as u32).collect(),
             part: None,
+            is_unwatched: false,
         }
     }
 
@@ -32,6 +35,7 @@ impl<'c> Share<'c> {
             flows: flows.map(|(index, _)| FlowId::from_index(index)).collect(),
             datagrams: datagrams.map(|(number, _)| number).collect(),
             part: Some((parts, count, part)),
+            is_unwatched: false,
         }
     }
 

@@ -1,15 +1,17 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::datagrams::{DatagramFlow, on_the_wire};
+use super::drops::{DropsByFlow, FlowDrops};
 use super::external::External;
 use super::flow::Flow;
+use super::flows::Flows;
 use super::passage::PassingLane;
 use super::share::Share;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
 use crate::packet::{Direction, Family, NO_FLOW, Packet, PacketId, PacketPool, Steering};
-use crate::queues::{DropCause, Drops};
+use crate::queues::DropCause;
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, Segment};
@@ -19,64 +21,6 @@ use std::path::Path;
 
 /// TTL of a packet as it leaves its host.
 const INITIAL_TTL: u8 = 64;
-
-/// Drops of one flow, both directions.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct FlowDrops {
-    pub(super) forward: Carried,
-    pub(super) backward: u64,
-    pub(super) causes: Drops,
-    /// Copies that links have made, there and back; they are no drops, and in the same books.
-    pub(super) copies: Carried,
-    pub(super) copies_back: u64,
-    /// On the way between a switch and the controller.
-    pub(super) control: u64,
-    /// Data packets cut to their headers, which go on without data.
-    pub(super) trims: u64,
-}
-
-/// Segments on their way to the receiver.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Carried {
-    /// With payload.
-    pub(super) data: u64,
-    /// Without: SYNs, ACKs of handshakes, FINs that come alone.
-    pub(super) bare: u64,
-}
-
-impl FlowDrops {
-    /// All of them, there and back.
-    pub(super) const fn all(&self) -> u64 {
-        self.forward.data + self.forward.bare + self.backward
-    }
-
-    /// Adds those that were counted elsewhere.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.forward.add(other.forward);
-        self.backward += other.backward;
-        self.control += other.control;
-        self.copies.add(other.copies);
-        self.copies_back += other.copies_back;
-        for &cause in DropCause::ALL {
-            self.causes.add(cause, other.causes.of(cause));
-        }
-    }
-}
-
-impl Carried {
-    /// Adds what was counted elsewhere.
-    pub(super) const fn add(&mut self, other: Self) {
-        self.data += other.data;
-        self.bare += other.bare;
-    }
-
-    /// Counts all that a packet carries.
-    pub(super) fn count(&mut self, id: PacketId, pool: &PacketPool) {
-        for segment in pool.segments(id) {
-            *if segment.payload > 0 { &mut self.data } else { &mut self.bare } += 1;
-        }
-    }
-}
 
 /// Probes over single links, from the switch that sends them to the one that receives them.
 pub(super) struct ProbeTaps {
@@ -125,7 +69,7 @@ fn probes_links(setup: &Setup) -> bool {
 
 /// Drops and captures.
 pub(super) struct Taps {
-    pub(super) drops: Vec<FlowDrops>,
+    pub(super) drops: DropsByFlow,
     /// The same of packets that pass by, whose ends are in other parts of the run.
     pub(super) passing_drops: BTreeMap<FlowId, FlowDrops>,
     /// Messages of the control plane that were lost, and their bytes.
@@ -189,7 +133,7 @@ impl Taps {
     pub(super) fn new(
         setup: &Setup,
         share: &Share<'_>,
-        flows: &[Flow],
+        flows: &Flows,
         datagrams: &[DatagramFlow],
     ) -> Result<Self, EngineError> {
         let mut captures = Vec::new();
@@ -203,7 +147,8 @@ impl Taps {
         }
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link { .. }));
-        let (watched, datagrams) = if watches_links { (flows, datagrams) } else { (&[][..], &[][..]) };
+        let watched = flows.iter().filter(|_| watches_links);
+        let datagrams = if watches_links { datagrams } else { &[] };
         let ends = |flow: &Flow| {
             flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect()
         };
@@ -217,7 +162,7 @@ impl Taps {
             },
             arrived: BTreeSet::new(),
             external: None,
-            drops: vec![FlowDrops::default(); flows.len() + share.datagrams.len()],
+            drops: DropsByFlow::new(flows.len() + share.datagrams.len()),
             passing_drops: BTreeMap::new(),
             passing: Vec::new(),
             numbers: match share.part {
@@ -227,7 +172,7 @@ impl Taps {
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
-            endpoints: watched.iter().map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
+            endpoints: watched.map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
             datagrams: datagrams.iter().map(|flow| (flow.id, flow.setup.source)).collect(),
             lost: Vec::new(),
         })

@@ -158,8 +158,7 @@ pub fn run(setup: Setup) -> Outcome {
 }
 
 pub fn run_plan(setup: Setup, plan: Plan) -> Outcome {
-    let simulation = Simulation::new(setup, plan).expect("a valid setup");
-    simulation.run(|_| ControlFlow::Continue(())).expect("a run")
+    Simulation::run_whole(setup, plan, |_| ControlFlow::Continue(())).expect("a run of a valid setup")
 }
 
 pub fn table<'o>(outcome: &'o Outcome, name: &str) -> &'o Table {

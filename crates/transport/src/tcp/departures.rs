@@ -99,6 +99,7 @@ impl Scoreboard {
     /// Keeps from now on how the connection is when a segment leaves.
     pub(crate) fn note_departures(&mut self) -> &mut Departures {
         let segments = self.segments.len();
+        debug_assert!(self.folds.is_none(), "what is folded has no departure");
         self.departures.get_or_insert_with(|| {
             Box::new(Departures { all: vec![Departure::default(); segments].into(), ..Departures::default() })
         })

@@ -6,6 +6,10 @@
 
 #[path = "departures.rs"]
 mod departures;
+#[path = "scoreboard_folds.rs"]
+mod folds;
+#[path = "scoreboard_order.rs"]
+mod order;
 #[path = "scoreboard_room.rs"]
 mod room;
 
@@ -13,7 +17,10 @@ use super::ranges::Ranges;
 use crate::log::LossCause;
 use anabranch_units::{Instant, rarely};
 pub(crate) use departures::{Delivery, Departure, Departures, LossMark, Newest, lost_since};
+use folds::Folds;
+pub(crate) use order::Judgement;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Number of a segment: counts up with each new segment, wraps.
 pub(crate) type Number = u32;
@@ -48,6 +55,25 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    /// Of the first transmission of these positions, at this time and place among all transmissions.
+    #[inline(always)]
+    fn new(positions: Range<u64>, fin: bool, (sent_at, order): (Instant, u64)) -> Self {
+        Self {
+            start: positions.start,
+            end: positions.end,
+            sent_at,
+            order,
+            transmissions: 1,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            fin,
+            detected: false,
+            older: NONE,
+            newer: NONE,
+        }
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.end - self.start
@@ -62,6 +88,7 @@ impl Sent {
 /// The segments in flight and their counters.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
+    /// All but those that are folded.
     segments: VecDeque<Sent>,
     /// Number of `segments[0]`.
     first: Number,
@@ -87,6 +114,7 @@ pub(crate) struct Scoreboard {
     newest: Number,
     /// What is kept of each transmission, if somebody asks for it.
     departures: Option<Box<Departures>>,
+    folds: Option<Box<Folds>>,
 }
 
 impl Scoreboard {
@@ -109,6 +137,7 @@ impl Scoreboard {
             oldest: NONE,
             newest: NONE,
             departures: None,
+            folds: None,
         }
     }
 
@@ -118,7 +147,7 @@ impl Scoreboard {
 
     /// Segments between snd_una and snd_nxt.
     pub(crate) fn len(&self) -> usize {
-        self.segments.len()
+        self.segments.len() + self.folded() as usize
     }
 
     pub(crate) fn front(&self) -> Option<&Sent> {
@@ -130,16 +159,31 @@ impl Scoreboard {
     }
 
     pub(crate) fn last_number(&self) -> Option<Number> {
-        let count = self.segments.len() as Number;
-        (count > 0).then(|| self.first.wrapping_add(count - 1))
+        let last = self.segments.len().checked_sub(1)?;
+        Some(self.number(last))
+    }
+
+    /// The number of the segment at an index of those that are not folded.
+    #[inline]
+    fn number(&self, index: usize) -> Number {
+        let folded = if rarely(self.folds.is_some()) { self.folded_below_index(index) } else { 0 };
+        self.first.wrapping_add((index + folded) as Number)
+    }
+
+    /// The index of a segment that is not folded.
+    #[inline]
+    fn index(&self, number: Number) -> usize {
+        let folded = if rarely(self.folds.is_some()) { self.folded_below(number) } else { 0 };
+        number.wrapping_sub(self.first) as usize - folded
     }
 
     pub(crate) fn get(&self, number: Number) -> &Sent {
-        &self.segments[number.wrapping_sub(self.first) as usize]
+        &self.segments[self.index(number)]
     }
 
     fn get_mut(&mut self, number: Number) -> &mut Sent {
-        &mut self.segments[number.wrapping_sub(self.first) as usize]
+        let index = self.index(number);
+        &mut self.segments[index]
     }
 
     /// Bytes in flight: RFC 6675 section 4, SetPipe. Without SACK duplicate ACKs say how much has arrived of what is not
@@ -199,7 +243,7 @@ impl Scoreboard {
     #[inline(always)]
     pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) -> u64 {
         debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
-        let number = self.first.wrapping_add(self.segments.len() as Number);
+        let number = self.number(self.segments.len());
         self.transmissions += 1;
         if self.departures.is_some() {
             let in_flight_then = (self.pipe() + (end - start)) as u32;
@@ -213,20 +257,8 @@ impl Scoreboard {
         if rarely(self.segments.len() == self.segments.capacity()) {
             self.make_room();
         }
-        self.segments.push_back(Sent {
-            start,
-            end,
-            sent_at: now,
-            order: self.transmissions,
-            transmissions: 1,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            fin,
-            detected: false,
-            older,
-            newer: NONE,
-        });
+        let sent = Sent::new(start..end, fin, (now, self.transmissions));
+        self.segments.push_back(Sent { older, ..sent });
         self.transmissions
     }
 
@@ -292,8 +324,8 @@ impl Scoreboard {
     /// Judges everything that is not SACKed lost, retransmissions too (RFC 6298 section 5.4 and
     /// RFC 6675 section 5.1: after a timeout the window is sent again).
     pub(crate) fn mark_all_lost(&mut self) {
-        for offset in 0..self.segments.len() {
-            self.mark_lost(self.first.wrapping_add(offset as Number), LossCause::Timeout);
+        for index in 0..self.segments.len() {
+            self.mark_lost(self.number(index), LossCause::Timeout);
         }
     }
 
@@ -301,21 +333,21 @@ impl Scoreboard {
     /// if it has been sent again. Those that loss detection judged may be judged again if it `judges_again`.
     pub(crate) fn unmark_lost(&mut self, judges_again: bool) {
         let mut revived = Vec::new();
-        for (offset, sent) in self.segments.iter_mut().enumerate() {
+        for (index, sent) in self.segments.iter_mut().enumerate() {
             if !sent.lost {
                 continue;
             }
             sent.lost = false;
             // One that was sent again hangs in the list of those in flight already.
             if !std::mem::take(&mut sent.retransmitted) && (judges_again || !sent.detected) {
-                revived.push(self.first.wrapping_add(offset as Number));
+                revived.push(index);
             }
         }
         self.lost = 0;
         self.retransmitted = 0;
         // They are older than anything in flight: put them at the old end, oldest last.
-        for &number in revived.iter().rev() {
-            self.link_oldest(number);
+        for &index in revived.iter().rev() {
+            self.link_oldest(self.number(index));
         }
     }
 
@@ -331,7 +363,7 @@ impl Scoreboard {
         while let Some(sent) = self.segments.get(index) {
             if sent.lost && !sent.retransmitted {
                 self.retransmit_from = sent.start;
-                return Some(self.first.wrapping_add(index as Number));
+                return Some(self.number(index));
             }
             index += 1;
         }
@@ -353,13 +385,13 @@ impl Scoreboard {
             let sent = &self.segments[index];
             !sent.sacked && !sent.lost
         })?;
-        (self.segments[index].end <= above).then(|| self.first.wrapping_add(index as Number))
+        (self.segments[index].end <= above).then(|| self.number(index))
     }
 
     /// The highest segment that is not SACKed.
     pub(crate) fn last_unsacked(&self) -> Option<Number> {
         let index = self.segments.iter().rposition(|sent| !sent.sacked)?;
-        Some(self.first.wrapping_add(index as Number))
+        Some(self.number(index))
     }
 
     /// Drops segments below `ack`; `visit` sees each before it goes.
@@ -373,6 +405,9 @@ impl Scoreboard {
                 self.forget_departure();
             }
             self.forget_front();
+            if rarely(self.folds.is_some()) {
+                while self.acknowledge_fold(ack, &mut visit) {}
+            }
         }
         self.fit_room();
         self.trim_front(ack);
@@ -448,7 +483,7 @@ impl Scoreboard {
                 if self.departures.is_some() {
                     self.note_delivered(index);
                 }
-                self.sack(self.first.wrapping_add(index as Number));
+                self.sack(self.number(index));
             }
             index += 1;
         }
@@ -469,11 +504,13 @@ impl Scoreboard {
         self.retransmitted -= if retransmitted { len } else { 0 };
     }
 
-    /// The segment that contains `position`.
+    /// The segment that contains `position`, unless it is folded.
     pub(crate) fn number_at(&self, position: u64) -> Option<Number> {
-        self.index_of(position).map(|index| self.first.wrapping_add(index as Number))
+        let index = self.index_of(position).filter(|&index| self.segments[index].start <= position)?;
+        Some(self.number(index))
     }
 
+    /// The index of the segment that contains `position`; where that is folded, of the next one that is not.
     fn index_of(&self, position: u64) -> Option<usize> {
         let front = self.segments.front()?;
         if position < front.start || position >= self.segments.back()?.end {
@@ -488,100 +525,6 @@ impl Scoreboard {
         }
         Some(self.segments.partition_point(|sent| sent.end <= position))
     }
-
-    /// Segments in flight in the order of their last transmission, oldest first. `judge` says of each whether it
-    /// is lost by the rule that `cause` names, and whether to go on. Returns the bytes newly lost.
-    pub(crate) fn judge_oldest_first(
-        &mut self,
-        cause: LossCause,
-        mut judge: impl FnMut(&Sent) -> Judgement,
-    ) -> u64 {
-        let mut newly_lost = 0;
-        let mut number = self.oldest;
-        while number != NONE {
-            let sent = self.get(number);
-            let (newer, len) = (sent.newer, sent.len());
-            match judge(sent) {
-                Judgement::Stop => break,
-                Judgement::Keep => {}
-                Judgement::Lost => {
-                    self.mark_lost(number, cause);
-                    newly_lost += len;
-                }
-            }
-            number = newer;
-        }
-        newly_lost
-    }
-
-    fn link_newest(&mut self, number: Number) {
-        let older = self.append(number);
-        let sent = self.get_mut(number);
-        sent.older = older;
-        sent.newer = NONE;
-    }
-
-    /// A segment hangs behind all others from now on; returns the one before it.
-    #[inline]
-    fn append(&mut self, number: Number) -> Number {
-        let before = std::mem::replace(&mut self.newest, number);
-        if before == NONE {
-            self.oldest = number;
-        } else {
-            self.get_mut(before).newer = number;
-        }
-        before
-    }
-
-    fn link_oldest(&mut self, number: Number) {
-        let after = self.oldest;
-        let sent = self.get_mut(number);
-        sent.older = NONE;
-        sent.newer = after;
-        if after == NONE {
-            self.newest = number;
-        } else {
-            self.get_mut(after).older = number;
-        }
-        self.oldest = number;
-    }
-
-    fn unlink(&mut self, number: Number) {
-        let sent = self.get_mut(number);
-        let older = std::mem::replace(&mut sent.older, NONE);
-        let newer = std::mem::replace(&mut sent.newer, NONE);
-        self.close_list(number, (older, newer));
-    }
-
-    /// Joins the neighbours of a segment that hangs in the list no more.
-    #[inline]
-    fn close_list(&mut self, number: Number, (older, newer): (Number, Number)) {
-        if older == NONE {
-            if self.oldest != number {
-                // It is judged no more.
-                return;
-            }
-            self.oldest = newer;
-        } else {
-            self.get_mut(older).newer = newer;
-        }
-        if newer == NONE {
-            self.newest = older;
-        } else {
-            self.get_mut(newer).older = older;
-        }
-    }
-}
-
-/// What to do with a segment in [`Scoreboard::judge_oldest_first`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Judgement {
-    /// It is lost.
-    Lost,
-    /// It is not, go on.
-    Keep,
-    /// It is not, and neither is any later one.
-    Stop,
 }
 
 #[cfg(test)]

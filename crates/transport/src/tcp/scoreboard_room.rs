@@ -17,10 +17,14 @@ impl Scoreboard {
         self.segments.capacity()
     }
 
-    /// Makes half as much room again: what vectors make by themselves, twice as much, is more than most windows fill.
+    /// Makes room by folding, or half as much again: what vectors make by themselves, twice as much, is more than most
+    /// windows fill.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room(&mut self) {
+        if self.fold() {
+            return;
+        }
         let segments = self.segments.len();
         self.segments.reserve_exact(if segments == 0 { FIRST_ROOM } else { segments.div_ceil(2) });
     }

@@ -8,7 +8,7 @@ impl Scoreboard {
     pub(crate) fn check(&self) {
         let sum =
             |f: &dyn Fn(&Sent) -> bool| self.segments.iter().filter(|s| f(s)).map(Sent::len).sum::<u64>();
-        assert_eq!(self.sacked, sum(&|s| s.sacked));
+        assert_eq!(self.sacked, sum(&|s| s.sacked) + self.folded_bytes());
         assert_eq!(self.lost, sum(&|s| s.lost));
         assert_eq!(self.retransmitted, sum(&|s| s.retransmitted));
         let in_flight = sum(&Sent::in_flight);
@@ -25,6 +25,8 @@ impl Scoreboard {
         let watched = sum(&|s| s.in_flight() && (s.lost || !s.detected));
         assert!(watched <= listed && listed <= in_flight);
         let departures = self.departures.as_ref().map(|departures| departures.all.len());
+        let bytes = sum(&|_| true) + self.folded_bytes();
+        assert_eq!(self.outstanding, bytes);
         assert!(departures.is_none_or(|departures| departures == self.segments.len()));
     }
 }
@@ -101,6 +103,97 @@ proptest! {
             prop_assert_eq!(board.next_lost().is_some(), waiting);
         }
     }
+}
+
+/// What two boards tell of the same segments: counters, and what is asked of positions and numbers.
+fn told(board: &mut Scoreboard, (una, nxt): (u64, u64)) -> String {
+    let counts = (board.len(), board.pipe(), board.sacked(), board.sacked_segments(), board.lost());
+    let numbers = (board.next_lost(), board.hole_from(una), board.last_unsacked(), board.last_number());
+    let again: Vec<u64> = board.sent_again(una, nxt).map(|sent| sent.start).collect();
+    let from = |position| (board.look_at(position), board.sacked_from(position));
+    let seen: Vec<_> = (una..=nxt).step_by(370).map(from).collect();
+    let ends = [board.front(), board.back()].map(|sent| sent.map(|sent| (sent.start, sent.end, sent.sacked)));
+    format!("{counts:?} {numbers:?} {again:?} {seen:?} {ends:?} {:?}", board.outstanding)
+}
+
+fn in_bursts() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        3 => (1u64..90).prop_map(Operation::Send),
+        2 => (0u64..2_500).prop_map(Operation::Ack),
+        5 => (0u64..80, 1u64..80).prop_map(|(l, n)| Operation::Sack(100 * l, 100 * n)),
+        3 => (0usize..90).prop_map(Operation::Lose),
+        1 => Just(Operation::LoseAll),
+        1 => Just(Operation::Unmark),
+        3 => Just(Operation::Retransmit),
+    ]
+}
+
+proptest! {
+    /// A board whose SACKed segments are folded wherever they can be tells what one tells that folds none.
+    #[test]
+    fn what_is_folded_is_as_if_it_were_not(operations in prop::collection::vec(in_bursts(), 1..80)) {
+        let (mut plain, mut folded) = (Scoreboard::new(100), Scoreboard::new(100));
+        let (mut una, mut nxt) = (1_000u64, 1_000u64);
+        for operation in operations {
+            let mut visits = Vec::new();
+            for board in [&mut plain, &mut folded] {
+                let mut visited = Vec::new();
+                let visit = |sent: &Sent| visited.push((sent.start, sent.end, sent.sacked, sent.transmissions));
+                match operation {
+                    Operation::Send(count) => (0..count).for_each(|place| {
+                        let start = nxt + 100 * place;
+                        board.push(start, start + 100, false, Instant::ZERO, delivery());
+                    }),
+                    Operation::Ack(advance) => board.acknowledge((una + advance).min(nxt), visit),
+                    Operation::Sack(offset, len) => {
+                        board.selectively_acknowledge(una + offset, una + offset + len, visit);
+                    }
+                    Operation::Lose(offset) => {
+                        let position = una + 100 * offset as u64;
+                        if let Some(number) = board.look_at(position).and_then(|seen| seen.sent_once) {
+                            board.mark_lost(number, LossCause::Rack);
+                        }
+                    }
+                    Operation::LoseAll => board.mark_all_lost(),
+                    Operation::Unmark => board.unmark_lost(true),
+                    Operation::Retransmit => {
+                        if let Some(number) = board.next_lost() {
+                            board.retransmit(number, Instant::ZERO, delivery());
+                        }
+                    }
+                }
+                board.check();
+                visits.push(visited);
+            }
+            match operation {
+                Operation::Send(count) => nxt += 100 * count,
+                Operation::Ack(advance) => una = (una + advance).min(nxt),
+                _ => {}
+            }
+            prop_assert_eq!(&visits[0], &visits[1]);
+            folded.fold();
+            folded.check();
+            prop_assert_eq!(told(&mut plain, (una, nxt)), told(&mut folded, (una, nxt)));
+        }
+    }
+}
+
+/// Above a hole that stays, a window of thousands of segments takes the memory of those of which something may be asked.
+#[test]
+fn what_is_sacked_above_a_hole_takes_no_memory_of_its_own() {
+    let mut board = Scoreboard::new(100);
+    let mut acknowledged = 0;
+    for segment in 0..4_000 {
+        board.push(100 * segment, 100 * (segment + 1), false, Instant::ZERO, delivery());
+        if let Some(above) = segment.checked_sub(50).filter(|&above| above > 0) {
+            board.selectively_acknowledge(100, 100 * (above + 1), |_| acknowledged += 1);
+        }
+    }
+    assert_eq!((board.len(), board.sacked_segments(), acknowledged), (4_000, 3_949, 3_949));
+    assert!(board.segments.capacity() < 300, "room for {}", board.segments.capacity());
+    board.acknowledge(300_050, |_| {});
+    board.check();
+    assert_eq!((board.len(), board.outstanding), (1_000, 99_950));
 }
 
 /// Three segments of 100 bytes, of which the second is lost and sent again, and its retransmission too: each loss knows

@@ -7,7 +7,7 @@ use crate::control::{
 };
 use crate::packet::{Direction, Packet, PacketId, Steering};
 use crate::simulation::data_plane::DataPlane;
-use crate::simulation::flow::Flow;
+use crate::simulation::flows::Flows;
 use anabranch_transport::{Flags, Segment};
 use anabranch_units::{FlowId, LinkId, NodeId};
 
@@ -16,7 +16,7 @@ impl ControlPlane {
     pub(in crate::simulation) fn forward(
         &mut self,
         data: &mut DataPlane,
-        flows: &[Flow],
+        flows: &Flows,
         node: NodeId,
         id: PacketId,
         over: Option<LinkId>,
@@ -72,7 +72,7 @@ impl ControlPlane {
     pub(in crate::simulation) fn on_channel_end(
         &mut self,
         data: &mut DataPlane,
-        flows: &mut [Flow],
+        flows: &mut Flows,
         node: NodeId,
         id: PacketId,
     ) -> Option<FlowId> {
@@ -106,7 +106,7 @@ impl ControlPlane {
     fn send_out(
         &mut self,
         data: &mut DataPlane,
-        flows: &[Flow],
+        flows: &Flows,
         switch: NodeId,
         id: PacketId,
         (link, window): (LinkId, Option<u64>),
@@ -189,7 +189,7 @@ fn note_window_scale(table: &mut FlowTable, header: &Header, segment: &Segment) 
     }
 }
 
-fn header(flows: &[Flow], packet: Packet, segment: &Segment) -> Header {
+fn header(flows: &Flows, packet: Packet, segment: &Segment) -> Header {
     let flow = &flows[packet.flow.index()];
     let way = match packet.direction {
         Direction::Forward => &flow.forward,

@@ -89,16 +89,15 @@ impl Dupack {
         };
         self.judged = self.judged.max(front.start);
         while self.sacked_above >= self.threshold {
-            let Some(number) = board.number_at(self.judged) else {
+            let Some(seen) = board.look_at(self.judged) else {
                 // Everything counted has been acknowledged meanwhile.
                 self.sacked_above = 0;
                 return;
             };
-            let sent = board.get(number);
-            self.judged = sent.end;
-            if sent.sacked {
+            self.judged = seen.end;
+            if seen.sacked {
                 self.sacked_above -= 1;
-            } else if sent.transmissions == 1 {
+            } else if let Some(number) = seen.sent_once {
                 board.mark_lost(number, LossCause::SackThreshold);
             }
         }

@@ -127,7 +127,7 @@ impl RrTcp {
         let sacked = board.sacked_segments() as u32;
         let mut late = std::mem::take(&mut self.late);
         for segment in &late {
-            let above = if segment.cumulative { sacked } else { sacked_from(board, segment.end) };
+            let above = if segment.cumulative { sacked } else { board.sacked_from(segment.end) as u32 };
             let length = above + segment.covered;
             if length == 0 {
                 continue;
@@ -242,14 +242,6 @@ impl LossDetection for RrTcp {
         self.owed = 0;
         self.dupack.on_retransmission_timeout(snd_nxt);
     }
-}
-
-/// SACKed segments at or above a position.
-fn sacked_from(board: &Scoreboard, position: u64) -> u32 {
-    let (Some(from), Some(last)) = (board.number_at(position), board.last_number()) else { return 0 };
-    let count = (0..=last.wrapping_sub(from)).filter(|&i| board.get(from.wrapping_add(i)).sacked).count();
-    // At most the 2^32 numbers of segments.
-    count as u32
 }
 
 #[cfg(test)]

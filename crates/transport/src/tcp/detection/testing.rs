@@ -116,9 +116,10 @@ impl Bench {
     /// Which segments count as lost and wait for retransmission.
     pub(super) fn lost(&self) -> Vec<u64> {
         let waits = |&segment: &u64| {
-            let number = self.board.number_at(segment * self.len).expect("outstanding");
-            let sent = self.board.get(number);
-            sent.lost && !sent.retransmitted
+            // What is folded is SACKed.
+            let number = self.board.number_at(segment * self.len);
+            let sent = number.map(|number| self.board.get(number));
+            sent.is_some_and(|sent| sent.lost && !sent.retransmitted)
         };
         (self.snd_una / self.len..self.snd_nxt / self.len).filter(waits).collect()
     }
