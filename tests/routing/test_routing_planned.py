@@ -66,8 +66,9 @@ def test_shares_add_up_to_one_without_what_is_rounding() -> None:
 def test_every_planner_that_the_core_names_is_there() -> None:
     schemes = declarations()["scheme"]
     planned = {name: scheme["planner"] for name, scheme in schemes.items() if "planner" in scheme}
-    assert len(planned) == 8
-    assert set(planned.values()) == {"concurrent_flow", "given", "robust_planner", "tcpbp_exact"}
+    assert len(planned) == 9
+    modules = {"concurrent_flow", "given", "robust_planner", "tcpbp_exact", "weights_planner"}
+    assert set(planned.values()) == modules
     for name, module in planned.items():
         planner = planner_of(name)
         assert (planner.__module__, planner.__name__) == (f"anabranch.routing.{module}", "plan")

@@ -49,8 +49,9 @@ def handed_over() -> Result:
 
 def test_a_backup_that_is_open_takes_over_within_a_way(handed_over: Result) -> None:
     """Make before break: what Wi-Fi had not delivered leaves by LTE at once."""
-    # Linux queues blocks of 32 kB to a subflow: what comes again is behind some of them.
-    assert ONE_WAY_S < interruption_s(handed_over) < ONE_WAY_S + 0.080
+    # Linux queues blocks of 32 kB to a subflow: what comes again is behind one of them, of which a first
+    # window of 14 kB leaves at once, and the rest a round trip later.
+    assert ONE_WAY_S < interruption_s(handed_over) < RTT_S + ONE_WAY_S + 0.020
     assert handed_over.connections["stalled_s"].to_list() == [0.0]
     assert handed_over.flows["timeouts"].to_list() == [0]
     assert handed_over.connections["reinjected_bytes"][0] > 0
@@ -77,14 +78,15 @@ def test_the_log_has_what_became_of_the_subflows(handed_over: Result) -> None:
     ]
 
 
-def test_a_host_that_does_not_notice_waits_for_a_timeout() -> None:
-    """Wi-Fi fails, and keeps its address: the retransmission timer must tell.
+def test_a_host_that_does_not_notice_waits_for_two_timeouts() -> None:
+    """Wi-Fi fails, and keeps its address: the timer of the connection must tell.
 
-    It expires SRTT + 200 ms after the last progress; a recovery had begun 20 ms before.
+    It waits as long as that of the subflow, SRTT + 200 ms. Linux has a backup repeat data from its second
+    expiry on.
     """
     text = without(EXAMPLE.read_text(encoding="utf-8"), 'at = "10 s"', "address = ")
     result = Scenario.loads(text).run()
-    assert 0.2 + ONE_WAY_S < interruption_s(result) < 0.4
+    assert 2 * 0.2 + ONE_WAY_S < interruption_s(result) < 2 * 0.4
     assert result.connections["suspicions"].to_list() == [1]
 
 

@@ -34,8 +34,8 @@ CHOICES: list[tuple[str, str, str]] = [
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", "near-shortest", '
         '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
-        '"concurrent-flow", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", '
-        '"robust-single"',
+        '"concurrent-flow", "given", "igp-weights", "robust", "hybrid-hop", "hybrid-delay", '
+        '"robust-optimal", "robust-single"',
     ),
     (
         'to = "Atlanta"',
@@ -93,8 +93,8 @@ CHOICES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = { algorithm = "k-shortst", k = 2 }\n[run]',
         'routing.scheme: algorithm "k-shortst" is not known; nearest: "k-shortest"; there are '
         '"shortest", "ecmp", "k-shortest", "near-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", '
-        '"semper", "concurrent-flow", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", '
-        '"robust-single"',
+        '"semper", "concurrent-flow", "given", "igp-weights", "robust", "hybrid-hop", "hybrid-delay", '
+        '"robust-optimal", "robust-single"',
     ),
     *(
         (

@@ -32,19 +32,20 @@ def asking(running: Running, **question: Any) -> tuple[threading.Thread, list[di
     return thread, lines
 
 
-def at_work(thread: threading.Thread) -> set[int]:
-    """The processes of a studio once its solver works."""
-    until(lambda: len(children()) > 1)
+def at_work(thread: threading.Thread, others: set[int]) -> set[int]:
+    """The processes of a studio, without others that were there before, once its solver works."""
+    until(lambda: len(children() - others) > 1)
     # The solver is imported by then, and has begun.
     time.sleep(4)
     assert thread.is_alive()
-    return children()
+    return children() - others
 
 
 def test_a_solver_ends_where_somebody_stops_it(studio: Start) -> None:
+    others = children()
     running = studio()
     thread, lines = asking(running)
-    there = at_work(thread)
+    there = at_work(thread, others)
     begin = time.monotonic()
     assert running.ask("stop", tab="t")["stopped"]
     thread.join(15)
@@ -56,9 +57,10 @@ def test_a_solver_ends_where_somebody_stops_it(studio: Start) -> None:
 
 
 def test_a_solver_ends_where_the_next_change_comes(studio: Start) -> None:
+    others = children()
     running = studio()
     thread, lines = asking(running)
-    there = at_work(thread)
+    there = at_work(thread, others)
     answer = running.ask("show", tab="t", text=BOUNDS, file="nsfnet.toml", mode="loads")
     assert answer["picture"]["kind"] == "loads"
     thread.join(10)
@@ -77,8 +79,8 @@ def test_a_planner_gives_what_it_gives_here(studio: Start, mode: str) -> None:
 
 
 def test_the_end_of_the_studio_leaves_no_process(studio: Start) -> None:
-    running = studio()
     before = children()
+    running = studio()
     asking(running)
     until(lambda: children() - before)
     running.stop()

@@ -144,7 +144,7 @@ def prediction_pieces(
 def prediction_document(
     predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
 ) -> dict[str, Any]:
-    """The same as plain data, for JSON."""
+    """Predictions are plain data here, for JSON."""
     return {
         "verdict": known.verdict,
         "second_paths": [{"path": one.name, "verdict": one.verdict or None} for one in seconds],

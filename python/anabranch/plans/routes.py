@@ -152,6 +152,8 @@ def settled(setup: Setup, origin: str | None) -> Setup:
     except ScenarioError as error:
         # A planner does not know the file's name.
         raise ScenarioError(error.problems, origin) from None
+    except _core.SetupError as error:
+        raise refused(error, origin, setup) from None
 
 
 def plans(
