@@ -516,3 +516,17 @@ fn whatever_becomes_of_addresses(
 fn reinjected_data_that_wait_keep_their_mapping() {
     whatever_becomes_of_addresses(Vec::new(), "linux", "linux-mptcp", 751_492_326_939_074_204);
 }
+
+/// A subflow that was removed keeps data in its queue, which were given to others: the DATA_FIN does not wait for them.
+#[test]
+fn what_a_removed_subflow_keeps_holds_up_no_data_fin() {
+    let changes = vec![
+        (409, false, 0, 1),
+        (1041, true, 0, 0),
+        (806, true, 0, 1),
+        (672, false, 1, 2),
+        (1352, false, 1, 0),
+        (869, true, 0, 2),
+    ];
+    whatever_becomes_of_addresses(changes, "linux", "linux-mptcp", 819_825_130_233_760_767);
+}

@@ -98,7 +98,7 @@ impl MptcpSender {
 
 impl Subflow {
     /// Whether the handshake is over and nothing has closed it.
-    fn may_carry(&self) -> bool {
+    pub(super) fn may_carry(&self) -> bool {
         matches!(self.state(), SubflowState::Established | SubflowState::Suspect)
     }
 

@@ -403,8 +403,8 @@ impl MptcpSender {
     /// Bytes that were given to subflows and that none has sent.
     fn unsent(&self) -> u64 {
         let returned: u64 = self.returned.iter().map(|&(_, bytes)| bytes).sum();
-        // What a dead one keeps has been given to others.
-        let alive = self.subflows.iter().filter(|subflow| !subflow.suspect);
+        // What a dead one keeps, and one that was removed, has been given to others.
+        let alive = self.subflows.iter().filter(|subflow| subflow.may_carry() && !subflow.suspect);
         returned + alive.map(Subflow::queued).sum::<u64>()
     }
 
