@@ -49,9 +49,8 @@ def handed_over() -> Result:
 
 def test_a_backup_that_is_open_takes_over_within_a_way(handed_over: Result) -> None:
     """Make before break: what Wi-Fi had not delivered leaves by LTE at once."""
-    # Linux queues blocks of 32 kB to a subflow: what comes again is behind one of them, of which a first
-    # window of 14 kB leaves at once, and the rest a round trip later.
-    assert ONE_WAY_S < interruption_s(handed_over) < RTT_S + ONE_WAY_S + 0.020
+    # Linux queues blocks of 32 kB to a subflow: what comes again is behind some of them.
+    assert ONE_WAY_S < interruption_s(handed_over) < ONE_WAY_S + 0.080
     assert handed_over.connections["stalled_s"].to_list() == [0.0]
     assert handed_over.flows["timeouts"].to_list() == [0]
     assert handed_over.connections["reinjected_bytes"][0] > 0

@@ -492,7 +492,7 @@ impl MptcpSender {
 
     /// What a subflow has and has not delivered is for others.
     fn give_back(&mut self, now: Instant, index: u8) {
-        if self.counts_silence() {
+        if self.counts_silence() && self.subflows[usize::from(index)].suspect {
             self.repeat_everything(index);
             self.note_stall(now);
             return;
