@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from scipy.stats import chi2
+from scipy.stats import chi2, qmc
 
 from anabranch.fitting.estimates import Estimates, Losses
 from anabranch.fitting.features import Features
@@ -24,6 +24,8 @@ LEAST_ERRORS = {
 }  # fmt: skip
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
+_JOINT_MEMBERS = 20
+"""So many, that their 5th and 95th percentiles are not their extremes."""
 _SAME = 3.0
 """An estimate that is this many least errors away is one of the same."""
 _EXACT = 5.0
@@ -140,6 +142,8 @@ class Fit:
                 members += [best.with_values({one.name: max(one.low, factor * bdp)}) for factor in (1, 4)]
                 continue
             members += [best.with_values({one.name: value}) for value in (one.low, one.high)]
+        if best.elastic_flows:
+            members += self._joint()
         members += [rival.model for rival in self.rivals[1:] if self._is_near(rival)]
         if best.balancing == BY_SUBFLOW:
             # Plain TCP may go over another path than that of the first subflow.
@@ -147,6 +151,24 @@ class Fit:
         if best.discipline == "codel" and any(one.startswith(FAIR_OR_NOT) for one in self.unknown):
             members.append(replace(best, discipline="fq-codel"))
         return members
+
+    def _joint(self) -> list[PathModel]:
+        """Models whose values all lie within their ranges, spread evenly by Halton's sequence (1960).
+
+        Beside TCP across, the least change of any value decides who loses when: ends of ranges, one by one,
+        are a few draws of that chance.
+        """
+        ranges = [one for one in self.ranges if one.high is not None and one.low > 0]
+        points = qmc.Halton(max(1, len(ranges)), scramble=False).random(_JOINT_MEMBERS + 1)[1:]
+        return [
+            self.model.with_values(
+                {
+                    one.name: one.low * (float(one.high or one.low) / one.low) ** float(share)
+                    for one, share in zip(ranges, point, strict=False)
+                }
+            )
+            for point in points
+        ]
 
     def _is_near(self, rival: Rival) -> bool:
         best = self.rivals[0].total

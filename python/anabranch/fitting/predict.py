@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.fitting.outcome import EXPLAINED, Fit
+from anabranch.fitting.outcome import CONFIDENCE, EXPLAINED, Fit
 from anabranch.fitting.path import BY_SUBFLOW, PathModel, joined_data, scenario_data
 from anabranch.fitting.search import cores
 from anabranch.fitting.second_path import SecondPath, buffer_of, check_single, second_path
@@ -34,6 +34,8 @@ SEEDS = (1, 2, 3)
 """Runs of the best model; others run once."""
 SIMULATOR_ERRORS = {"goodput_mbps": 0.02, "rtt_mean_ms": 0.08, "completion_s": 0.03, "retransmissions": 0.25}
 """What the simulator differs from the kernel by over the true path, for nine answers of ten (docs/fit.md)."""
+_SPAN = (50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE))
+"""Percentiles of as many members as CONFIDENCE asks for."""
 _PAUSE_S = 2.0
 
 
@@ -294,7 +296,7 @@ def _ranged(
     """The mean over the seeds of the best model, and the extremes of all members, with the simulator's error.
 
     Beside TCP across, half a percent of the rate decides who loses when, and seeds change nothing: there the
-    median of all members stands for what may happen.
+    median of all members stands for what may happen, and 90 % of them are the range.
 
     Where the model does not explain the measurement, the range grows with the root of its misfit.
     """
@@ -304,7 +306,8 @@ def _ranged(
         return None
     others = [value for place, value in values if place] if is_chaotic else []
     value = float(np.median([np.mean(best), *others]))
-    low, high = min(one for _, one in values), max(one for _, one in values)
+    span = _SPAN if is_chaotic else (0.0, 100.0)
+    low, high = (float(end) for end in np.percentile([one for _, one in values], span))
     wider = max(1.0, math.sqrt((score or 0.0) / EXPLAINED))
     own = SIMULATOR_ERRORS[name]
     low, high = value - (value - low) * wider, value + (high - value) * wider
