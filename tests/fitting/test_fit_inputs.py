@@ -83,6 +83,10 @@ def test_wrong_options(captured: Captured, tmp_path: Path) -> None:
     ping = tmp_path / "ping.txt"
     ping.write_text("64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=0.045 ms\n")
     assert "has 1 answers" in refused(file, ping=ping)
+    # What is no number is no answer, be it "1.2.3" or "." or of a million digits.
+    strange = ("time=1.2.3 ms", "time=. ms", "time=.. ms", f"time={'9' * 400} ms", "time=٣ ms", "time=-1 ms")
+    ping.write_text("\n".join(("time=0.045 ms", *strange * 10)))
+    assert "has 1 answers" in refused(file, ping=ping)
     assert "--receiver" not in refused(tmp_path / "x", receiver=tmp_path / "y")
 
 

@@ -224,6 +224,25 @@ def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) ->
     assert ten_nodes({"model": "mathis"}, [("1", "10")]).routes().pairs
 
 
+@pytest.mark.parametrize("transport", ["mptcp-balia", "sliding-window", "uet"])
+@pytest.mark.parametrize("sharing", ["none", "all-pairs"])
+def test_a_model_can_be_named_for_a_transport_without_one(transport: str, sharing: str) -> None:
+    scheme: dict[str, Any] = {"algorithm": "tcpbp-exact", "model": "pftk"}
+    if sharing != "none":
+        scheme |= {"sharing": sharing, "objective": "proportional"}
+    data: dict[str, Any] = {
+        "network": {"topology": "topohub/Abilene", "links": {"capacity": "10 Mbps", "loss": 1e-3}},
+        "traffic": [{"from": "Denver", "to": "Indianapolis", "size": "200 kB", "transport": transport}],
+        "routing": {"scheme": scheme},
+        "run": {"duration": "1 s"},
+    }
+    if transport == "uet":
+        with pytest.raises(ScenarioError, match="64 values, which 3 planes of host Denver cannot share"):
+            Scenario.from_data(data).routes()
+        data["transport"] = {"uet": {"preset": "uet", "path_selector": "flow"}}
+    assert Scenario.from_data(data).routes().pairs
+
+
 def test_too_many_pareto_optimal_paths_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcpbp_exact, "MOST_PATHS", 1)
     with pytest.raises(ScenarioError) as told:

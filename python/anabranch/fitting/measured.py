@@ -20,7 +20,7 @@ from anabranch.fitting.simulate import Transfer, traffic_of
 from anabranch.runs.measurements.reading import MeasurementFile, UnreadableError
 from anabranch.runs.measurements.seeming import is_capture
 
-_PING_TIME = re.compile(r"\btime[=<]\s*([0-9.]+)\s*ms")
+_PING_TIME = re.compile(r"\btime[=<]\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*ms")
 _LEAST_PINGS = 10
 _MINOR = 0.02
 """A flow with less of the data than this beside the largest is no part of the measurement."""

@@ -210,6 +210,8 @@ def _plan(
     except ScenarioError as error:
         # A planner does not know the file's name.
         raise ScenarioError(error.problems, origin) from None
+    except _core.SetupError as error:
+        raise refused(error, origin, setup) from None
 
 
 def _says_nothing(setup: Setup, routing: int) -> tuple[str, ...]:

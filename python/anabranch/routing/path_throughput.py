@@ -26,7 +26,7 @@ from anabranch.scenario.algorithms.protocol import (
     TcpProtocol,
 )
 from anabranch.setup import Setup
-from anabranch.setup.model import LinkSetup, TransportSetup
+from anabranch.setup.model import LinkSetup, TransportSetup, tcp_of
 
 if TYPE_CHECKING:
     from anabranch.models import Model, PathConditions
@@ -166,14 +166,17 @@ def application_of(setup: Setup) -> str | None:
 def conditions_of(
     config: AnyProtocol, *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
 ) -> PathConditions:
-    """A path as the models see it, with the transport's own limits."""
+    """A path as the models see it, with the transport's own limits.
+
+    Those of Multipath TCP are a subflow's. A transport that is paced has no window: a model that is named for
+    it sees no limit.
+    """
     sizes = packet_sizes(config)
-    timeout_s = None
-    if isinstance(config, TcpProtocol):
-        window_bytes = _largest_window_bytes(config, sizes.payload)
-        timeout_s = max(config.min_rto / _PS_PER_S, rtt_s)
-    else:
-        assert isinstance(config, SlidingWindowProtocol)  # noqa: S101 - no other one has a model
+    window_bytes = timeout_s = None
+    if (tcp := tcp_of(config)) is not None:
+        window_bytes = _largest_window_bytes(tcp, sizes.payload)
+        timeout_s = max(tcp.min_rto / _PS_PER_S, rtt_s)
+    elif isinstance(config, SlidingWindowProtocol):
         window_bytes = config.window_segments * sizes.payload
     from anabranch.models import PathConditions  # noqa: PLC0415 - a run needs no model
 
