@@ -47,6 +47,8 @@ class Row:
     truth: str
     model: str
     score: float
+    explained: bool
+    """Whether the fit says that its model explains the capture."""
     told: bool
     """Whether the fit says that it does not explain the capture, or cannot tell something."""
     run: str
@@ -154,7 +156,8 @@ def rows_of(folder: Path, name: str, found: Fit, answers: dict[str, dict[str, fl
                 continue
             rows.append(
                 Row(
-                    name, found.kind, found.score or math.nan, not found.is_explained or bool(found.unknown),
+                    name, found.kind, found.score or math.nan,
+                    found.is_explained, not found.is_explained or bool(found.unknown),
                     run, measure, kernel[measure], one.value, one.low, one.high,
                     simple.get(measure, math.nan), true.get(measure, math.nan),
                 )
@@ -221,6 +224,8 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         head,
         line("goodput and completion", goodput),
         line("mean RTT", rtts),
+        line("goodput and completion, explained paths", [row for row in goodput if row.explained]),
+        line("mean RTT, explained paths", [row for row in rtts if row.explained]),
         *(line(run, [row for row in goodput if row.run == run]) for run in sorted({row.run for row in rows})),
         "",
         "## By path: goodput and completion",
