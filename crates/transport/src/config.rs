@@ -40,6 +40,11 @@ anabranch_units::parameters! {
         /// SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor joined
         /// with its neighbours. 0 remembers all, Linux has 4.
         sack_blocks: u8 = 0, at_most(4);
+        /// ACKs beside a hole that may wait for one another, once three have left for it: for a twentieth of the round
+        /// trip, `sack_delay` at most. 0 sends each at once (RFC 5681 section 4.2), Linux has 44 (net.ipv4.tcp_comp_sack_nr).
+        held_sacks: u8 = 0, at_most(255);
+        /// Longest time that they wait. The default is Linux's net.ipv4.tcp_comp_sack_delay_ns, to which its timer adds 0.1 ms.
+        sack_delay: Span = Span::from_ms(1), at_most(Span::from_secs(1));
         /// Explicit congestion notification (RFC 3168).
         ecn: bool = false;
         /// Initial window (RFC 6928).

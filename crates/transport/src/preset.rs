@@ -159,6 +159,7 @@ fn linux_tuned(congestion_control: &str) -> TcpConfig {
         tso_deferral: true,
         paws_window: 1,
         sack_blocks: 4,
+        held_sacks: 44,
         timer_tick: Span::from_ms(4),
         unpaced_segments: 10,
         pacing_catches_up: true,

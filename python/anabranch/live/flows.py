@@ -32,6 +32,7 @@ _SCHEDULERS = ("linux", "lowest-rtt")
 _OF_RECEIVERS = {
     *("delayed_ack_segments", "delayed_ack_timeout", "quick_acks", "sack_blocks", "autotuning"),
     *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick", "acks_end_of_write"),
+    *("held_sacks", "sack_delay"),
 }
 """What of a transport's table a receiver follows."""
 # Messages that are drawn at once.

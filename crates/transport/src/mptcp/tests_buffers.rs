@@ -111,6 +111,8 @@ fn a_lost_syn_leaves_the_scheduler_of_linux_something_to_do() {
 fn what_waits_behind_a_hole_widens_no_window() {
     let mut config = mptcp("linux-mptcp", 2);
     config.tcp.acks_end_of_write = false;
+    // The numbers above are those of ACKs that leave one by one.
+    config.tcp.held_sacks = 0;
     let mut network = Network::new(&config, vec![Wire::new(10, 10), Wire::new(60, 40)], 1);
     network.log = Some(Vec::new());
     network.sender.open();

@@ -1,4 +1,5 @@
 use super::ranges::Ranges;
+use super::receiver::HeldSacks;
 use crate::segment::SackBlocks;
 
 /// What has arrived above a hole, and in which order: the SACK blocks of the next ACK.
@@ -9,6 +10,8 @@ pub(crate) struct OutOfOrder {
     recent: [u64; 4],
     /// Where not all blocks are remembered: the newest first.
     remembered: Option<Box<Remembered>>,
+    /// The ACKs that tell of it.
+    pub(super) sacks: HeldSacks,
 }
 
 /// The newest blocks, and how many there may be; at least one.

@@ -168,6 +168,12 @@ impl RoundTrip {
         self.smoothed
     }
 
+    /// For tests: one that is known.
+    #[cfg(test)]
+    pub(crate) fn known(smoothed: Span) -> Self {
+        Self { smoothed, ..Self::default() }
+    }
+
     /// A data segment has come; `next` is the position expected next, `window` bytes behind it may come.
     pub(crate) fn on_data(
         &mut self,

@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod duplex;
+mod held_sacks;
 mod measures;
 mod reading;
 
@@ -13,6 +14,7 @@ use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use anabranch_units::{Instant, MaybeInstant, Span, rarely};
+pub(crate) use held_sacks::HeldSacks;
 use measures::Measures;
 use std::sync::Arc;
 
@@ -306,7 +308,7 @@ impl Receiver {
         if rarely(irregular) {
             let is_duplicate = self.on_irregular(start, end);
             self.stats.duplicate_segments += u64::from(is_duplicate && segment.payload > 0);
-            self.request_ack(now, true);
+            self.answer_irregular(now, is_duplicate);
         } else {
             self.note_part(start);
             self.advance(end);
@@ -376,8 +378,7 @@ impl Receiver {
         }
     }
 
-    /// A duplicate, a segment above a hole, or one that fills a hole: each is acknowledged at once
-    /// (RFC 5681 section 4.2). Returns whether all of it was here already.
+    /// A duplicate, a segment above a hole, or one that fills a hole. Returns whether all of it was here already.
     #[inline(never)]
     fn on_irregular(&mut self, start: u64, end: u64) -> bool {
         if end <= self.rcv_nxt {
@@ -520,6 +521,9 @@ impl Receiver {
         };
         if rarely(self.sack && (self.dsack.is_some() || self.out_of_order.is_some())) {
             self.add_sack_blocks(&mut segment);
+            if let Some(above) = &mut self.out_of_order {
+                above.sacks.on_ack();
+            }
         }
         self.dsack = None;
         self.stamp(now, segment)

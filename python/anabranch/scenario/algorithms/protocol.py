@@ -36,6 +36,13 @@ class TcpProtocol(Algorithm, kind="protocol"):
     sack_blocks: int
     """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
     joined with its neighbours. 0 remembers all, Linux has 4."""
+    held_sacks: int
+    """ACKs beside a hole that may wait for one another, once three have left for it: for a twentieth of
+    the round trip, ``sack_delay`` at most. 0 sends each at once (RFC 5681 section 4.2), Linux has 44
+    (net.ipv4.tcp_comp_sack_nr)."""
+    sack_delay: Span
+    """Longest time that they wait. The default is Linux's net.ipv4.tcp_comp_sack_delay_ns, to which its
+    timer adds 0.1 ms."""
     ecn: bool
     """Explicit congestion notification (RFC 3168)."""
     initial_window_segments: int

@@ -330,6 +330,13 @@ class Transport(Table):
     sack_blocks: int | None = None
     """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
     joined with its neighbours. 0 remembers all, Linux has 4."""
+    held_sacks: int | None = None
+    """ACKs beside a hole that may wait for one another, once three have left for it: for a twentieth of
+    the round trip, ``sack_delay`` at most. 0 sends each at once (RFC 5681 section 4.2), Linux has 44
+    (net.ipv4.tcp_comp_sack_nr)."""
+    sack_delay: Span | None = None
+    """Longest time that they wait. The default is Linux's net.ipv4.tcp_comp_sack_delay_ns, to which its
+    timer adds 0.1 ms."""
     ecn: bool | None = None
     """Explicit congestion notification (RFC 3168)."""
     initial_window_segments: int | None = None
@@ -470,6 +477,8 @@ class Transport(Table):
             paws: Any = ...,
             paws_window: Any = ...,
             sack_blocks: Any = ...,
+            held_sacks: Any = ...,
+            sack_delay: Any = ...,
             ecn: Any = ...,
             initial_window_segments: Any = ...,
             receive_buffer: Any = ...,
