@@ -67,7 +67,7 @@ UNREAD: Final = (
     UnreadFormat("a list of relations between ASes, as CAIDA's", _matches(r"\d+\|\d+\|-?\d+"), _AS_RELATIONS),
     UnreadFormat(
         "a network of OMNeT++ (.ned)",
-        _matches(r"(package|import)\s+[\w.]+\s*;|network\s+\w+[^{};:]*\{"),
+        _matches(r"(package|import)\s+[\w.]+\s*;|network\s+\w++[^{};:]*+\{"),
         "write its connections as CSV with the header from,to,capacity_bps,delay_ms",
     ),
     UnreadFormat(
