@@ -6,7 +6,9 @@ formats. A list is handed on as `[6.08, 50.78]`, and a table within an attribute
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from anabranch.topology.directions import lists_both_directions
 from anabranch.topology.draft import DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
@@ -31,6 +33,14 @@ class NodeIds:
         for end in (a, b):
             if end not in self._places:
                 raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
+
+
+def one_way_entries(links: list[DraftLink], notes: list[str]) -> list[DraftLink]:
+    """The links, one-way where the file has each of them once from each end, which `notes` then says."""
+    if any(link.directed for link in links) or not lists_both_directions((link.a, link.b) for link in links):
+        return links
+    notes.append("Each link stands here from both ends, so that an entry is one direction.")
+    return [replace(link, directed=True) for link in links]
 
 
 def draft_node(node_id: str, attributes: Mapping[str, str], where: str) -> DraftNode:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from anabranch.topology.attributes.units import decimal_number
+
 from .text import without_comments
 
 
@@ -28,6 +30,42 @@ def _networkx(read: str) -> str:
 
 def _is_mininet(text: str) -> bool:
     return text.startswith("{") and all(f'"{key}"' in text for key in ("switches", "hosts", "controllers"))
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The first lines of a table, cell by cell, without the last one, which may be cut."""
+    lines = text.splitlines()
+    rows = [re.split(r"[,;\t]|[ ]+", line.strip()) for line in lines[:64]]
+    return [row for row in rows if row != [""]]
+
+
+def _is_square(text: str) -> bool:
+    """Whether lines have numbers alone, as many as there are lines, zeros where they cross."""
+    rows = _rows(text)
+    count = len(rows[0]) if rows else 0
+    return (
+        count > 1
+        and (len(rows) == count or (len(rows) == 64 and count > 64))
+        and all(len(row) == count and row[i] in _NONE for i, row in enumerate(rows))
+        and all(cell in _NONE or decimal_number(cell) is not None for row in rows[:8] for cell in row)
+    )
+
+
+def _is_named_square(text: str) -> bool:
+    """The same with the names of nodes above and before."""
+    head, *rows = _rows(text) or [[]]
+    return (
+        len(head) > 2
+        and len(rows) >= min(len(head) - 1, 63)
+        and all(
+            len(row) == len(head) and row[0] == head[i] and row[i] in _NONE
+            for i, row in enumerate(rows, start=1)
+        )
+    )
+
+
+_NONE: Final = ("0", "0.0", "0.", "", "inf", "nan", "-1", "-")
+"""What a matrix has for no link."""
 
 
 def _matches(pattern: str, flags: re.RegexFlag = re.MULTILINE) -> Callable[[str], bool]:
@@ -63,6 +101,31 @@ UNREAD: Final = (
         "an edge list of networkx with data",
         _matches(r"(?!(?i:strict|graph|digraph)\b)\S+[ \t]+\S+[ \t]+\{['}]"),
         "import networkx as nx; nx.write_graphml(nx.read_edgelist(FILE), NEW)",
+    ),
+    UnreadFormat(
+        "a matrix of adjacency",
+        _is_square,
+        "import networkx as nx, numpy as np; m = np.genfromtxt(FILE, delimiter=','); "
+        "nx.write_graphml(nx.from_numpy_array(m), NEW) (without delimiter where blanks separate; the numbers "
+        "become weights)",
+    ),
+    UnreadFormat(
+        "a table of adjacency",
+        _is_named_square,
+        "import networkx as nx, pandas as pd; m = pd.read_csv(FILE, index_col=0); "
+        "nx.write_graphml(nx.from_pandas_adjacency(m), NEW)",
+    ),
+    UnreadFormat(
+        "a matrix of the Matrix Market",
+        _matches(r"%%MatrixMarket\b"),
+        "import networkx as nx, scipy.io; m = scipy.io.mmread(FILE); "
+        "nx.write_graphml(nx.from_scipy_sparse_array(m), NEW)",
+    ),
+    UnreadFormat(
+        "a graph of DIMACS (.gr)",
+        _matches(r"(?m)(?:c\b[^\n]*\n)*p[ \t]+\w+[ \t]+\d+[ \t]+\d+"),
+        'write its links as CSV: awk \'BEGIN {print "from,to,weight"} $1 == "a" || $1 == "e" '
+        '{print $2 "," $3 "," $4}\' FILE > NEW',
     ),
     UnreadFormat("a list of relations between ASes, as CAIDA's", _matches(r"\d+\|\d+\|-?\d+"), _AS_RELATIONS),
     UnreadFormat(
