@@ -106,31 +106,33 @@ def test_attributes_within_a_table_of_a_link(tmp_path: Path) -> None:
     assert read(tmp_path, "x.clab.yml", f"{lab}      vars: {{delay: 5ms}}\n").links[0].delay_ps == 5 * 10**9
 
 
-GML = "graph [ %s node [ id 1 ] node [ id 2 ] %s ]"
-BOTH = "edge [ source 1 target 2 capacity_bps 10 ] edge [ source 2 target 1 capacity_bps 10 ]"
+GML = "graph [ %s node [ id 1 ] node [ id 2 ] node [ id 3 ] %s ]"
+ENTRIES = [(1, 2), (2, 3), (2, 1), (3, 2)]
+BOTH = " ".join(f"edge [ source {a} target {b} capacity_bps 10 ]" for a, b in ENTRIES)
 GRAPHML = (
-    '<graphml><graph edgedefault="undirected"><node id="1"/><node id="2"/>'
-    '<edge source="1" target="2"/><edge source="2" target="1"/></graph></graphml>'
+    '<graphml><graph edgedefault="undirected"><node id="1"/><node id="2"/><node id="3"/>'
+    + "".join(f'<edge source="{a}" target="{b}"/>' for a, b in ENTRIES)
+    + "</graph></graphml>"
 )
 LISTED_TWICE = {
     "x.gml": GML % ("directed 0", BOTH),
     "x.graphml": GRAPHML,
-    "x.json": json.dumps({"nodes": [1, 2], "edges": [[1, 2], [2, 1]]}),
-    "x.dot": "graph { 1 -- 2; 2 -- 1 }",
+    "x.json": json.dumps({"nodes": [1, 2, 3], "edges": ENTRIES}),
+    "x.dot": "graph { 1 -- 2 -- 3; 3 -- 2 -- 1 }",
 }
 
 
 @pytest.mark.parametrize("name", LISTED_TWICE)
 def test_a_link_that_both_of_its_ends_list_is_one(tmp_path: Path, name: str) -> None:
     topology = read(tmp_path, name, LISTED_TWICE[name])
-    assert links(topology) == [("1", "2", False)]
+    assert links(topology) == [("1", "2", False), ("2", "3", False)]
     assert any("from both ends" in note for note in topology.provenance)
 
 
 def test_a_multigraph_has_parallel_links(tmp_path: Path) -> None:
-    assert len(read(tmp_path, "x.gml", GML % ("multigraph 1", BOTH)).links) == 2
+    assert len(read(tmp_path, "x.gml", GML % ("multigraph 1", BOTH)).links) == 4
     document = json.loads(LISTED_TWICE["x.json"]) | {"multigraph": True}
-    assert len(read(tmp_path, "x.json", json.dumps(document)).links) == 2
+    assert len(read(tmp_path, "x.json", json.dumps(document)).links) == 4
 
 
 def test_numbers_that_are_none_in_gml(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ formats. A list is handed on as `[6.08, 50.78]`, and a table within an attribute
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from anabranch.topology.directions import lists_both_directions
 from anabranch.topology.draft import DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
+
+_FEWEST_ENTRIES: Final = 4
+"""Of two pairs of nodes, from each end: so many entries that differ."""
 
 
 class NodeIds:
@@ -36,8 +40,13 @@ class NodeIds:
 
 
 def one_way_entries(links: list[DraftLink], notes: list[str]) -> list[DraftLink]:
-    """The links, one-way where the file has each of them once from each end, which `notes` then says."""
-    if any(link.directed for link in links) or not lists_both_directions((link.a, link.b) for link in links):
+    """The links, one-way where the file has each of them once from each end, which `notes` then says.
+
+    Two links between the only two nodes that have any are rather two cables.
+    """
+    ends = [(link.a, link.b) for link in links]
+    is_one_way = any(link.directed for link in links)
+    if is_one_way or len(set(ends)) < _FEWEST_ENTRIES or not lists_both_directions(ends):
         return links
     notes.append("Each link stands here from both ends, so that an entry is one direction.")
     return [replace(link, directed=True) for link in links]

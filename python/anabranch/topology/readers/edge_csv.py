@@ -34,6 +34,14 @@ _HEAD: Final = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")
 """Comments and empty lines before the header; behind it, a line may begin with any name."""
 
 
+class _Header(NamedTuple):
+    separator: str
+    names: list[str]
+    """In lower case."""
+    ends: tuple[int, int]
+    """Places of the columns of the first and of the second end."""
+
+
 class _Row(NamedTuple):
     a: str
     b: str
@@ -60,41 +68,36 @@ def read_edge_csv(data: bytes, where: str) -> Draft:
 
 
 def _recognises(text: str) -> bool:
-    return _columns(_HEAD.sub("", text, count=1).partition("\n")[0]) is not None
+    return _header(_HEAD.sub("", text, count=1).partition("\n")[0]) is not None
 
 
 READER: Final = FileFormat("CSV of edges", read_edge_csv, _recognises)
 
 
-def _columns(header: str) -> tuple[str, list[str]] | None:
-    """The separator and the names of the columns of a header, if it is one of edges."""
+def _header(line: str) -> _Header | None:
+    """The columns that a line names, if it is the header of a table of edges.
+
+    None of the names is a number, and `a,b` alone is rather a link between two nodes.
+    """
     for separator in _SEPARATORS:
-        cells = [cell.strip().strip('"').strip().lower() for cell in header.strip("\r\n").split(separator)]
-        if _is_header(cells):
-            return separator, cells
+        cells = [cell.strip().strip('"').strip() for cell in line.strip("\r\n").split(separator)]
+        ends = ends_of(cells)
+        is_told = ends is not None and (len(cells) > 2 or any(len(end) > 1 for end in ends))
+        if ends is not None and is_told and all(decimal_number(cell) is None for cell in cells):
+            names = [cell.lower() for cell in cells]
+            return _Header(separator, names, (cells.index(ends[0]), cells.index(ends[1])))
     return None
-
-
-def _is_header(cells: Sequence[str]) -> bool:
-    """Whether cells name columns: none is a number, and `a,b` alone is rather a link between two nodes."""
-    ends = ends_of(cells)
-    is_told = ends is not None and (len(cells) > 2 or any(len(end) > 1 for end in ends))
-    return is_told and all(decimal_number(cell) is None for cell in cells)
 
 
 def _rows(text: str, where: str) -> Iterator[_Row]:
     """The lines that are no comments, cell by cell."""
     table = _HEAD.sub("", text, count=1)
     skipped = text.count("\n", 0, len(text) - len(table))
-    header = _columns(table.partition("\n")[0])
+    header = _header(table.partition("\n")[0])
     if header is None:
         raise TopologyError(where, 'the first line has no "from" and "to"', "write a header with both")
-    separator, names = header
+    separator, names, ends = header
     _check_columns(names, where)
-    ends = ends_of(names)
-    if ends is None:
-        raise TopologyError(where, 'the first line has no "from" and "to"', "write a header with both")
-    origin, to = (names.index(end) for end in ends)
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True)
     try:
         next(reader)
@@ -104,7 +107,7 @@ def _rows(text: str, where: str) -> Iterator[_Row]:
                 continue
             if count > MAX_LINKS:
                 raise TopologyError(where, f"the file has more than {MAX_LINKS} links", "leave some out")
-            yield _row(_numbers_of(cells, separator), names, (origin, to), place)
+            yield _row(_numbers_of(cells, separator), names, ends, place)
     except csv.Error as error:
         place = f"{where}, line {reader.line_num + skipped}"
         raise TopologyError(place, f"this is no CSV ({error})", "mend the quotes of this line") from error

@@ -69,7 +69,7 @@ def _entries(stated: Any, ends: Sequence[tuple[tuple[str, str], str, str]], wher
     """The nodes as a list: an object has their ids as keys, and without either those of the links are all."""
     if isinstance(stated, dict):
         return [{"id": key, **(entry if isinstance(entry, dict) else {})} for key, entry in stated.items()]
-    if stated is None:
+    if stated is None and ends:
         return [{"id": end} for end in dict.fromkeys(end for _, *pair in ends for end in pair)]
     if not isinstance(stated, list):
         raise TopologyError(where, 'the JSON has no list "nodes"', _REMEDY)

@@ -89,6 +89,21 @@ _AS_RELATIONS: Final = (
     "import csv; out = csv.writer(open(NEW, 'w', newline='')); out.writerow(['from', 'to']); "
     "out.writerows(l.split('|')[:2] for l in open(FILE) if not l.startswith('#'))"
 )
+_WEIGHTS: Final = (
+    "out = csv.writer(open(NEW, 'w', newline='')); out.writerow(['from', 'to', 'weight']); out.writerows("
+)
+_ADJACENCY: Final = (
+    f"import csv, re; rows = [re.split('[,; \\t]+', l.strip()) for l in open(FILE)]; {_WEIGHTS}"
+    "[i, j, c] for i, row in enumerate(rows) for j, c in enumerate(row) if float(c))"
+)
+_NAMED_ADJACENCY: Final = (
+    f"import csv; head, *rows = csv.reader(open(FILE)); {_WEIGHTS}"
+    "[row[0], head[j], c] for row in rows for j, c in enumerate(row) if j and float(c or 0))"
+)
+_MATRIX_MARKET: Final = (
+    f"import csv; rows = [l.split() for l in open(FILE) if not l.startswith('%')]; {_WEIGHTS}"
+    "[*row, ''][:3] for row in rows[1:])"
+)
 
 UNREAD: Final = (
     UnreadFormat("a network of Mininet's MiniEdit (.mn)", _is_mininet, _MININET),
@@ -99,31 +114,15 @@ UNREAD: Final = (
     UnreadFormat("a graph of LEDA", _matches(r"LEDA\.GRAPH\b"), _networkx("nx.read_leda(FILE)")),
     UnreadFormat(
         "an edge list of networkx with data",
-        _matches(r"(?!(?i:strict|graph|digraph)\b)\S+[ \t]+\S+[ \t]+\{['}]"),
+        _matches(r"(?!\{|(?i:strict|graph|digraph)\b)\S+[ \t]+\S+[ \t]+\{['}]"),
         "import networkx as nx; nx.write_graphml(nx.read_edgelist(FILE), NEW)",
     ),
-    UnreadFormat(
-        "a matrix of adjacency",
-        _is_square,
-        "import networkx as nx, numpy as np; m = np.genfromtxt(FILE, delimiter=','); "
-        "nx.write_graphml(nx.from_numpy_array(m), NEW) (without delimiter where blanks separate; the numbers "
-        "become weights)",
-    ),
-    UnreadFormat(
-        "a table of adjacency",
-        _is_named_square,
-        "import networkx as nx, pandas as pd; m = pd.read_csv(FILE, index_col=0); "
-        "nx.write_graphml(nx.from_pandas_adjacency(m), NEW)",
-    ),
-    UnreadFormat(
-        "a matrix of the Matrix Market",
-        _matches(r"%%MatrixMarket\b"),
-        "import networkx as nx, scipy.io; m = scipy.io.mmread(FILE); "
-        "nx.write_graphml(nx.from_scipy_sparse_array(m), NEW)",
-    ),
+    UnreadFormat("a matrix of adjacency", _is_square, _ADJACENCY),
+    UnreadFormat("a table of adjacency", _is_named_square, _NAMED_ADJACENCY),
+    UnreadFormat("a matrix of the Matrix Market", _matches(r"%%MatrixMarket\b"), _MATRIX_MARKET),
     UnreadFormat(
         "a graph of DIMACS (.gr)",
-        _matches(r"(?m)(?:c\b[^\n]*\n)*p[ \t]+\w+[ \t]+\d+[ \t]+\d+"),
+        _matches(r"(?:c\b[^\n]*\n)*p[ \t]+\w+[ \t]+\d+[ \t]+\d+"),
         'write its links as CSV: awk \'BEGIN {print "from,to,weight"} $1 == "a" || $1 == "e" '
         '{print $2 "," $3 "," $4}\' FILE > NEW',
     ),

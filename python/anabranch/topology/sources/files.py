@@ -99,9 +99,9 @@ def sniff(head: bytes, where: str) -> str:
         return reader.name
     if text.startswith("<"):
         raise TopologyError(where, "this is XML or HTML of no known format", f"{_REWRITE}, or give {_KNOWN}")
-    first = text.partition("\n")[0].strip()
-    if re.search(r"[^,;\t]+[,;\t][^,;\t]", first):
-        said = "".join(c if c.isprintable() else "." for c in first[:60])
+    first = text.partition("\n")[0].strip()[:60]
+    if re.search(r"[^,;\t][,;\t][^,;\t]", first):
+        said = "".join(c if c.isprintable() else "." for c in first)
         raise TopologyError(
             f"{where}, line 1",
             f'"{said}" is no header of a table of links, which names two columns from and to',
