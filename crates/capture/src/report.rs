@@ -166,11 +166,6 @@ fn warn_of_flows(findings: &mut Findings<'_>) {
          numbers: the handshake was not captured",
     );
     warn(
-        findings.selection.told_apart as u64,
-        "{of} subflows with the addresses and ports of others, told apart by the tunnels or virtual networks that they are \
-         in: see encapsulation",
-    );
-    warn(
         alone as u64,
         "{of} subflows with MPTCP options, where nothing says to which connection they belong: each is listed \
          as one of its own",
