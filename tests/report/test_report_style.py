@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -11,9 +12,10 @@ from matplotlib.figure import Figure
 
 from anabranch import _core
 from anabranch.errors import ResultError
-from anabranch.media.palette import PALETTE
+from anabranch.media.palette import LOOKS, PALETTE, look_at
 from anabranch.report.looks import is_transport, look, looks, wants_logarithm
 from anabranch.report.style import STYLE, plain, save_figure, styled
+from anabranch.report.views.over_time import flow_looks
 
 PRESETS = ("newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr")
 SCHEMES = ("sdn-paced", "mprc", "tcp-pr", "rr-tcp", "window-clamp", "mptcp")
@@ -176,3 +178,25 @@ def test_a_transport_of_ones_own_has_a_colour_of_its_own_and_is_filled(own: str)
         f"{own}2",
     ]
     assert len(set(looks(names))) == len(names)
+
+
+def test_each_flow_has_a_look_of_its_own() -> None:
+    names = ["cubic", "linux-cubic", "bbr"]
+    of = {name: replace(look(name), dash=look(name).line) for name in names}
+    transports = [*names * 4, *["cubic"] * 20]
+    seen = flow_looks(transports, of)
+    assert len({(each.color, each.dash) for each in seen}) == len(transports)
+    # The first of a transport has its look, and flows have its colour as long as there are dashes.
+    assert [(each.color, each.dash) for each in seen[:3]] == [
+        (of[name].color, of[name].dash) for name in names
+    ]
+    assert all(each.color == of["bbr"].color for each in seen[2:12:3])
+    assert all((each.marker, each.hollow) == (of["cubic"].marker, False) for each in seen[12:])
+    # So many are told apart; those beyond have the colour of their transport again.
+    many = flow_looks([*names, *["bbr"] * 60], of)
+    assert len({(each.color, each.dash) for each in many}) == LOOKS
+    assert many[-1].color == of["bbr"].color
+
+
+def test_flows_of_one_transport_go_by_place() -> None:
+    assert flow_looks(["cubic"] * 20, {"cubic": look("cubic")}) == [look_at(place) for place in range(20)]

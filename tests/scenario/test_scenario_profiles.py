@@ -72,6 +72,14 @@ def test_a_trace_of_mahimahi_is_counted_by_intervals(tmp_path: Path) -> None:
     ]
 
 
+def test_empty_lines_at_the_end_of_a_trace_do_not_count(tmp_path: Path) -> None:
+    plain, ended = (
+        changes(loaded(tmp_path, text, {"format": "mahimahi"}))
+        for text in ("10\n20\n20", "10\r\n20\r\n20\r\n\r\n \n")
+    )
+    assert plain == ended != []
+
+
 def test_a_full_link_carries_what_the_profile_lets_through(tmp_path: Path) -> None:
     """1 s each of 10, 5 and 20 Mbps; a packet that is being sent at a step leaves at the old rate."""
     text = "time_s,capacity_mbps\n0,10\n1,5\n2,20\n"

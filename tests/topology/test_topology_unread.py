@@ -42,6 +42,12 @@ FILES = {
     "an edge list of networkx with data": ("a b {'weight': 1}\nb c {}\n", {("a", "b"), ("b", "c")}),
     "a list of relations between ASes, as CAIDA's": ("# x\n1|2|-1\n2|3|0\n", {("1", "2"), ("2", "3")}),
     "a script of ns-2": (NS2, {("$a", "$b")}),
+    "a matrix of adjacency": ("0,1,0\n1,0,2\n0,2,0\n", {("0", "1"), ("1", "2")}),
+    "a table of adjacency": (",a,b,c\na,0,1,0\nb,1,0,2\nc,0,2,0\n", {("a", "b"), ("b", "c")}),
+    "a matrix of the Matrix Market": (
+        "%%MatrixMarket matrix coordinate pattern symmetric\n%\n3 3 2\n2 1\n3 2\n", {("1", "2"), ("2", "3")}
+    ),
+    "a graph of DIMACS (.gr)": ("c x\np sp 3 2\na 1 2 10\na 2 3 5\n", {("1", "2"), ("2", "3")}),
 }  # fmt: skip
 """An example of each format with lines that convert it, and its links."""
 IN_WORDS = {
@@ -63,7 +69,7 @@ def test_no_format_that_is_read_is_taken_for_one_of_them() -> None:
 
 def test_every_format_that_is_not_read_has_an_example() -> None:
     assert [each.name for each in UNREAD if each.name not in FILES | IN_WORDS] == []
-    assert len(UNREAD) == len(FILES) + len(IN_WORDS) == 10
+    assert len(UNREAD) == len(FILES) + len(IN_WORDS) == 14
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -54,7 +54,7 @@ def test_every_format_has_a_file_here() -> None:
     """So that the attack mutates one of each."""
     formats = {read(file.name).format for file in DATA.iterdir() if file.suffix != ".hosts"}
     assert formats == set(TRAFFIC_READERS)
-    assert len(formats) == 11
+    assert len(formats) == 12
 
 
 @pytest.mark.parametrize(("name", "format_name", "unit"), [(name, *of) for name, of in MATRICES.items()])

@@ -155,6 +155,14 @@ fn choose(
         describe_clocks(inputs, &later_ns, warnings);
         selection = select(files, options.disjoint, true);
     }
+    if selection.told_apart > 0 {
+        warnings.push(format!(
+            "{} of {} subflows with the addresses and ports of others, told apart by the tunnels or virtual networks that \
+             they are in: see encapsulation",
+            selection.told_apart,
+            selection.flows.len()
+        ));
+    }
     Ok((selection, later_ns))
 }
 

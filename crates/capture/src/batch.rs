@@ -1,10 +1,9 @@
 //! Packets read some at a time, so that what they need of memory can be asked for together.
 
-use crate::copies::Copies;
 use crate::flow::FlowKey;
 use crate::format::{End, Next, Reader, Record};
 use crate::options::{self, Options, Timestamps};
-use crate::packet::{self, Dissected, Encapsulation, Segment, Subframes};
+use crate::packet::{self, Dissected, Encapsulation, Network, Segment, Subframes, Tags};
 use std::hint::black_box;
 use std::io::{self, Read};
 
@@ -31,6 +30,9 @@ pub(crate) struct Held {
     pub window: u16,
     /// Of IPv4; 0 of IPv6.
     pub identification: u16,
+    /// The hop limit.
+    pub hops: u8,
+    pub tags: Tags,
     /// Bytes of payload on the wire, kept or not.
     pub payload: u32,
     pub interface: u32,
@@ -47,10 +49,10 @@ impl Held {
     fn new(
         record: &Record<'_>,
         segment: &Segment<'_>,
-        timestamps: Option<Timestamps>,
-        multipath: u32,
+        network: Network,
+        (timestamps, multipath): (Option<Timestamps>, u32),
     ) -> Self {
-        let (key, direction) = FlowKey::of(segment);
+        let (key, direction) = FlowKey::of(segment, network);
         Self {
             time_ns: record.time_ns,
             key,
@@ -61,6 +63,8 @@ impl Held {
             ack: segment.ack,
             window: segment.window,
             identification: segment.identification.unwrap_or(0),
+            hops: segment.hops,
+            tags: segment.tags,
             payload: segment.payload,
             interface: record.interface,
             view: segment.view,
@@ -70,7 +74,7 @@ impl Held {
         }
     }
 
-    /// Spreads what copies have in common over 64 bits; `options`: those that are no timestamps.
+    /// Spreads what copies have in common over 64 bits, in whatever networks they are; `options`: those that are no timestamps.
     #[inline]
     fn fingerprint(&self, options: &[u8]) -> u64 {
         const C: u64 = 0xA076_1D64_78BD_642F;
@@ -83,8 +87,9 @@ impl Held {
         let place = self.view << 1 ^ u64::from(self.interface).rotate_right(24) ^ u64::from(self.direction);
         let Timestamps { value, echo } = self.timestamps.unwrap_or(Timestamps { value: 0, echo: 0 });
         // Side by side, since one after the other multiplications take as long as all of them.
-        let mut mixed =
-            mix(self.hash ^ numbers, sizes) ^ pair(value, echo).wrapping_mul(C) ^ place.wrapping_mul(D);
+        let mut mixed = mix(self.hash ^ self.key.network_part() ^ numbers, sizes)
+            ^ pair(value, echo).wrapping_mul(C)
+            ^ place.wrapping_mul(D);
         let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         let (pairs, rest) = options.as_chunks::<16>();
         for pair in pairs {
@@ -119,6 +124,8 @@ pub(crate) struct Batch {
     encapsulations: Vec<(usize, Encapsulation)>,
     /// What is around the packet that is read.
     around: Encapsulation,
+    /// The tags that came last, and their network.
+    tagged: (Tags, Network),
     most: usize,
     /// Segments of the file before the first one.
     before: u64,
@@ -134,6 +141,7 @@ impl Batch {
             has_fingerprints: false,
             encapsulations: Vec::new(),
             around: Encapsulation::default(),
+            tagged: (Tags::default(), Network::default()),
             most: most.max(1),
             before: 0,
         }
@@ -215,7 +223,14 @@ impl Batch {
             Some(timestamps) => (timestamps, NO_OPTIONS),
             None => self.read_options(segment.options),
         };
-        let held = Held::new(record, segment, timestamps, multipath);
+        let network = if segment.is_encapsulated {
+            self.around.network()
+        } else if segment.tags == self.tagged.0 {
+            self.tagged.1
+        } else {
+            self.network_of(segment.tags)
+        };
+        let held = Held::new(record, segment, network, (timestamps, multipath));
         if self.has_fingerprints {
             let options = if only_timestamps.is_some() { &[] } else { segment.options };
             self.fingerprints.push(held.fingerprint(options));
@@ -224,6 +239,12 @@ impl Batch {
             self.encapsulations.push((self.segments.len(), self.around));
         }
         self.segments.push(held);
+    }
+
+    #[cold]
+    fn network_of(&mut self, tags: Tags) -> Network {
+        self.tagged = (tags, tags.encapsulation().network());
+        self.tagged.1
     }
 
     /// Puts MPTCP options aside; few segments have them, and they are larger than the rest.
@@ -254,26 +275,20 @@ impl Batch {
         self.fingerprints[place]
     }
 
-    /// What is around the segment at this place, if anything.
+    /// Whether something may be around the segment at this place; false if nothing is.
     #[inline]
-    pub(crate) fn encapsulation(&self, place: usize) -> Option<&Encapsulation> {
-        if self.encapsulations.is_empty() {
-            return None;
-        }
-        let number = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
-        Some(&self.encapsulations[number].1)
+    pub(crate) fn may_be_enclosed(&self, place: usize) -> bool {
+        !self.encapsulations.is_empty() || !self.segments[place].tags.is_empty()
     }
 
-    /// Lets go of segments that are copies.
-    pub(crate) fn leave_out(&mut self, copies: &Copies) {
-        let held = self.segments.len();
-        let mut number = self.before;
-        self.segments.retain(|_| {
-            number += 1;
-            !copies.contains(number - 1)
-        });
-        // Those behind have the numbers that they have in the file.
-        self.before += (held - self.segments.len()) as u64;
+    /// What is around the segment at this place, if anything.
+    pub(crate) fn encapsulation(&self, place: usize) -> Option<Encapsulation> {
+        let tags = self.segments[place].tags;
+        if !tags.is_empty() {
+            return Some(tags.encapsulation());
+        }
+        let number = self.encapsulations.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        Some(self.encapsulations[number].1)
     }
 }
 

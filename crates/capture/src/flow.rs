@@ -1,7 +1,7 @@
 //! Which flow a segment belongs to.
 
 use crate::batch::{Held, touch};
-use crate::packet::{ACK, Endpoint, SYN, Segment};
+use crate::packet::{ACK, Endpoint, Network, SYN, Segment};
 use std::cmp::Ordering;
 
 /// Most TCP flows of one file that are followed; with the survey's records some 100 MB at most.
@@ -10,25 +10,29 @@ pub(crate) const MOST_FLOWS: usize = 1 << 18;
 pub(crate) const MANY_FLOWS: usize = 1024;
 const EMPTY: u32 = u32::MAX;
 
-/// The two ends of a flow, the smaller first, in 40 bytes.
+/// The two ends of a flow, the smaller first, and the network that they are in, in 40 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FlowKey {
     /// Upper and lower half of each end's address.
     addresses: [[u64; 2]; 2],
     ports: [u16; 2],
+    pub network: Network,
 }
 
+const _: () = assert!(size_of::<FlowKey>() == 40);
+
 impl FlowKey {
-    /// The flow of a segment, and its direction: 0 if the first end sent it, else 1.
+    /// The flow of a segment in a network, and its direction: 0 if the first end sent it, else 1.
     #[inline]
-    pub(crate) fn of(segment: &Segment<'_>) -> (Self, u8) {
+    pub(crate) fn of(segment: &Segment<'_>, network: Network) -> (Self, u8) {
         let (first, second, direction) = if segment.source <= segment.destination {
             (segment.source, segment.destination, 0)
         } else {
             (segment.destination, segment.source, 1)
         };
         let halves = |end: Endpoint| [(end.address >> 64) as u64, end.address as u64];
-        (Self { addresses: [halves(first), halves(second)], ports: [first.port, second.port] }, direction)
+        let ports = [first.port, second.port];
+        (Self { addresses: [halves(first), halves(second)], ports, network }, direction)
     }
 
     #[inline]
@@ -39,7 +43,8 @@ impl FlowKey {
         })
     }
 
-    /// Spreads the key over 64 bits: multiply and fold, twice.
+    /// Spreads the key over 64 bits: that of the ends by multiplying and folding, twice. [`Self::network_part`] takes that
+    /// of the network off again.
     #[inline]
     pub(crate) fn hash(&self) -> u64 {
         const A: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -52,13 +57,24 @@ impl FlowKey {
         let [[a_high, a_low], [b_high, b_low]] = self.addresses;
         let low = fold(a_low ^ A, b_low ^ B ^ ports.rotate_left(32));
         let high = fold(a_high ^ B, b_high ^ A);
-        fold(low ^ ports ^ A, high ^ low.rotate_left(29) ^ B)
+        fold(low ^ ports ^ A, high ^ low.rotate_left(29) ^ B) ^ self.network_part()
+    }
+
+    /// The same ends in another network.
+    pub(crate) fn within(self, network: Network) -> Self {
+        Self { network, ..self }
+    }
+
+    /// What the network adds to the hash; 0 outside of all.
+    #[inline]
+    pub(crate) fn network_part(&self) -> u64 {
+        u64::from(self.network.bits()).wrapping_mul(0xA076_1D64_78BD_642F)
     }
 }
 
 impl Ord for FlowKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.ends().cmp(&other.ends())
+        self.ends().cmp(&other.ends()).then(self.network.cmp(&other.network))
     }
 }
 
@@ -195,6 +211,12 @@ impl<S> FlowTable<S> {
             self.identify(flow, segment);
         }
         Some(flow as usize)
+    }
+
+    /// The last flow with this key.
+    pub(crate) fn find(&self, key: &FlowKey) -> Option<usize> {
+        let (flow, _) = self.slots[self.slot(key, key.hash())];
+        (flow != EMPTY).then_some(flow as usize)
     }
 
     /// Where the key is, or would be.

@@ -24,6 +24,7 @@ mod format;
 mod group;
 mod input;
 mod measure;
+mod networks;
 mod options;
 mod packet;
 mod parallel;

@@ -10,7 +10,7 @@ mod tunnels;
 mod wireless;
 
 use bytes::u16_at;
-pub(crate) use kinds::{Encapsulation, Protocol};
+pub(crate) use kinds::{Encapsulation, Network, Protocol, Tags};
 pub(crate) use layers::read;
 pub(crate) use link_types::link_type_name;
 use network::{Transport, ipv4, ipv6};
@@ -52,6 +52,10 @@ pub(crate) struct Segment<'a> {
     pub view: u64,
     /// Of IPv4.
     pub identification: Option<u16>,
+    /// The hop limit (time to live).
+    pub hops: u8,
+    /// Tags of virtual networks right around it, unless it is encapsulated: then they are with the rest.
+    pub tags: Tags,
     /// Whether there are headers of tunnels around it.
     pub is_encapsulated: bool,
 }
@@ -81,7 +85,8 @@ pub(crate) fn plain_segment(link_type: u16, data: &[u8], original_len: u32) -> O
     if transport.protocol != PROTOCOL_TCP || transport.is_later_fragment {
         return None;
     }
-    tcp(ip, &transport, original_len.saturating_sub(link.ip_at as u32), link.view)
+    let ip_len = original_len.saturating_sub(link.ip_at as u32);
+    tcp(ip, &transport, ip_len, link.view).map(|segment| Segment { tags: link.tags, ..segment })
 }
 
 /// The IP header at the beginning; None if there is none, or if it is cut.
@@ -121,6 +126,8 @@ fn tcp<'a>(ip: &'a [u8], transport: &Transport, ip_len: u32, view: u64) -> Optio
         options_cut: bytes.len() < header_len,
         view,
         identification: transport.identification,
+        hops: transport.hops,
+        tags: Tags::default(),
         is_encapsulated: false,
     })
 }

@@ -1,6 +1,7 @@
 //! From the flows of each file to the flows of the experiment: which are the same, and which files are read together.
 
-use crate::flow::{FlowKey, is_same_isn};
+use crate::flow::FlowKey;
+use crate::networks::{self, Entry, Repeated};
 use crate::packet::Encapsulation;
 use crate::places::{Choice, Seen, choose};
 use crate::survey::{FileFlow, FileSurvey, Multipath, NEVER, Sighting};
@@ -126,6 +127,10 @@ pub(crate) struct Selection {
     pub flows: Vec<Flow>,
     /// By file and number of the flow in it: number of the flow in `flows`.
     pub of_file: Vec<Vec<u32>>,
+    /// What is not read, being in copies what another flow of the same file has.
+    pub repeated: Repeated,
+    /// How many flows have the ends of others and are told apart by the networks that they are in.
+    pub told_apart: usize,
     /// Files that have to be read together, in the order of time, because a direction goes on from one
     /// to another; the others are alone.
     pub groups: Vec<Vec<usize>>,
@@ -134,7 +139,7 @@ pub(crate) struct Selection {
 /// Joins the flows of all files. With `disjoint` no packet passes two capture points, and all are read; `is_aligned` is as
 /// that of [`choose`].
 pub(crate) fn select(files: &[FileSurvey], disjoint: bool, is_aligned: bool) -> Selection {
-    let mut entries: Vec<(FlowKey, u64, usize, usize)> = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     for (file, survey) in files.iter().enumerate() {
         for (index, flow) in survey.flows.iter().enumerate() {
             entries.push((flow.identity.key, survey.span(flow).0, file, index));
@@ -142,11 +147,14 @@ pub(crate) fn select(files: &[FileSurvey], disjoint: bool, is_aligned: bool) -> 
     }
     entries.sort_unstable();
     let mut parts: Vec<Vec<(usize, usize)>> = Vec::new();
-    for same_ends in entries.chunk_by(|a, b| a.0 == b.0) {
-        connections(files, same_ends, &mut parts);
+    let mut repeated = Repeated::new();
+    let mut told_apart = 0;
+    for same_ends in entries.chunk_by(|a, b| a.0.ends() == b.0.ends()) {
+        told_apart += networks::connections(files, same_ends, &mut parts, &mut repeated);
     }
+    let how = (disjoint, is_aligned);
     let mut flows: Vec<(Flow, Vec<(usize, usize)>)> =
-        parts.into_iter().map(|members| (join(files, &members, (disjoint, is_aligned)), members)).collect();
+        parts.into_iter().map(|members| (join(files, &members, &repeated, how), members)).collect();
     flows.sort_by_key(|(flow, _)| (flow.first_ns(), flow.key));
 
     let mut of_file: Vec<Vec<u32>> = files.iter().map(|file| vec![0; file.flows.len()]).collect();
@@ -155,7 +163,8 @@ pub(crate) fn select(files: &[FileSurvey], disjoint: bool, is_aligned: bool) -> 
             of_file[file][index] = number as u32;
         }
     }
-    Selection::new(flows.into_iter().map(|(flow, _)| flow).collect(), of_file)
+    let selection = Selection::new(flows.into_iter().map(|(flow, _)| flow).collect(), of_file);
+    Selection { repeated, told_apart, ..selection }
 }
 
 impl Selection {
@@ -167,7 +176,7 @@ impl Selection {
                 groups.join(pair[0].file as usize, pair[1].file as usize);
             }
         }
-        Self { flows, of_file, groups: groups.all() }
+        Self { flows, of_file, repeated: Repeated::new(), told_apart: 0, groups: groups.all() }
     }
 
     /// The same flows at the other places with this number; None if no flow has so many.
@@ -178,64 +187,18 @@ impl Selection {
             let directions = place.unwrap_or_else(|| [Direction::nowhere(), Direction::nowhere()]);
             Flow { directions, multipath: None, elsewhere: Vec::new(), ..*flow }
         };
-        Some(Self::new(self.flows.iter().map(there).collect(), self.of_file.clone()))
+        let selection = Self::new(self.flows.iter().map(there).collect(), self.of_file.clone());
+        Some(Self { repeated: self.repeated.clone(), ..selection })
     }
-}
-
-/// Tells connections between the same ends apart. Those whose opening was seen have its number; a part
-/// without an opening belongs to the last connection that began before it ended.
-fn connections(
-    files: &[FileSurvey],
-    entries: &[(FlowKey, u64, usize, usize)],
-    parts: &mut Vec<Vec<(usize, usize)>>,
-) {
-    let at = |entry: &(FlowKey, u64, usize, usize)| &files[entry.2].flows[entry.3];
-    // Client's direction, its number and the data in its SYN, time, file and number in it.
-    type Opening = ((u8, u32, u16), u64, (usize, usize));
-    let mut openings: Vec<Opening> = entries
-        .iter()
-        .filter_map(|entry| {
-            let identity = at(entry).identity;
-            let number = (identity.client?, identity.client_isn, identity.syn_payload);
-            Some((number, entry.1, (entry.2, entry.3)))
-        })
-        .collect();
-    openings.sort_unstable();
-    // Each with its beginning, and in that order.
-    let mut joined: Vec<(u64, Vec<(usize, usize)>)> = Vec::new();
-    let mut last: Option<(u8, u32, u16)> = None;
-    for ((client, isn, syn_payload), first_ns, member) in openings {
-        let same = last.filter(|last| last.0 == client && is_same_isn((last.1, last.2), (isn, syn_payload)));
-        match joined.last_mut().filter(|_| same.is_some()) {
-            Some((begin_ns, members)) => {
-                *begin_ns = first_ns.min(*begin_ns);
-                members.push(member);
-            }
-            None => {
-                joined.push((first_ns, vec![member]));
-                last = Some((client, isn, syn_payload));
-            }
-        }
-        last = last.map(|last| if last.1 == isn { (last.0, last.1, last.2.max(syn_payload)) } else { last });
-    }
-    joined.sort_unstable();
-    let mut first_without = None;
-    for entry in entries.iter().filter(|entry| at(entry).identity.client.is_none()) {
-        let end = files[entry.2].span(at(entry)).1;
-        let begun = joined.partition_point(|connection| connection.0 <= end);
-        if begun > 0 {
-            joined[begun - 1].1.push((entry.2, entry.3));
-        } else {
-            // What was there before any opening is one connection.
-            first_without.get_or_insert_with(Vec::new).push((entry.2, entry.3));
-        }
-    }
-    parts.extend(first_without);
-    parts.extend(joined.into_iter().map(|connection| connection.1));
 }
 
 /// The flow that parts of several files make.
-fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned): (bool, bool)) -> Flow {
+fn join(
+    files: &[FileSurvey],
+    members: &[(usize, usize)],
+    repeated: &Repeated,
+    (disjoint, is_aligned): (bool, bool),
+) -> Flow {
     let parts: Vec<(usize, &FileFlow)> =
         members.iter().map(|&(file, index)| (file, &files[file].flows[index])).collect();
     let opened = parts.iter().find_map(|(_, part)| part.identity.client);
@@ -248,8 +211,12 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned)
             usize::from(first.port < second.port)
         }
     };
+    let is_read = |member: &(usize, usize), direction: usize| {
+        repeated.is_empty() || !repeated.contains(&(member.0, member.1, direction))
+    };
     let seen = [0, 1].map(|direction| {
-        let seen = parts.iter().flat_map(|(file, part)| {
+        let read = members.iter().zip(&parts).filter(|(member, _)| is_read(member, direction));
+        let seen = read.flat_map(|(_, (file, part))| {
             let file = *file;
             let at = move |seen: &Sighting| PointId { file: file as u32, point: seen.point };
             files[file].sightings(part, direction).map(move |seen| (at(seen.0), seen))
@@ -263,11 +230,13 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned)
     let Choice { mut directions, elsewhere, has_other_clock, apart_ns } =
         choose(&seen, client, client_isn, disjoint, is_aligned);
     for (number, direction) in directions.iter_mut().enumerate() {
-        direction.encapsulation = parts.iter().find_map(|(file, part)| {
-            let is_read = |point: u32| direction.points.contains(&PointId { file: *file as u32, point });
-            let mut seen = files[*file].sightings(part, number).filter(|(seen, _)| is_read(seen.point));
-            seen.find_map(|(_, marks)| files[*file].encapsulation(marks).map(|around| Box::new(*around)))
-        });
+        let (read, left): (Vec<_>, Vec<_>) =
+            members.iter().zip(&parts).partition(|(member, _)| is_read(member, number));
+        direction.encapsulation = read
+            .iter()
+            .find_map(|(_, (file, part))| encapsulation(&files[*file], *file, part, number, direction));
+        let sightings = left.into_iter().flat_map(|(_, (file, part))| files[*file].sightings(part, number));
+        direction.copies += sightings.map(|(seen, marks)| seen.packets + marks.copies).sum::<u64>();
     }
     let multipath = parts.iter().filter_map(|(_, part)| part.state.multipath.as_deref()).fold(None, merge);
     Flow {
@@ -280,6 +249,19 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], (disjoint, is_aligned)
         has_other_clock,
         apart_ns,
     }
+}
+
+/// What is around a flow's direction with this number in a file, where it is read.
+fn encapsulation(
+    file: &FileSurvey,
+    number_of_file: usize,
+    flow: &FileFlow,
+    number: usize,
+    direction: &Direction,
+) -> Option<Box<Encapsulation>> {
+    let is_here = |point: u32| direction.points.contains(&PointId { file: number_of_file as u32, point });
+    let mut seen = file.sightings(flow, number).filter(|(seen, _)| is_here(seen.point));
+    seen.find_map(|(_, marks)| file.encapsulation(marks).map(|around| Box::new(*around)))
 }
 
 fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {

@@ -1,6 +1,8 @@
 //! The first pass over a file: which flows there are, at which capture points each was seen, when it
 //! opened and closed, and what its MPTCP options say.
 
+mod multipath;
+
 use crate::batch::{Batch, Held, touch};
 use crate::clocks::{Clocks, Jumps};
 use crate::copies::{Copies, Recent, is_copy};
@@ -8,10 +10,10 @@ use crate::error::FileProblem;
 use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::{End, Oddities, Record};
 use crate::input::Input;
-use crate::options::{DataNumber, Options};
 use crate::packet::{ACK, Dissected, Encapsulation, FIN, Protocol, RST, SYN, Segment};
 use crate::progress::Meter;
 use crate::protocols::Protocols;
+pub(crate) use multipath::{DataSpace, Multipath};
 
 /// No such time.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -66,30 +68,6 @@ pub(crate) struct Marks {
     pub copies: u64,
     /// Number of what is around its first packet that is in a tunnel; [`NONE`] without.
     encapsulation: u32,
-}
-
-/// Numbers of one data sequence space that a flow used.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DataSpace {
-    pub first: u64,
-    pub last: u64,
-    pub whole: bool,
-}
-
-/// What a flow's MPTCP options say.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Multipath {
-    pub version: u8,
-    /// Keys by the direction in which their owner sends.
-    pub keys: [Option<u64>; 2],
-    /// MP_CAPABLE on the SYN, and on the SYN/ACK.
-    pub capable: [bool; 2],
-    pub join_token: Option<u32>,
-    /// MP_JOIN on the SYN, and on the SYN/ACK.
-    pub join: [bool; 2],
-    pub dss: bool,
-    /// By the direction in which the data go.
-    pub spaces: [Option<DataSpace>; 2],
 }
 
 /// Where a flow was seen, and what its options say.
@@ -391,7 +369,7 @@ impl<'a> Seen<'a> {
             Dissected::Tcp(segment) => {
                 self.counts.tcp += 1;
                 self.counts.options_cut += u64::from(segment.options_cut);
-                if segment.is_encapsulated {
+                if segment.is_encapsulated && around.has_tunnel() {
                     self.protocols.note(Protocol::Tcp, around);
                 }
                 return wanted(self.ports, segment);
@@ -435,36 +413,34 @@ impl<'a> Seen<'a> {
         };
         let point = self.points.number(segment.interface, segment.view);
         let direction = usize::from(segment.direction);
-        let flow = self.table.flow_mut(flow);
-        let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
-        if let Some(before_ns) = self.recent.before(batch.fingerprint(place), segment.time_ns) {
-            let apart_ns = segment.time_ns.abs_diff(before_ns);
-            let round_trip_ns = || self.sightings.handshake_ns(flow, point);
-            if is_copy(segment, apart_ns, self.sightings.seen[seen].ids_vary, round_trip_ns) {
+        let seen = self.sightings.at(&mut self.table.flow_mut(flow).state.first[direction], point, segment);
+        self.sightings.seen[seen].note_identification(segment.identification);
+        if let Some(earlier) = self.recent.before(batch.fingerprint(place), segment) {
+            let original = self.table.find(&segment.key.within(earlier.network)).unwrap_or(flow);
+            let round_trip_ns = || self.sightings.handshake_ns(self.table.flow(original), point);
+            if is_copy(segment, &earlier, self.sightings.seen[seen].ids_vary, round_trip_ns) {
                 self.copies.add(batch.number(place));
                 self.sightings.marks[seen].copies += 1;
                 return;
             }
-            self.recent.renew(batch.fingerprint(place), segment.time_ns);
+            self.recent.renew(batch.fingerprint(place), segment);
         }
+        let flow = self.table.flow_mut(flow);
         let identity = &flow.identity;
         let completes =
             identity.client == Some(segment.direction) && identity.is_first_after_syn(segment.seq);
         let marks = &mut self.sightings.marks[seen];
         self.sightings.seen[seen].note(segment, completes, marks);
-        if let Some(encapsulation) = batch.encapsulation(place)
+        if batch.may_be_enclosed(place)
             && marks.encapsulation == NONE
+            && let Some(encapsulation) = batch.encapsulation(place)
         {
             marks.encapsulation = self.sightings.encapsulations.len() as u32;
-            self.sightings.encapsulations.push(*encapsulation);
+            self.sightings.encapsulations.push(encapsulation);
         }
         if let Some(options) = batch.multipath(segment) {
-            multipath(
-                flow.state.multipath.get_or_insert_with(Box::default),
-                direction,
-                segment.flags,
-                options,
-            );
+            let seen = flow.state.multipath.get_or_insert_with(Box::default);
+            seen.note(direction, segment.flags, options);
         }
     }
 }
@@ -487,13 +463,17 @@ impl Sighting {
         }
     }
 
+    #[inline]
+    fn note_identification(&mut self, identification: u16) {
+        self.ids_vary |= identification != self.last_id;
+        self.last_id = identification;
+    }
+
     /// `completes`: the segment has the number that the client's ACK of the SYN/ACK has.
     #[inline]
     fn note(&mut self, segment: &Held, completes: bool, marks: &mut Marks) {
         self.packets += 1;
         self.payload += u64::from(segment.payload);
-        self.ids_vary |= segment.identification != self.last_id;
-        self.last_id = segment.identification;
         // Several devices' packets may be written a little out of order.
         self.first_ns = self.first_ns.min(segment.time_ns);
         self.last_ns = self.last_ns.max(segment.time_ns);
@@ -557,43 +537,5 @@ fn advance(number: &mut u32, to: u32, progress: &mut u64) {
     if ahead > 0 {
         *number = to;
         *progress += u64::from(ahead.unsigned_abs());
-    }
-}
-
-/// Notes a segment's MPTCP options.
-#[inline]
-fn multipath(seen: &mut Multipath, direction: usize, flags: u8, options: &Options) {
-    let is_syn = flags & SYN != 0;
-    let answer = usize::from(flags & ACK != 0);
-    if let Some(capable) = options.capable {
-        seen.version = capable.version;
-        if is_syn {
-            seen.capable[answer] = true;
-        }
-        seen.keys[direction] = capable.sender_key.or(seen.keys[direction]);
-        seen.keys[1 - direction] = capable.receiver_key.or(seen.keys[1 - direction]);
-    }
-    if options.join && is_syn {
-        seen.join[answer] = true;
-        seen.join_token = options.join_token.or(seen.join_token);
-    }
-    if options.dss {
-        seen.dss = true;
-        note_space(&mut seen.spaces[direction], options.data_seq);
-        note_space(&mut seen.spaces[1 - direction], options.data_ack);
-    }
-}
-
-fn note_space(space: &mut Option<DataSpace>, number: Option<DataNumber>) {
-    let Some(DataNumber { value, whole }) = number else { return };
-    match space {
-        Some(space) if space.whole == whole => space.last = value,
-        Some(space) if !whole && space.whole => {
-            // Carried on with the upper half that is known.
-            let behind = value as u32;
-            let step = behind.wrapping_sub(space.last as u32).cast_signed();
-            space.last = space.last.wrapping_add_signed(i64::from(step));
-        }
-        _ => *space = Some(DataSpace { first: value, last: value, whole }),
     }
 }

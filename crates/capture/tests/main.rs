@@ -6,6 +6,7 @@ mod copies;
 mod exchange;
 mod formats;
 mod multipath;
+mod networks;
 mod packed;
 mod points;
 mod round_trips;

@@ -53,8 +53,12 @@ TOGETHER = Look("#9a9a9a", "", "-")
 """Of the sum of all."""
 
 
+LOOKS = len(PALETTE) * len(PATTERNS)
+"""Colours with dashes that differ: 48."""
+
+
 def look_at(number: int) -> Look:
-    """The look of a line that belongs to no transport, by its place: 48 of them are different."""
+    """The look of a line that belongs to no transport, by its place: :data:`LOOKS` of them are different."""
     across, again = number % len(PALETTE), number // len(PALETTE)
     return Look(PALETTE[across], ".", PATTERNS[(across + again) % len(PATTERNS)])
 

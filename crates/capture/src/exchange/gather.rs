@@ -4,7 +4,7 @@ use super::MOST_SEGMENTS;
 use crate::batch::{Batch, PACKETS};
 use crate::flow::FlowKey;
 use crate::format::{End, Reader, Record};
-use crate::packet::{ACK, Dissected, FIN, SYN, Segment};
+use crate::packet::{ACK, Dissected, FIN, Network, SYN, Segment};
 use crate::survey::wanted;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -155,11 +155,14 @@ pub(super) fn gather<R: Read>(
     let mut batch = Batch::new(PACKETS);
     let (mut segments, mut until_look) = (0, 0);
     let end = loop {
-        let (read, end) = batch.fill(reader, PACKETS as u64, |record, packet, _| {
+        let (read, end) = batch.fill(reader, PACKETS as u64, |record, packet, around| {
             if let Dissected::Tcp(segment) = packet
                 && wanted(ports, segment)
             {
-                let (key, direction) = FlowKey::of(segment);
+                // Both directions have the same number only in some kinds of tunnels.
+                let is_told = segment.is_encapsulated && around.has_one_number();
+                let network = if is_told { around.network() } else { Network::default() };
+                let (key, direction) = FlowKey::of(segment, network);
                 let flows = points.entry((key, record.interface, segment.view)).or_default();
                 if flows.is_empty() || is_another(flows.last(), segment) {
                     flows.push(Flow::default());

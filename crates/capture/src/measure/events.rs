@@ -78,6 +78,8 @@ pub(super) struct FileReader<'a> {
     /// What is added to its times.
     later_ns: i64,
     packets_left: u64,
+    /// Whether some of its segments are left out, being copies of others.
+    has_copies: bool,
     reported: u64,
     batch: Batch,
     /// What counts of the batch, and how much of it has been given out.
@@ -99,6 +101,7 @@ impl<'a> FileReader<'a> {
             file: file as u32,
             later_ns: job.later_ns[file],
             packets_left: job.packets[file],
+            has_copies: job.copies[file].count() > 0,
             reported: 0,
             batch: Batch::new(job.batch),
             events: Vec::new(),
@@ -133,10 +136,6 @@ impl<'a> FileReader<'a> {
             if self.packets_left.is_multiple_of(PACKETS_PER_REPORT) && !self.report() {
                 self.packets_left = 0;
             }
-            let copies = self.job.copies[self.file as usize];
-            if copies.count() > 0 {
-                self.batch.leave_out(copies);
-            }
             self.table.look_ahead(&mut self.batch.segments);
             for index in 0..self.batch.segments.len() {
                 let event = self.event(index);
@@ -152,6 +151,10 @@ impl<'a> FileReader<'a> {
         let segment = &self.batch.segments[index];
         let (job, file) = (self.job, self.file);
         let flow_number = self.table.locate(segment, |number| place(job, file, number))?;
+        // Copies are located as in the survey, so that flows have the same numbers.
+        if self.has_copies && job.copies[file as usize].contains(self.batch.number(index)) {
+            return None;
+        }
         let point = self.points.number(segment.interface, segment.view);
         let Place { flow, points, at: data_points, data_direction } = &self.table.flow(flow_number).state;
         // A file that changed since may have flows that were not there.
@@ -195,6 +198,9 @@ fn place(job: &Job<'_>, file: u32, number: usize) -> Place {
         return Place { flow: UNKNOWN, points: [NOWHERE; 2], at: [OTHER_POINT; 2], data_direction: 0 };
     };
     let points = [0, 1].map(|direction| {
+        if job.selection.repeated.contains(&(file as usize, number, direction)) {
+            return NOWHERE;
+        }
         let points = &job.selection.flows[flow as usize].directions[direction].points;
         let mut here = points.iter().filter(|point| point.file == file);
         match (here.next(), here.next()) {

@@ -20,6 +20,8 @@ pub(crate) enum Tunnel {
     Lisp,
     Nsh,
     ProviderBackbone,
+    /// A tag of a virtual network; no tunnel, but told with them.
+    Vlan,
 }
 
 impl Tunnel {
@@ -41,7 +43,37 @@ impl Tunnel {
             Self::Lisp => "lisp",
             Self::Nsh => "nsh",
             Self::ProviderBackbone => "802.1ah",
+            Self::Vlan => "vlan",
         }
+    }
+
+    /// Whether it is inside of an IP packet.
+    fn is_over_ip(self) -> bool {
+        match self {
+            Self::Vxlan
+            | Self::Geneve
+            | Self::Gre
+            | Self::Erspan
+            | Self::GtpU
+            | Self::MplsOverUdp
+            | Self::Ipip
+            | Self::L2tp
+            | Self::Teredo
+            | Self::EtherIp
+            | Self::Lisp => true,
+            Self::Mpls | Self::Pppoe | Self::Snap | Self::Nsh | Self::ProviderBackbone | Self::Vlan => false,
+        }
+    }
+
+    /// Whether its number is agreed upon for each direction, or from router to router, so that packets of a connection
+    /// may have several.
+    fn has_changing_numbers(self) -> bool {
+        matches!(self, Self::GtpU | Self::L2tp | Self::Mpls | Self::Nsh)
+    }
+
+    /// Whether the addresses at its ends tell it from others, since it has no number, or one that an end has chosen.
+    fn is_known_by_its_ends(self, number: Option<u32>) -> bool {
+        number.is_none() || matches!(self, Self::GtpU | Self::L2tp)
     }
 }
 
@@ -75,19 +107,72 @@ impl Encapsulation {
         self.count == 0
     }
 
+    /// Whether there is more than tags of virtual networks.
+    pub(crate) fn has_tunnel(&self) -> bool {
+        self.tunnels().next().is_some()
+    }
+
+    fn tunnels(&self) -> impl Iterator<Item = Tunnel> {
+        self.shells().iter().map(|shell| shell.tunnel).filter(|tunnel| *tunnel != Tunnel::Vlan)
+    }
+
+    /// Whether its innermost tunnel has a number that both directions share.
+    pub(crate) fn has_one_number(&self) -> bool {
+        let innermost = self.shells().iter().rfind(|shell| shell.tunnel != Tunnel::Vlan);
+        innermost.is_some_and(|shell| shell.number.is_some() && !shell.tunnel.has_changing_numbers())
+    }
+
+    /// The network that the packet is in.
+    pub(crate) fn network(&self) -> Network {
+        let (mut kinds, mut numbers, mut count) = (0, 0, 0);
+        let (mut changes, mut is_exact, mut is_in_ip) = (false, true, false);
+        let mut inner = None;
+        for Shell { tunnel, number } in self.shells().iter().rev() {
+            let is_passed_over = match tunnel {
+                // They are of a mirror, of a frame's form, or have labels inside.
+                Tunnel::Erspan | Tunnel::Snap | Tunnel::MplsOverUdp => true,
+                // The labels outside of the last one are of the way through the carrier's network.
+                Tunnel::Mpls => is_in_ip || inner == Some(Tunnel::Mpls),
+                // What is around a tunnel over IP is of the network that carries it.
+                other => is_in_ip && !other.is_over_ip(),
+            };
+            is_in_ip |= tunnel.is_over_ip();
+            if is_passed_over {
+                continue;
+            }
+            let mut value = number.map_or(0, u64::from);
+            is_exact &= value <= u64::from(Network::NUMBER);
+            if tunnel.is_known_by_its_ends(*number)
+                && let Some(ends) =
+                    self.ends.filter(|_| inner.is_none_or(|inner: Tunnel| !inner.is_over_ip()))
+            {
+                let [low, high] = if ends[0] <= ends[1] { ends } else { [ends[1], ends[0]] };
+                value = fold(fold(value, low as u64 ^ (low >> 64) as u64), high as u64 ^ (high >> 64) as u64);
+                is_exact = false;
+            }
+            kinds = fold(kinds, *tunnel as u64 + 1);
+            numbers = if count == 0 { value } else { fold(numbers, value) };
+            (count, inner) = (count + 1, Some(*tunnel));
+            changes |= tunnel.has_changing_numbers();
+        }
+        if count == 0 {
+            return Network::default();
+        }
+        Network::new(kinds, if is_exact && count == 1 { numbers } else { fold(numbers, count) }, changes)
+    }
+
     pub(crate) fn shells(&self) -> &[Shell] {
         &self.shells[..usize::from(self.count).min(MOST_SHELLS)]
     }
 
-    /// Whether the headers are of the same kinds, whatever their numbers.
+    /// Whether the tunnels are of the same kinds, whatever their numbers.
     pub(crate) fn has_same_kinds(&self, other: &Self) -> bool {
-        let pairs = self.shells().iter().zip(other.shells());
-        self.count == other.count && pairs.into_iter().all(|(one, other)| one.tunnel == other.tunnel)
+        self.tunnels().eq(other.tunnels())
     }
 
-    /// The names of the headers, without their numbers.
+    /// The names of the tunnels, without their numbers.
     pub(crate) fn kinds(&self) -> String {
-        let mut names: Vec<&str> = self.shells().iter().map(|shell| shell.tunnel.name()).collect();
+        let mut names: Vec<&str> = self.tunnels().map(Tunnel::name).collect();
         names.dedup();
         names.join(" > ")
     }
@@ -111,6 +196,78 @@ impl std::fmt::Display for Encapsulation {
             before = Some(*tunnel);
         }
         Ok(())
+    }
+}
+
+/// The network that a packet is in, by what is around it: the same addresses may be in use in another one. 0 outside of
+/// all. It has the kinds of the headers around, and their numbers or what is left of these in 24 bits.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Network(u32);
+
+impl Network {
+    const NUMBER: u32 = 0x00FF_FFFF;
+    const CHANGES: u32 = 0x8000_0000;
+
+    fn new(kinds: u64, number: u64, changes: bool) -> Self {
+        let kinds = (kinds % 127 + 1) as u32;
+        let number = (number ^ number >> 24 ^ number >> 48) as u32 & Self::NUMBER;
+        Self(kinds << 24 | number | if changes { Self::CHANGES } else { 0 })
+    }
+
+    pub(crate) fn is_outside(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether packets of one connection may have several numbers in headers of these kinds.
+    pub(crate) fn changes(self) -> bool {
+        self.0 & Self::CHANGES != 0
+    }
+
+    /// Whether it is another network behind headers of the same kinds.
+    pub(crate) fn is_beside(self, other: Self) -> bool {
+        self != other && self.0 & !Self::NUMBER == other.0 & !Self::NUMBER
+    }
+}
+
+/// Multiplies and folds.
+fn fold(sum: u64, value: u64) -> u64 {
+    let product = u128::from(sum ^ 0x9E37_79B9_7F4A_7C15) * u128::from(value ^ 0xD6E8_FEB8_6659_FD93);
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// The tags of virtual networks (IEEE 802.1Q) right around a packet: the two innermost, without those that have a priority
+/// alone.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Tags(u32);
+
+impl Tags {
+    /// The part of a tag that is the number of a network.
+    pub(super) const IDENTIFIER: u16 = 0x0FFF;
+
+    pub(super) fn push(&mut self, tag: u16) {
+        let number = u32::from(tag & Self::IDENTIFIER);
+        if number != 0 {
+            self.0 = (self.0 << 12 | number) & Network::NUMBER;
+        }
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn encapsulation(self) -> Encapsulation {
+        let mut encapsulation = Encapsulation::default();
+        let identifier = u32::from(Self::IDENTIFIER);
+        for number in [self.0 >> 12, self.0 & identifier] {
+            if number != 0 {
+                encapsulation.push(Tunnel::Vlan, Some(number));
+            }
+        }
+        encapsulation
     }
 }
 

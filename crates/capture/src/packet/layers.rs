@@ -2,7 +2,7 @@
 //! bounded, until TCP or what cannot be read.
 
 use super::bytes::{u16_at, u32_at};
-use super::kinds::{Encapsulation, Protocol, Tunnel};
+use super::kinds::{Encapsulation, Protocol, Tags, Tunnel};
 use super::link::{
     ETHERNET, ETHERTYPE_IPV4, ETHERTYPE_IPV6, IPV4, IPV6, LINUX_SLL, LINUX_SLL2, LOOP, NULL, RAW, RAW_BSD,
     RAW_OPENBSD, TAGS, sll_view, sll2_view,
@@ -240,7 +240,13 @@ impl<'a> Walk<'a> {
     fn payload(&mut self, ethertype: u16) -> Step {
         match ethertype {
             ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Ok(Layer::Ip),
-            _ if TAGS.contains(&ethertype) => self.over(2, Layer::EtherField),
+            _ if TAGS.contains(&ethertype) => {
+                let tag = self.u16(0)? & Tags::IDENTIFIER;
+                if tag != 0 {
+                    self.encapsulation.push(Tunnel::Vlan, Some(u32::from(tag)));
+                }
+                self.over(2, Layer::EtherField)
+            }
             _ if ETHERTYPE_MPLS.contains(&ethertype) => Ok(Layer::Mpls),
             ETHERTYPE_ARP => Err(Stop::Other(Protocol::Arp)),
             ETHERTYPE_BRIDGED => Ok(Layer::Ethernet),

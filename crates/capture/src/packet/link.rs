@@ -2,6 +2,7 @@
 //! where the format says so. What is rarer is for [`super::layers`].
 
 use super::bytes::u16_at;
+use super::kinds::Tags;
 
 /// Link types (<https://www.tcpdump.org/linktypes.html>).
 pub(super) const NULL: u16 = 0;
@@ -30,20 +31,23 @@ pub(super) struct LinkHeader {
     /// Where the IP header begins.
     pub ip_at: usize,
     pub view: u64,
+    pub tags: Tags,
 }
 
 /// The link layer of a packet; None if it carries no IP, is of another link type or ends before its network layer.
 #[inline(always)]
 pub(super) fn link(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
     match (link_type, data.get(12..14)) {
-        (ETHERNET, Some([0x08, 0x00] | [0x86, 0xDD])) => Some(LinkHeader { ip_at: 14, view: 0 }),
+        (ETHERNET, Some([0x08, 0x00] | [0x86, 0xDD])) => {
+            Some(LinkHeader { ip_at: 14, view: 0, tags: Tags::default() })
+        }
         _ => tagged_or_other(link_type, data),
     }
 }
 
 #[inline(never)]
 fn tagged_or_other(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
-    let plain = |ip_at| Some(LinkHeader { ip_at, view: 0 });
+    let plain = |ip_at| Some(LinkHeader { ip_at, view: 0, tags: Tags::default() });
     match link_type {
         ETHERNET => ethernet(data, 12, 0),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => plain(0),
@@ -52,7 +56,7 @@ fn tagged_or_other(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
         LINUX_SLL => ethernet(data, 14, sll_view(data)?),
         LINUX_SLL2 => {
             let view = sll2_view(data)?;
-            is_ip(u16_at(data, 0)?).then_some(LinkHeader { ip_at: 20, view })
+            is_ip(u16_at(data, 0)?).then_some(LinkHeader { ip_at: 20, view, tags: Tags::default() })
         }
         _ => None,
     }
@@ -77,14 +81,16 @@ pub(super) fn sll2_view(data: &[u8]) -> Option<u64> {
 /// An ethertype at `at`, with tags before it.
 #[inline]
 fn ethernet(data: &[u8], mut at: usize, view: u64) -> Option<LinkHeader> {
+    let mut tags = Tags::default();
     for _ in 0..=MOST_TAGS {
         let ethertype = u16_at(data, at)?;
         if is_ip(ethertype) {
-            return Some(LinkHeader { ip_at: at + 2, view });
+            return Some(LinkHeader { ip_at: at + 2, view, tags });
         }
         if !TAGS.contains(&ethertype) {
             return None;
         }
+        tags.push(u16_at(data, at + 2)?);
         at += 4;
     }
     None

@@ -22,6 +22,8 @@ pub(super) struct Transport {
     pub is_later_fragment: bool,
     /// The identification field of IPv4 (RFC 791 section 3.1), which IPv6 does not have.
     pub identification: Option<u16>,
+    /// The hop limit, as IPv6 calls it.
+    pub hops: u8,
 }
 
 /// None if the header is cut or contradicts itself.
@@ -47,6 +49,7 @@ pub(super) fn ipv4(ip: &[u8]) -> Option<Transport> {
         // The offset counts in units of 8 bytes (RFC 791 section 3.1).
         is_later_fragment: fragment & 0x1FFF != 0,
         identification: Some(u16::from_be_bytes([header[4], header[5]])),
+        hops: header[8],
     })
 }
 
@@ -96,5 +99,6 @@ pub(super) fn ipv6(ip: &[u8]) -> Option<Transport> {
         length: (payload != 0).then(|| payload - extensions),
         is_later_fragment,
         identification: None,
+        hops: header[7],
     })
 }

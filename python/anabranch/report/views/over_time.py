@@ -12,7 +12,7 @@ import polars as pl
 from anabranch.errors import ResultError
 from anabranch.media.charts import Line, LineChart, Mark, ValueAxis
 from anabranch.media.columns import column
-from anabranch.media.palette import PATTERNS, TOGETHER, Look, look_at
+from anabranch.media.palette import LOOKS, PATTERNS, TOGETHER, Look, look_at
 from anabranch.media.pieces import counted
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.looks import transport_looks
@@ -228,18 +228,47 @@ def _each(
 ) -> tuple[list[Line], pl.DataFrame]:
     """A line for each flow; several transports have colours of their own, else lines go by place."""
     several = len(looks) > 1
-    alike: Counter[str] = Counter()
-    lines = []
-    for flow, name, transport in flows.select("flow", "name", "transport").iter_rows():
-        look, place = look_at(alike[transport]), alike[transport]
-        alike[transport] += 1
-        if several:
-            usual = looks[transport]
-            # Relatives share a colour: the lines of one begin where those of the other do not.
-            look = replace(usual, dash=PATTERNS[(place + usual.hollow) % len(PATTERNS)])
-        lines.append(Line(name, look, transport if several else "", is_marked=several, row=flow))
+    of_flows = flow_looks(flows["transport"].to_list(), looks)
+    lines = [
+        Line(name, look, transport if several else "", is_marked=several, row=flow)
+        for (flow, name, transport), look in zip(
+            flows.select("flow", "name", "transport").iter_rows(), of_flows, strict=True
+        )
+    ]
     numbered = flows.select("flow").with_row_index("line").cast({"line": pl.Int64})
     return lines, _numbered(samples, numbered).select("line", "time_s", *(axis.name for axis in axes))
+
+
+def flow_looks(transports: Sequence[str], looks: Mapping[str, Look]) -> list[Look]:
+    """A look for each flow, no two with one colour and dash as long as there are enough (48).
+
+    The flows of a transport have its colour and marker, and dashes that tell them apart; the first has that
+    of the transport. Flows beyond these take colours that no transport has, then whatever is left.
+
+    Args:
+        transports: of the flows.
+        looks: of the transports, as :func:`looks_of` has them. Of a single one flows go by place.
+    """
+    if len(looks) < 2:
+        return [look_at(place) for place in range(len(transports))]
+    # Relatives share a colour: the lines of one begin where those of the other do not.
+    usual = {(look.color, PATTERNS[look.hollow]) for look in looks.values()}
+    colors = {look.color for look in looks.values()}
+    spare = sorted((look_at(place) for place in range(LOOKS)), key=lambda look: look.color in colors)
+    taken: set[tuple[str, str]] = set()
+    alike: Counter[str] = Counter()
+    of_flows = []
+    for transport in transports:
+        look = looks[transport]
+        dashes = [PATTERNS[(look.hollow + step) % len(PATTERNS)] for step in range(len(PATTERNS))]
+        own = [(look.color, dash) for dash in dashes]
+        others = (pair for pair in (*own, *((one.color, one.dash) for one in spare)) if pair not in usual)
+        free = (pair for pair in (own[0], *others) if pair not in taken)
+        pair = next(free, own[alike[transport] % len(own)])
+        taken.add(pair)
+        alike[transport] += 1
+        of_flows.append(replace(look, color=pair[0], dash=pair[1]))
+    return of_flows
 
 
 def _by_transport(

@@ -137,6 +137,8 @@ def measure(
         raise CaptureError([Problem("--interval", str(error))]) from None
     several = len(measurements) > 1
     for (source, _), each in zip(sources, measurements, strict=True):
+        if source.beside:
+            each.warnings.append(f'text around the JSON is left out, such as "{source.beside[:60]}"')
         warnings += [
             f"{source.name}: {sentence}" if several else sentence for sentence in each.all_warnings()
         ]

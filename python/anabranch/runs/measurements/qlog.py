@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,8 +29,11 @@ from anabranch.runs.measurements.reading import MeasurementFile
 
 _SEPARATOR = "\x1e"
 _SCHEMAS = ("qlog_version", "qlog_format", "file_schema")
-_METRICS = ("metrics_updated", "metric_update", "recovery_metrics_updated")
+_METRICS = ("metrics_updated", "metric_update", "congestion_metric_update", "recovery_metrics_updated")
+"""The second and the third one are mvfst's."""
 _MOST_RTTS = 2_000_000
+_MOST_KINDS = 1000
+"""Kinds of events that are counted apart, of those that are not read."""
 
 
 def _recognises(source: MeasurementFile) -> bool:
@@ -142,7 +146,7 @@ class _Reading:
         self._interval_s = interval_s
         self._connections: dict[tuple[int, str], _Connection] = {}
         self._first_s: float | None = None
-        self._other_events = 0
+        self._other_events: Counter[str] = Counter()
 
     def take_records(self, records: Iterator[tuple[int, str]], measurement: Measurement) -> None:
         """Takes a sequence: a header, then events."""
@@ -238,13 +242,16 @@ class _Reading:
             total[0] += 1
             total[1] += size or 0.0
             connection.sums[name] = connection.sums.get(name, 0.0) + (size or 0.0)
-        elif name == "packet_lost":
-            connection.lost += 1
-            connection.sums["lost"] = connection.sums.get("lost", 0.0) + 1
+        elif name in ("packet_lost", "packets_lost"):
+            # mvfst counts several in one event.
+            count = int(number(data.get("lost_packets", 1), f"lost_packets {place}") or 0)
+            connection.lost += count
+            connection.sums["lost"] = connection.sums.get("lost", 0.0) + count
         elif name in ("connection_started", "connection_new"):
             _set_ends(connection, data)
         else:
-            self._other_events += 1
+            is_listed = name[:40] in self._other_events or len(self._other_events) < _MOST_KINDS
+            self._other_events[name[:40] if is_listed else "others"] += 1
 
     def _take_metrics(
         self, connection: _Connection, data: Mapping[str, Any], clock: _Clock, place: str
@@ -253,7 +260,7 @@ class _Reading:
         milliseconds = clock.unit_s * 1e3
         for theirs, ours, factor in (
             ("smoothed_rtt", "srtt_ms", milliseconds), ("congestion_window", "cwnd_bytes", 1.0), ("cwnd",
-            "cwnd_bytes", 1.0),
+            "cwnd_bytes", 1.0), ("current_cwnd", "cwnd_bytes", 1.0),
             ("bytes_in_flight", "in_flight_bytes", 1.0), ("pacing_rate", "pacing_rate_mbps", 1e-6),
         ):  # fmt: skip
             if (value := number(data.get(theirs), f"{theirs} {place}")) is not None:
@@ -291,8 +298,14 @@ class _Reading:
         ]
         if not kept:
             raise MeasurementError(
-                f"has no packets and no metrics of QUIC among its {self._other_events:,} events, and "
+                f"has no packets and no metrics of QUIC among its {self._other_events.total():,} events, and "
                 "nothing else is read of qlog"
+            )
+        if self._other_events:
+            listed = ", ".join(f"{name} ({count:,})" for name, count in self._other_events.most_common(6))
+            more = len(self._other_events) - 6
+            self.found.notes.append(
+                f"qlog: events that are not read: {listed}{f' and {more} other kinds' if more > 0 else ''}"
             )
         self.found.flows = kept
         return self.found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import json
 import lzma
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -27,12 +29,16 @@ MOST_DOCUMENT_BYTES: Final = 64 * 2**20
 MOST_LINE_BYTES: Final = 1 << 20
 """Of a line of a log: none has more, and a file without line breaks is none."""
 STANDARD_INPUT: Final = "-"
+_JSON: Final = re.compile(r"(?:[^\s{\[<\x1e][^\n]*\n\s*){0,20}(?=\{)")
+"""An object, behind some lines of messages perhaps."""
 _PACKED: Final[Mapping[bytes, Callable[[IO[bytes]], IO[bytes]]]] = {
     b"\x1f\x8b": lambda opened: cast(IO[bytes], gzip.GzipFile(fileobj=opened)),
     b"BZh": lambda opened: cast(IO[bytes], bz2.BZ2File(opened)),
     b"\xfd7zXZ": lambda opened: cast(IO[bytes], lzma.LZMAFile(opened)),  # noqa: SIM115 - closed with its user
 }
 """What unpacks a file, by its first bytes."""
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How texts begin that PowerShell redirects."""
 
 
 class UnreadableError(Exception):
@@ -74,8 +80,8 @@ class MeasurementFile:
         Raises:
             UnreadableError: if it cannot be read, or is too large.
         """
-        self.damage = ""
-        if not self.head_text.startswith("{"):
+        self.damage, self.beside = "", ""
+        if _JSON.match(self.head_text) is None:
             return None
         with self._opened() as opened:
             content = opened.read(MOST_DOCUMENT_BYTES + 1)
@@ -87,7 +93,10 @@ class MeasurementFile:
                 "measurement"
             )
         try:
-            return json.loads(content.decode("utf-8-sig"))
+            text = content.decode("utf-8-sig").lstrip()
+            begun = _JSON.match(text)
+            begin = 0 if begun is None else begun.end()
+            document, end = json.JSONDecoder().raw_decode(text, begin)
         except RecursionError:
             self.damage = "is nested too deep"
         except json.JSONDecodeError as error:
@@ -100,10 +109,20 @@ class MeasurementFile:
             )
         except ValueError as error:
             self.damage = f"is no JSON: {error}"
+        else:
+            self.beside = " ".join((text[:begin].split("\n", 1)[0], text[end:].strip()[:200])).strip()
+            if not text[end:].lstrip().startswith(("{", "[")):
+                return document
+            self.damage = (
+                "holds several JSON documents one after the other: give each as a file of its own, by: "
+                "jq -c . FILE | split -l 1"
+            )
         return None
 
     damage = ""
     """What is wrong with a JSON document that could not be read."""
+    beside = ""
+    """The beginning of text around a JSON document, such as what a program says before it."""
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """The lines with their numbers from 1 on; what is no UTF-8 is replaced.
@@ -117,7 +136,8 @@ class MeasurementFile:
                 number += 1
                 if len(line) > MOST_LINE_BYTES:
                     raise UnreadableError(f"has a line of more than 1 MiB, line {number:,}: it is no log")
-                yield number, line.decode("utf-8", errors="replace").rstrip("\r\n")
+                coding = "utf-8-sig" if number == 1 else "utf-8"
+                yield number, line.decode(coding, errors="replace").rstrip("\r\n")
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
@@ -150,6 +170,8 @@ class MeasurementFile:
 
 def _unpacked(first: bytes) -> Callable[[IO[bytes]], IO[bytes]]:
     """What unpacks a file that begins so."""
+    if first.startswith(_UTF16):
+        return lambda opened: cast(IO[bytes], codecs.EncodedFile(opened, "utf-8", "utf-16", "replace"))
     for magic, unpack in _PACKED.items():
         if first.startswith(magic):
             return unpack

@@ -31,6 +31,8 @@ _TEXTS: Final = (
     (r"\d\d:\d\d:\d\d\.\d+ IP6? ", "tcpdump's output for people: write a capture with tcpdump -w FILE"),
     (r"(timeval|double|unsigned) (unsigned|signed|double|dtime)\s*\n(title|xlabel)",
     "a plot of tcptrace (xplot)"),
+    (r"\[\s*\{", "a list in JSON: give each of its entries as a file of its own, by: "
+    "jq -c '.[]' FILE | split -l 1"),
     (r"\[[a-z_.]+\]\s*(\n|$)|[a-z_]+ = ", "TOML, as a scenario is: anabranch run reads it"),
 )  # fmt: skip
 _TABLE = re.compile(r"[^\n,;\t]+([,;\t][^\n,;\t]*)+\n")

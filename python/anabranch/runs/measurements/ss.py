@@ -27,7 +27,7 @@ _INFO = re.compile(r"(?:^|\s)cwnd:\d")
 _HEADER = re.compile(r"^(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s")
 _SOCKET = re.compile(
     r"^(?:(?:tcp|mptcp)\s+)?(?P<state>[A-Z][A-Z0-9-]+)\s+\d+\s+\d+\s+"
-    r"(?P<local>\S+):(?P<local_port>\S+)\s+(?P<peer>\S+):(?P<peer_port>\d+)(?=\s|$)"
+    r"(?P<local>\S+):(?P<local_port>[\w*-]+)\s+(?P<peer>\S+):(?P<peer_port>[\w-]+)(?=\s|$)"
 )
 _TOKENS = re.compile(r"\btoken:[0-9a-f]+\(id:\d+\)/([0-9a-f]+)\(id:\d+\)")
 """The token of this end (RFC 8684 section 3.1) comes second; of the other end's the first subflow shows 0."""

@@ -10,7 +10,12 @@ _NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", 
 _MONTHS: Final = {name: number for number, name in enumerate(_NAMES, 1)}
 _CLOCK: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2}):(?P<second>\d{2})(?P<part>[.,]\d{1,9})?"
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}"
-_UNIX = re.compile(r"(?:Time: ?)?(?P<unix>\d{9,11}(?:\.\d{1,9})?)(?=\s|$)")
+_UNIX = re.compile(r"(?:Time: ?)?(?P<unix>\d{9,11}(?:\.\d{1,9})?|\d{13}|\d{16}|\d{19})(?=\s|$)")
+_DIGITS_OF_SECONDS: Final = 10
+"""Whole numbers of 13, 16 and 19 digits are milliseconds, microseconds and nanoseconds (``date +%s%N``)."""
+_RULED = re.compile(r"[-=#*\[( ]+(?P<inside>[^-=#*\[( ].*?)[-=#*\]) ]*")
+"""A time between dashes and the like, as scripts print it above each block."""
+_LONGEST_RULED: Final = 120
 _ISO = re.compile(
     r"(?P<year>\d{4})-(?P<number>\d{2})-(?P<day>\d{2})[T ]"
     rf"{_CLOCK}(?: ?(?P<zone>Z|{_OFFSET}))?(?=\s|$)"
@@ -38,6 +43,10 @@ class Stamp(NamedTuple):
 
 def stamped(line: str) -> tuple[Stamp | None, str]:
     """The time at the beginning of a line, if there is one, and what comes behind it and one blank."""
+    if line[:1] in ("-", "=", "#", "*", "[", "(") and len(line) < _LONGEST_RULED:
+        ruled = _RULED.fullmatch(line.rstrip())
+        stamp, rest = (None, line) if ruled is None else stamped(ruled["inside"])
+        return (stamp, rest) if stamp is not None and not rest.strip() else (None, line)
     if not line or not (line[0].isdigit() or line[0].isupper()):
         return None, line
     for pattern in (_UNIX, _ISO, _DATE, _TS, _ELAPSED):
@@ -53,7 +62,9 @@ def _stamp(match: re.Match[str]) -> Stamp | None:
     """The time of a match; None where it is no time, as the 31st of June."""
     parts = match.groupdict()
     if parts.get("unix"):
-        return Stamp(float(parts["unix"]), has_day=True)
+        whole, dot, part = parts["unix"].partition(".")
+        exponent = 0 if dot or len(whole) <= _DIGITS_OF_SECONDS + 1 else len(whole) - _DIGITS_OF_SECONDS
+        return Stamp(float(f"{whole}.{part or 0}") / 10**exponent, has_day=True)
     hour, minute, second = (int(parts[name]) for name in ("hour", "minute", "second"))
     part_s = float((parts["part"] or "0").replace(",", "."))
     day, month = parts.get("day") or parts.get("day_2"), parts.get("month") or parts.get("month_2")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Literal
 
 from anabranch.topology.draft import DraftLink
@@ -226,10 +227,15 @@ class LinkReader:
         """The groups that share a risk, of which a link may be in several: semicolons separate them."""
         groups: list[str] = []
         for name, text in attributes.items():
-            if re.sub(r"[\W_]", "", name).lower() in _RISK_GROUPS:
+            if _is_of_risks(name):
                 self._tally.settled_links[name] += 1
                 groups += [group for part in text.split(";") if (group := " ".join(part.split()))]
         return tuple(dict.fromkeys(groups))
+
+
+@lru_cache(maxsize=4096)
+def _is_of_risks(name: str) -> bool:
+    return re.sub(r"[\W_]", "", name).lower() in _RISK_GROUPS
 
 
 def _ways(meaning: Meaning, is_directed: bool) -> tuple[int, ...]:

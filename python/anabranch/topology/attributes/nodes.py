@@ -20,7 +20,11 @@ _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
 _NAMES: Final = ("label", "name")
 _LABEL_IS_ID: Final = ("name", "label")
 """The order where labels are ids, as in GML files that networkx writes."""
-_NEUTRAL: Final = frozenset(("node", "geo", "gps", "deg", "degrees", "in"))
+_NEUTRAL: Final = frozenset(
+    ("node", "geo", "gps", "deg", "degrees", "in", "location", "loc", "coordinates", "coordinate", "coords",
+    "position", "properties", "attributes")
+)  # fmt: skip
+"""Also what documents call a table of the attributes of a node."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W_]+?(?=[A-Za-z]|\b|_)")
 _DRAWN: Final = (("x", "y"), (f"{POSITION}[0]", f"{POSITION}[1]"))
 """Attributes that may be longitude and latitude, or points of a drawing."""

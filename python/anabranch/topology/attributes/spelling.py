@@ -49,7 +49,7 @@ _CAPACITY_STEMS: Final = (
 )
 _STEMS: Final[Mapping[Quantity, frozenset[str]]] = {
     "capacity": frozenset(_CAPACITY_STEMS.split()),
-    "delay": frozenset(("delay", "latency", "rtt", "propdelay", "linkdelay", "linklatency", "owd")),
+    "delay": frozenset(("delay", "latency", "lat", "rtt", "propdelay", "linkdelay", "linklatency", "owd")),
     "length": frozenset(("length", "len", "dist", "distance", "linklength")),
     "loss": frozenset(("loss", "plr", "packetloss", "lossrate", "pktloss")),
     "weight": frozenset(
@@ -63,7 +63,11 @@ _NEUTRAL: Final[Mapping[Quantity, frozenset[str]]] = {
     "loss": frozenset(("packet", "pkt", "rate")),
     "weight": frozenset(("ospf", "isis", "igp", "routing")),
 }
-_NEUTRAL_FOR_ALL: Final = frozenset(("link", "edge", "in", "value"))
+_NEUTRAL_FOR_ALL: Final = frozenset(
+    ("link", "edge", "in", "value", "properties", "attributes", "attrs", "attr", "params", "parameters",
+    "options", "opts", "vars", "labels", "netem", "tc", "qos", "data")
+)  # fmt: skip
+"""Also what documents call a table of the attributes of a link."""
 _ROUND_TRIP: Final = "rtt"
 _OF_OTHER_THINGS: Final = frozenset(("queue", "buffer"))
 """A `queue_length` is no length of a link."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final, Literal
 
 Quantity = Literal["capacity", "delay", "length", "loss", "weight"]
@@ -116,6 +117,7 @@ class StatedValue:
         return self.unit(quantity) is None and any(self.unit(other) for other in others)
 
 
+@lru_cache(maxsize=4096)
 def measured(text: str) -> StatedValue | None:
     """The number with what follows it, such as (10, "Gbps") of ``10 Gbps``; None for what is no number."""
     match = _VALUE.fullmatch(text.strip())

@@ -6,9 +6,15 @@ formats. A list is handed on as `[6.08, 50.78]`, and a table within an attribute
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
 
+from anabranch.topology.directions import lists_both_directions
 from anabranch.topology.draft import DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
+
+_FEWEST_ENTRIES: Final = 4
+"""Of two pairs of nodes, from each end: so many entries that differ."""
 
 
 class NodeIds:
@@ -31,6 +37,19 @@ class NodeIds:
         for end in (a, b):
             if end not in self._places:
                 raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
+
+
+def one_way_entries(links: list[DraftLink], notes: list[str]) -> list[DraftLink]:
+    """The links, one-way where the file has each of them once from each end, which `notes` then says.
+
+    Two links between the only two nodes that have any are rather two cables.
+    """
+    ends = [(link.a, link.b) for link in links]
+    is_one_way = any(link.directed for link in links)
+    if is_one_way or len(set(ends)) < _FEWEST_ENTRIES or not lists_both_directions(ends):
+        return links
+    notes.append("Each link stands here from both ends, so that an entry is one direction.")
+    return [replace(link, directed=True) for link in links]
 
 
 def draft_node(node_id: str, attributes: Mapping[str, str], where: str) -> DraftNode:

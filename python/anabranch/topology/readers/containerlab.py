@@ -127,9 +127,20 @@ def _node(name: str, entry: YamlNode) -> DraftNode:
 
 
 def _attributes(entry: YamlNode, structure: Collection[str]) -> dict[str, str]:
-    """The entries of a mapping, such as the `mtu` of a link, without those that a reader takes apart."""
+    """The entries of a mapping, such as the `mtu` of a link, without those that a reader takes apart.
+
+    Those of a mapping within are `vars.delay`.
+    """
     entries = {} if entry.entries is None else entry.mapping("the entry")
-    return {key: value.text or _NO_TEXT for key, value in entries.items() if key not in structure}
+    attributes: dict[str, str] = {}
+    for key, value in entries.items():
+        if key in structure:
+            continue
+        if value.entries:
+            attributes |= {f"{key}.{name}": text for name, text in _attributes(value, ()).items()}
+        else:
+            attributes[key] = value.text or _NO_TEXT
+    return attributes
 
 
 _NO_TEXT: Final = "..."

@@ -10,7 +10,7 @@ from typing import Final
 
 from anabranch.topology.draft import Draft, DraftNode
 
-from .attributes import NodeIds, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node, one_way_entries
 from .dot_syntax import DotEdge, DotGraph, parse_dot
 from .file_format import FileFormat
 from .text import decode_text
@@ -34,7 +34,7 @@ def read_dot(data: bytes, where: str) -> Draft:
         a, b = (edge.b, edge.a) if direction == "back" else (edge.a, edge.b)
         one_way = graph.directed and direction not in _BOTH_WAYS
         links.append(draft_link(a, b, attributes, one_way, edge.place))
-    return Draft(nodes, links, notes=notes)
+    return Draft(nodes, one_way_entries(links, notes), notes=notes)
 
 
 _START: Final = re.compile(

@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 64
 REMEDY: Final = "the file is cut off, damaged or not DOT: fetch it again, or mend it here"
 
 _TOKEN: Final = re.compile(
-    r"""(?P<blank>[\s\ufeff]+|//[^\n]*|/\*.*?\*/|(?<![^\n])\#[^\n]*)
+    r"""(?P<blank>[\s\ufeff]+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
       | (?P<arrow>--|->)
       | (?P<number>-?(?:\.\d+|\d+(?:\.\d*)?))
       | (?P<word>[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_\u0080-\U0010ffff]*)

@@ -1,9 +1,11 @@
 """A table of edges as CSV: a header with `from` and `to`, or other names of theirs, and a line for each link.
 
 All other columns are attributes of links, whose names have the units (`capacity_bps`, `delay_ms`, ...).
-Commas, semicolons or tabs separate. A column `directed` (true or false) says which links go one way. Without
-it, a file that has a link in both directions for some pair has a line for each direction, and any other file
-a line for each link. `links.csv` of the export `--to csv` is of this form. Quotes as in RFC 4180.
+Commas, semicolons or tabs separate; blanks around a cell mean nothing. Where semicolons or tabs separate, as
+in countries that write 2,5, such a cell is a number. A column `directed` (true or false) says which links go
+one way. Without it, a file that has a link in both directions for some pair has a line for each direction,
+and any other file a line for each link. `links.csv` of the export `--to csv` is of this form. Quotes as in
+RFC 4180.
 """
 
 import csv
@@ -13,24 +15,31 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from anabranch.text.csv_cells import unescaped
+from anabranch.topology.attributes.units import decimal_number
 from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import MAX_LINKS
 
 from .attributes import draft_link
+from .ends import ends_of
 from .file_format import FileFormat
 from .text import decode_text
 
-ORIGINS: Final = ("from", "source", "src", "origin", "from_node", "source_node", "node1", "node_a")
-"""Names of the column of first ends."""
-TARGETS: Final = ("to", "target", "dst", "dest", "destination", "to_node", "target_node", "node2", "node_b")
-"""Names of the column of second ends."""
 _SEPARATORS: Final = (",", ";", "\t")
 _DIRECTED: Final = "directed"
 _YES_NO: Final = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _MAX_COLUMNS: Final = 1000
+_DECIMAL: Final = re.compile(r"[+-]?\d+,\d+")
 _HEAD: Final = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")
 """Comments and empty lines before the header; behind it, a line may begin with any name."""
+
+
+class _Header(NamedTuple):
+    separator: str
+    names: list[str]
+    """In lower case."""
+    ends: tuple[int, int]
+    """Places of the columns of the first and of the second end."""
 
 
 class _Row(NamedTuple):
@@ -59,18 +68,24 @@ def read_edge_csv(data: bytes, where: str) -> Draft:
 
 
 def _recognises(text: str) -> bool:
-    return _columns(_HEAD.sub("", text, count=1).partition("\n")[0]) is not None
+    return _header(_HEAD.sub("", text, count=1).partition("\n")[0]) is not None
 
 
 READER: Final = FileFormat("CSV of edges", read_edge_csv, _recognises)
 
 
-def _columns(header: str) -> tuple[str, list[str]] | None:
-    """The separator and the names of the columns of a header, if it is one of edges."""
+def _header(line: str) -> _Header | None:
+    """The columns that a line names, if it is the header of a table of edges.
+
+    None of the names is a number, and `a,b` alone is rather a link between two nodes.
+    """
     for separator in _SEPARATORS:
-        cells = [cell.strip().strip('"').strip().lower() for cell in header.strip("\r\n").split(separator)]
-        if any(name in cells for name in ORIGINS) and any(name in cells for name in TARGETS):
-            return separator, cells
+        cells = [cell.strip().strip('"').strip() for cell in line.strip("\r\n").split(separator)]
+        ends = ends_of(cells)
+        is_told = ends is not None and (len(cells) > 2 or any(len(end) > 1 for end in ends))
+        if ends is not None and is_told and all(decimal_number(cell) is None for cell in cells):
+            names = [cell.lower() for cell in cells]
+            return _Header(separator, names, (cells.index(ends[0]), cells.index(ends[1])))
     return None
 
 
@@ -78,13 +93,11 @@ def _rows(text: str, where: str) -> Iterator[_Row]:
     """The lines that are no comments, cell by cell."""
     table = _HEAD.sub("", text, count=1)
     skipped = text.count("\n", 0, len(text) - len(table))
-    header = _columns(table.partition("\n")[0])
+    header = _header(table.partition("\n")[0])
     if header is None:
         raise TopologyError(where, 'the first line has no "from" and "to"', "write a header with both")
-    separator, names = header
+    separator, names, ends = header
     _check_columns(names, where)
-    origin = next(names.index(name) for name in ORIGINS if name in names)
-    to = next(names.index(name) for name in TARGETS if name in names)
     reader = csv.reader(io.StringIO(table, newline=""), delimiter=separator, strict=True)
     try:
         next(reader)
@@ -94,10 +107,17 @@ def _rows(text: str, where: str) -> Iterator[_Row]:
                 continue
             if count > MAX_LINKS:
                 raise TopologyError(where, f"the file has more than {MAX_LINKS} links", "leave some out")
-            yield _row(cells, names, (origin, to), place)
+            yield _row(_numbers_of(cells, separator), names, ends, place)
     except csv.Error as error:
         place = f"{where}, line {reader.line_num + skipped}"
         raise TopologyError(place, f"this is no CSV ({error})", "mend the quotes of this line") from error
+
+
+def _numbers_of(cells: list[str], separator: str) -> list[str]:
+    """The cells with a point in place of the comma of numbers, which no comma separates."""
+    if separator == ",":
+        return cells
+    return [cell.replace(",", ".") if _DECIMAL.fullmatch(cell.strip()) else cell for cell in cells]
 
 
 def _check_columns(names: Sequence[str], where: str) -> None:
@@ -113,8 +133,8 @@ def _row(cells: Sequence[str], names: Sequence[str], ends: tuple[int, int], plac
         raise TopologyError(
             place, f"the line has {len(cells)} cells", f"the header has {len(names)}; put texts in quotes"
         )
-    a, b = (unescaped(cells[end]) for end in ends)
-    if not a.strip() or not b.strip():
+    a, b = (unescaped(cells[end].strip()) for end in ends)
+    if not a or not b:
         raise TopologyError(place, "an end of the link is empty", "name both ends")
     attributes = {
         name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=True))

@@ -10,7 +10,7 @@ from typing import Final
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
-from .attributes import NodeIds, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node, one_way_entries
 from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
 
@@ -37,7 +37,8 @@ def read_gexf(data: bytes, where: str) -> Draft:
         plain = {key: element.attributes[key] for key in ("weight", "label") if key in element.attributes}
         attributes = plain | _values(element, titles["edge"])
         links.append(draft_link(a, b, attributes, kind == "directed", element.place))
-    return Draft(nodes, links)
+    notes: list[str] = []
+    return Draft(nodes, one_way_entries(links, notes), notes=notes)
 
 
 READER: Final = FileFormat(

@@ -13,7 +13,7 @@ from typing import Final
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
-from .attributes import NodeIds, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node, one_way_entries
 from .file_format import FileFormat
 from .text import decode_text, without_comments
 from .yed import DrawnEdges, arrow_of_gml
@@ -27,7 +27,7 @@ _TOKEN: Final = re.compile(
     r"""(?P<blank>[\s\ufeff]+|\#[^\n]*)
       | (?P<open>\[) | (?P<close>\])
       | (?P<string>"[^"]*")
-      | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+      | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])|[+-]?INF\b|NAN\b)
       | (?P<key>[A-Za-z_]\w*)""",
     re.VERBOSE | re.ASCII,
 )
@@ -103,6 +103,8 @@ def read_gml(data: bytes, where: str) -> Draft:
         if one_way and is_drawn:
             a, b, one_way = drawn.directed(a, b, arrow_of_gml(attributes))
         links.append(draft_link(a, b, attributes, one_way, item.place))
+    if graph.single("multigraph") != "1":
+        links = one_way_entries(links, notes)
     return Draft(nodes, links, notes=notes + drawn.notes())
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
-from .attributes import NodeIds, draft_link, draft_node
+from .attributes import NodeIds, draft_link, draft_node, one_way_entries
 from .file_format import FileFormat
 from .xml_tree import Element, parse_xml
 from .yed import DRAWINGS, DrawnEdges, arrow, drawn_label
@@ -54,6 +54,7 @@ def read_graphml(data: bytes, where: str) -> Draft:
     drawn = DrawnEdges()
     links = _links(graph, keys, direction == "directed", ids, drawn)
     notes = _zoo_notes(graph, keys) + drawn.notes()
+    links = one_way_entries(links, notes)
     return Draft(nodes, links, notes=notes)
 
 

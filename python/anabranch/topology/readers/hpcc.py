@@ -76,8 +76,9 @@ def _switches(lines: Iterator[TextLine], wanted: int, nodes: int, where: str) ->
 
 
 _START: Final = re.compile(
-    r"\d+[ \t]+\d+[ \t]+\d+[ \t]*\r?\n(?:[\d \t\r]*\n)*\s*\d+[ \t]+\d+[ \t]+\S*[bB](?:ps|/s)[ \t]"
+    r"\d+[ \t]+\d+[ \t]+\d+[ \t]*\r?\n(?:[\d \t\r]*+\n)*+[ \t]*\d+[ \t]+\d+[ \t]+\S*[bB](?:ps|/s)[ \t]"
     r"|\d+([ \t]+\d+){4}[ \t]+\w+([ \t]+\d+)?[ \t]*\r?\n"
 )
+"""The head, and the first link behind lines of numbers, none of which is tried twice."""
 READER: Final = FileFormat("HPCC", read_hpcc, lambda text: _START.match(text) is not None)
 _REMEDY: Final = "the file is cut off, damaged or not of HPCC's form: fetch it again, or mend it here"

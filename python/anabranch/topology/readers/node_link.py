@@ -13,13 +13,13 @@ from typing import Any, Final
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
-from .attributes import draft_link, draft_node
+from .attributes import draft_link, draft_node, one_way_entries
+from .ends import ends_of
 from .file_format import FileFormat
 from .json_text import parse_json, text_of, texts_of
 from .quantities import number, plain
 from .text import decode_text
 
-_ENDS: Final = (("source", "target"), ("from", "to"), ("src", "dst"))
 _OTHER_FORMS: Final = {
     "adjacency": "networkx.adjacency_graph(json.load(open(FILE)))",
     "elements": "networkx.cytoscape_graph(json.load(open(FILE)))",
@@ -35,15 +35,15 @@ def read_node_link(data: bytes, where: str) -> Draft:
     if not isinstance(document, dict):
         raise TopologyError(where, "this is JSON, but no graph", _REMEDY)
     links_key = _links_key(document, where)
-    entries = document.get("nodes")
-    if not isinstance(entries, list):
-        raise TopologyError(where, 'the JSON has no list "nodes"', _REMEDY)
-    directed = document.get("directed", False)
-    if not isinstance(directed, bool):
-        raise TopologyError(where, f'directed is "{text_of(directed)[:40]}"', "write true or false")
-    nodes = _Nodes(entries, where)
-    edges = document[links_key]
+    directed = _YES_NO.get(document.get("directed", False))
+    if directed is None:
+        raise TopologyError(
+            where, f'directed is "{text_of(document["directed"])[:40]}"', "write true or false"
+        )
+    edges = [_edge(edge) for edge in document[links_key]]
     ends = [_ends(edge, f"{where}, {links_key}[{i}]") for i, edge in enumerate(edges)]
+    entries = _entries(document.get("nodes"), ends, where)
+    nodes = _Nodes(entries, where)
     by_position = nodes.are_positions(end for _, *pair in ends for end in pair)
     links: list[DraftLink] = []
     for i, (edge, (keys, *pair)) in enumerate(zip(edges, ends, strict=True)):
@@ -53,9 +53,35 @@ def read_node_link(data: bytes, where: str) -> Draft:
         links.append(draft_link(a, b, attributes, directed, place))
     if by_position:
         notes.append("The ends of links are positions in the list of nodes, from 0 on.")
+    # Without it a graph has one link between two nodes.
+    if document.get("multigraph") is not True:
+        links = one_way_entries(links, notes)
     about = document.get("graph")
     demands = _demands(about, nodes, where) if isinstance(about, dict) else None
     return Draft([nodes.draft(i) for i in range(len(entries))], links, demands, notes)
+
+
+_YES_NO: Final = {False: False, True: True, "0": False, "1": True}
+"""What `directed` is; numbers are texts here."""
+
+
+def _entries(stated: Any, ends: Sequence[tuple[tuple[str, str], str, str]], where: str) -> list[Any]:
+    """The nodes as a list: an object has their ids as keys, and without either those of the links are all."""
+    if isinstance(stated, dict):
+        return [{"id": key, **(entry if isinstance(entry, dict) else {})} for key, entry in stated.items()]
+    if stated is None and ends:
+        return [{"id": end} for end in dict.fromkeys(end for _, *pair in ends for end in pair)]
+    if not isinstance(stated, list):
+        raise TopologyError(where, 'the JSON has no list "nodes"', _REMEDY)
+    return stated
+
+
+def _edge(edge: Any) -> Any:
+    """An edge as an object: `[from, to]` and `[from, to, {...}]` are edges of networkx."""
+    if not isinstance(edge, list) or not 2 <= len(edge) <= 3:
+        return edge
+    a, b, *rest = edge
+    return {"source": a, "target": b, **(rest[0] if rest and isinstance(rest[0], dict) else {})}
 
 
 READER: Final = FileFormat("JSON node-link", read_node_link, lambda text: text.startswith(("{", "[")))
@@ -83,6 +109,12 @@ class _Nodes:
         self._entries = entries
         self._where = where
         self._ids = [self._id(i, entry) for i, entry in enumerate(entries)]
+        self._by_name: dict[str, int | None] = {}
+        for i, entry in enumerate(entries):
+            name = entry.get("name", entry.get("label")) if isinstance(entry, dict) else None
+            if isinstance(name, str):
+                # None for a name that several have.
+                self._by_name[name] = None if name in self._by_name else i
         self._known: dict[str, int] = {}
         for i, node_id in enumerate(self._ids):
             earlier = self._known.setdefault(node_id, i)
@@ -111,9 +143,12 @@ class _Nodes:
     def end(self, end: str, by_position: bool, place: str) -> str:
         if by_position:
             return self._ids[int(end)]
-        if end not in self._known:
+        if end in self._known:
+            return end
+        named = self._by_name.get(end)
+        if named is None:
             raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
-        return end
+        return self._ids[named]
 
     def draft(self, i: int) -> DraftNode:
         entry = self._entries[i]
@@ -127,11 +162,18 @@ class _Nodes:
 def _ends(edge: Any, place: str) -> tuple[tuple[str, str], str, str]:
     if not isinstance(edge, dict):
         raise TopologyError(place, "the edge is no object", _REMEDY)
-    for keys in _ENDS:
-        a, b = (edge.get(key) for key in keys)
-        if a is not None and b is not None:
-            return keys, text_of(a), text_of(b)
+    keys = ends_of(key for key, value in edge.items() if value is not None)
+    if keys is not None:
+        return keys, _end_text(edge[keys[0]]), _end_text(edge[keys[1]])
     raise TopologyError(place, 'the edge has no "source" and "target"', "add them")
+
+
+def _end_text(end: Any) -> str:
+    """The node that an end names, which may be an object with its id and what else the end has."""
+    if isinstance(end, dict):
+        stated = next((end[key] for key in ("id", "node", "name") if end.get(key) is not None), None)
+        return text_of(end if stated is None else stated)
+    return text_of(end)
 
 
 def _link_attributes(attributes: dict[str, str], place: str) -> dict[str, str]:

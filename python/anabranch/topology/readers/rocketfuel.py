@@ -3,7 +3,8 @@
 `.intra` files have a line `FROM TO NUMBER` for each direction of a link. In `ASN.weights.intra` the number is
 an inferred weight, in `ASN.latencies.intra` a latency in milliseconds, one way (FNSS,
 `parse_rocketfuel_isp_latency`, reads it so, too). Only the name of a file says which it is: with another name
-the number is not read. A blank in a city's name is written as +.
+the number is not read. A blank in a city's name is written as +. A file that has no link in both directions,
+as edge lists of other programs, has a line for each link.
 """
 
 import re
@@ -34,14 +35,18 @@ def read_rocketfuel(data: bytes, where: str) -> Draft:
     text, notes = decode_text(data)
     name = where.rpartition("/")[2].lower()
     quantity = next((key for part, key in _KINDS.items() if part in name), None)
-    links: list[DraftLink] = []
+    rows: list[tuple[str, str, dict[str, str], str]] = []
     for line in lines_of(text, where):
         if len(line.words) != 3:
             raise TopologyError(line.place, f"the line has {len(line.words)} words", "write FROM TO NUMBER")
         a, b = (end.replace("+", " ") for end in line.words[:2])
         value = plain(number(line.words[2], "the third word", line.place, low=0))
-        attributes = {quantity or "third_column": value}
-        links.append(draft_link(a, b, attributes, True, line.place))
+        rows.append((a, b, {quantity or "third_column": value}, line.place))
+    pairs = {(a, b) for a, b, *_ in rows if a != b}
+    one_way = any((b, a) in pairs for a, b in pairs)
+    if not one_way:
+        notes.append("No link stands here in both directions, so that each line is a link both ways.")
+    links: list[DraftLink] = [draft_link(a, b, values, one_way, place) for a, b, values, place in rows]
     ends = dict.fromkeys(end for link in links for end in (link.a, link.b))
     if quantity is None:
         notes.append(

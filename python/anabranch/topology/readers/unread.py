@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from anabranch.topology.attributes.units import decimal_number
+
 from .text import without_comments
 
 
@@ -28,6 +30,42 @@ def _networkx(read: str) -> str:
 
 def _is_mininet(text: str) -> bool:
     return text.startswith("{") and all(f'"{key}"' in text for key in ("switches", "hosts", "controllers"))
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The first lines of a table, cell by cell, without the last one, which may be cut."""
+    lines = text.splitlines()
+    rows = [re.split(r"[,;\t]|[ ]+", line.strip()) for line in lines[:64]]
+    return [row for row in rows if row != [""]]
+
+
+def _is_square(text: str) -> bool:
+    """Whether lines have numbers alone, as many as there are lines, zeros where they cross."""
+    rows = _rows(text)
+    count = len(rows[0]) if rows else 0
+    return (
+        count > 1
+        and (len(rows) == count or (len(rows) == 64 and count > 64))
+        and all(len(row) == count and row[i] in _NONE for i, row in enumerate(rows))
+        and all(cell in _NONE or decimal_number(cell) is not None for row in rows[:8] for cell in row)
+    )
+
+
+def _is_named_square(text: str) -> bool:
+    """The same with the names of nodes above and before."""
+    head, *rows = _rows(text) or [[]]
+    return (
+        len(head) > 2
+        and len(rows) >= min(len(head) - 1, 63)
+        and all(
+            len(row) == len(head) and row[0] == head[i] and row[i] in _NONE
+            for i, row in enumerate(rows, start=1)
+        )
+    )
+
+
+_NONE: Final = ("0", "0.0", "0.", "", "inf", "nan", "-1", "-")
+"""What a matrix has for no link."""
 
 
 def _matches(pattern: str, flags: re.RegexFlag = re.MULTILINE) -> Callable[[str], bool]:
@@ -51,6 +89,21 @@ _AS_RELATIONS: Final = (
     "import csv; out = csv.writer(open(NEW, 'w', newline='')); out.writerow(['from', 'to']); "
     "out.writerows(l.split('|')[:2] for l in open(FILE) if not l.startswith('#'))"
 )
+_WEIGHTS: Final = (
+    "out = csv.writer(open(NEW, 'w', newline='')); out.writerow(['from', 'to', 'weight']); out.writerows("
+)
+_ADJACENCY: Final = (
+    f"import csv, re; rows = [re.split('[,; \\t]+', l.strip()) for l in open(FILE)]; {_WEIGHTS}"
+    "[i, j, c] for i, row in enumerate(rows) for j, c in enumerate(row) if float(c))"
+)
+_NAMED_ADJACENCY: Final = (
+    f"import csv; head, *rows = csv.reader(open(FILE)); {_WEIGHTS}"
+    "[row[0], head[j], c] for row in rows for j, c in enumerate(row) if j and float(c or 0))"
+)
+_MATRIX_MARKET: Final = (
+    f"import csv; rows = [l.split() for l in open(FILE) if not l.startswith('%')]; {_WEIGHTS}"
+    "[*row, ''][:3] for row in rows[1:])"
+)
 
 UNREAD: Final = (
     UnreadFormat("a network of Mininet's MiniEdit (.mn)", _is_mininet, _MININET),
@@ -61,13 +114,22 @@ UNREAD: Final = (
     UnreadFormat("a graph of LEDA", _matches(r"LEDA\.GRAPH\b"), _networkx("nx.read_leda(FILE)")),
     UnreadFormat(
         "an edge list of networkx with data",
-        _matches(r"(?!(?i:strict|graph|digraph)\b)\S+[ \t]+\S+[ \t]+\{['}]"),
+        _matches(r"(?!\{|(?i:strict|graph|digraph)\b)\S+[ \t]+\S+[ \t]+\{['}]"),
         "import networkx as nx; nx.write_graphml(nx.read_edgelist(FILE), NEW)",
+    ),
+    UnreadFormat("a matrix of adjacency", _is_square, _ADJACENCY),
+    UnreadFormat("a table of adjacency", _is_named_square, _NAMED_ADJACENCY),
+    UnreadFormat("a matrix of the Matrix Market", _matches(r"%%MatrixMarket\b"), _MATRIX_MARKET),
+    UnreadFormat(
+        "a graph of DIMACS (.gr)",
+        _matches(r"(?:c\b[^\n]*\n)*p[ \t]+\w+[ \t]+\d+[ \t]+\d+"),
+        'write its links as CSV: awk \'BEGIN {print "from,to,weight"} $1 == "a" || $1 == "e" '
+        '{print $2 "," $3 "," $4}\' FILE > NEW',
     ),
     UnreadFormat("a list of relations between ASes, as CAIDA's", _matches(r"\d+\|\d+\|-?\d+"), _AS_RELATIONS),
     UnreadFormat(
         "a network of OMNeT++ (.ned)",
-        _matches(r"(package|import)\s+[\w.]+\s*;|network\s+\w+[^{};:]*\{"),
+        _matches(r"(package|import)\s+[\w.]+\s*;|network\s+\w++[^{};:]*+\{"),
         "write its connections as CSV with the header from,to,capacity_bps,delay_ms",
     ),
     UnreadFormat(

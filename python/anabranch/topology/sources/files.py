@@ -2,6 +2,7 @@
 
 import codecs
 import errno
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +30,11 @@ _ARCHIVES: Final = {
     b"7z\xbc\xaf": "7-zip",
 }
 _KNOWN: Final = f"a {FORMATS} file"
+_REWRITE: Final = (
+    "write its links as CSV with the header from,to,capacity_mbps,delay_ms (a graph of networkx: "
+    "networkx.write_graphml(graph, NEW))"
+)
+"""What makes a file of any program one that is read."""
 _REMEDIES: Final = {
     errno.EINVAL: f"name {_KNOWN}",
     errno.EFBIG: "leave out attributes that no simulation needs",
@@ -92,9 +98,17 @@ def sniff(head: bytes, where: str) -> str:
     if reader is not None:
         return reader.name
     if text.startswith("<"):
-        raise TopologyError(where, "this is XML or HTML of no known format", f"give {_KNOWN}")
+        raise TopologyError(where, "this is XML or HTML of no known format", f"{_REWRITE}, or give {_KNOWN}")
+    first = text.partition("\n")[0].strip()[:60]
+    if re.search(r"[^,;\t][,;\t][^,;\t]", first):
+        said = "".join(c if c.isprintable() else "." for c in first)
+        raise TopologyError(
+            f"{where}, line 1",
+            f'"{said}" is no header of a table of links, which names two columns from and to',
+            "write such a line first, as from,to,capacity_mbps,delay_ms, with a name for each column",
+        )
     shown = "".join(c if c.isprintable() else "." for c in text[:20])
-    raise TopologyError(where, f'no known format: it starts with "{shown}"', f"give {_KNOWN}")
+    raise TopologyError(where, f'no known format: it starts with "{shown}"', f"{_REWRITE}, or give {_KNOWN}")
 
 
 def _read(path: Path, where: str) -> tuple[str, bytes]:

@@ -9,6 +9,7 @@ const BITS_PER_OPPORTUNITY: u128 = 1500 * 8;
 const INTERVAL_PS: u64 = 100 * PS_PER_MS;
 
 /// The capacity of each interval: its packets over its length. One without any is part of the next.
+/// Empty lines at the end do not count.
 pub(super) fn read(
     name: &str,
     text: &str,
@@ -17,7 +18,7 @@ pub(super) fn read(
     problems: &mut Problems,
 ) -> Read {
     let mut times: Vec<u64> = Vec::new();
-    for (line, entry) in (1..).zip(text.lines()) {
+    for (line, entry) in (1..).zip(text.trim_end().lines()) {
         let (word, place) = (entry.trim(), format!("{name}, line {line}"));
         let digits = !word.is_empty() && word.len() <= 12 && word.chars().all(|c| c.is_ascii_digit());
         let Some(time) = word.parse().ok().filter(|_| digits) else {

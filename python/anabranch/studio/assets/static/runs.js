@@ -203,16 +203,34 @@ function screenLook({ color, hollow }, views) {
 /** A line for each flow; several transports have colours of their own, else lines go by place. */
 function eachLine(views, flows, looks) {
   const several = looks.size > 1;
+  const ofFlows = flowLooks(views, flows.map(([, , transport]) => transport), looks);
+  return flows.map(([id, name, transport], place) => (
+    { label: several ? `${name} (${transport})` : name, row: id, wide: false, look: ofFlows[place] }
+  ));
+}
+
+/** A look for each flow, as the views of a run have them: no two with one colour and dash as long as there are enough. */
+function flowLooks(views, transports, looks) {
+  if (looks.size < 2) return transports.map((_, place) => lookAt(views, place));
+  const { colors, patterns } = views;
+  const key = ({ color, dash }) => `${color} ${dash}`;
+  const own = new Map([...looks].map(([name, { color, hollow }]) => (
+    [name, patterns.map((_, step) => ({ color, dash: patterns[(Number(hollow) + step) % patterns.length] }))]
+  )));
+  const usual = new Set([...own.values()].map(([first]) => key(first)));
+  const isTaken = Array.from({ length: colors }, (_, color) => [...looks.values()].some((look) => look.color === color));
+  const every = Array.from({ length: colors * patterns.length }, (_, place) => lookAt(views, place));
+  const spare = [...every.filter(({ color }) => !isTaken[color]), ...every.filter(({ color }) => isTaken[color])];
+  const taken = new Set();
   const alike = new Map();
-  return flows.map(([id, name, transport]) => {
+  return transports.map((transport) => {
     const place = alike.get(transport) ?? 0;
     alike.set(transport, place + 1);
-    let look = lookAt(views, place);
-    if (several) {
-      const { color, hollow } = looks.get(transport);
-      look = { color, dash: views.patterns[(place + Number(hollow)) % views.patterns.length] };
-    }
-    return { label: several ? `${name} (${transport})` : name, row: id, wide: false, look };
+    const [first, ...more] = own.get(transport);
+    const others = [first, ...more, ...spare].filter((look) => !usual.has(key(look)));
+    const look = [first, ...others].find((each) => !taken.has(key(each))) ?? [first, ...more][place % patterns.length];
+    taken.add(key(look));
+    return look;
   });
 }
 

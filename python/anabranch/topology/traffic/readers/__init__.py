@@ -4,7 +4,7 @@ from typing import Final
 
 from anabranch.text.suggest import listed
 
-from . import abilene, flow_csv, hpcc, htsim, networks, repetita, sizes, totem, yates
+from . import abilene, flow_csv, hpcc, htsim, networks, rate_csv, repetita, sizes, totem, yates
 
 _ALL: Final = (
     # SNDlib's document element is that of Net2Plan.
@@ -15,6 +15,7 @@ _ALL: Final = (
     repetita.READER,
     abilene.READER,
     flow_csv.READER,
+    rate_csv.READER,
     htsim.READER,
     hpcc.READER,
     sizes.READER,

@@ -1,13 +1,15 @@
 """Flows as CSV, a row for each: ``from,to,size_bytes,start_s``.
 
 The header says the units: ``size_bytes``, ``size_kb``, ``size_mb`` or ``size_gb`` (1 kB is 1000 bytes), and
-``start_s``, ``start_ms``, ``start_us`` or ``start_ns``. Other columns are left out.
+``start_s``, ``start_ms``, ``start_us`` or ``start_ns``. The ends may be called as in tables of links, such as
+``src`` and ``dst``. Other columns are left out.
 """
 
 import csv
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from anabranch.topology.readers.ends import ends_of
 from anabranch.topology.traffic.error import TrafficError
 from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
 from anabranch.topology.traffic.model import ListedFlows, NodeList, TrafficFile
@@ -41,9 +43,10 @@ def read_flows(source: FileSource) -> TrafficFile:
 
 def _columns(header: Sequence[str], where: str) -> list[int]:
     """The places of sender, receiver, size and start."""
+    ends = ends_of(header) or ("from", "to")
     places = []
     for what, names in (
-        ("the sender", ("from",)), ("the receiver", ("to",)), ("a size", SIZES), ("a start", STARTS),
+        ("the sender", ends[:1]), ("the receiver", ends[1:]), ("a size", SIZES), ("a start", STARTS),
     ):  # fmt: skip
         matches = [place for place, name in enumerate(header) if name in names]
         if len(matches) != 1:
@@ -78,7 +81,8 @@ def _flows(
 
 def _recognises(text: str) -> bool:
     header = [cell.strip() for cell in text.split("\n", 1)[0].split(",")]
-    return {"from", "to"} <= set(header) and any(name.split("_")[0] in ("size", "start") for name in header)
+    is_of_flows = any(name.split("_")[0] in ("size", "start") for name in header)
+    return is_of_flows and ends_of(header) is not None
 
 
 READER: Final = TrafficFormat(_NAME, "flows", "as the header states it", read_flows, _recognises)

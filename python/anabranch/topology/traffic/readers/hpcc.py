@@ -10,6 +10,7 @@ The number of flows, then for each: sender, receiver, priority group, destinatio
 start in seconds. Nodes are numbers in the order of the topology's file. What follows is no part of the list.
 """
 
+from itertools import islice
 from typing import Final
 
 from anabranch.topology.traffic.error import TrafficError
@@ -23,13 +24,14 @@ _NAME: Final = "HPCC flows"
 
 def read_flows(source: FileSource) -> TrafficFile:
     """The flows of a file."""
-    lines = [(number, line.split()) for number, line in enumerate(source.text().splitlines(), start=1)]
-    filled = [entry for entry in lines if entry[1]]
-    number, first = filled[0]
-    count = whole(first[0], "the number of flows", f"{source.where}, line {number}")
+    lines = (
+        (number, line) for number, line in enumerate(source.text().splitlines(), start=1) if line.strip()
+    )
+    number, first = next(lines, (1, ""))
+    count = whole(first.strip(), "the number of flows", f"{source.where}, line {number}")
     nodes, rows = NodeList(), []
-    for number, words in filled[1 : count + 1]:
-        where = f"{source.where}, line {number}"
+    for number, line in islice(lines, count):
+        words, where = line.split(), f"{source.where}, line {number}"
         if len(words) != _WORDS:
             raise TrafficError(where, f"found {len(words)} words where {_WORDS} were due", CUT)
         ends = [nodes.place(str(whole(word, "the number of a node", where))) for word in words[:2]]
@@ -37,7 +39,7 @@ def read_flows(source: FileSource) -> TrafficFile:
         rows.append((ends[0], ends[1], size, start_ps(amount(words[5], "a start", where), where)))
     if len(rows) != count:
         raise TrafficError(source.where, f"line 1 says {count} flows, and {len(rows)} follow", CUT)
-    rest = len(filled) - 1 - count
+    rest = sum(1 for _ in lines)
     notes = [f"{count} flows.", "Priority groups and ports are left out: there is one queue for all here."]
     if rest:
         notes.append(f"{rest} lines behind the last flow are left out, as HPCC does.")

@@ -89,7 +89,10 @@ class AgainstLines {
     const isMeasured = this.data.sides[index] === "measured";
     const place = index - this.data.sides.indexOf(this.data.sides[index]);
     const side = isMeasured ? "measured" : DATA.against.title;
-    return { label: `${side}: ${this.data.names[index]}`, color: css(`--c${(place + (isMeasured ? 0 : 1)) % 8}`), dash: isMeasured ? [] : [7, 4], width: 1.8 };
+    // Full lines are measured and dashed ones are not; behind the eighth flow colours come again, with other dashes.
+    const dashes = isMeasured ? [[], [8, 3, 2, 3], [12, 4]] : [[7, 4], [2, 3], [4, 2]];
+    const dash = dashes[Math.floor(place / 8) % dashes.length];
+    return { label: `${side}: ${this.data.names[index]}`, color: css(`--c${(place + (isMeasured ? 0 : 1)) % 8}`), dash, width: 1.8 };
   }
 
   toggle(index) {
