@@ -75,7 +75,10 @@ def test_transports_that_cannot_be_are_refused(fabric: Fabric, transport: str, w
     [
         ('{ algorithm = "trim", limit = "42 packets", header_room = 0.0 }', "header_room"),
         ('{ algorithm = "trim", limit = "42 packets", mark_from = 0.9 }', "mark_all_from"),
-        ('{ algorithm = "trim", limit = "42 packets", header_room = 0.01 }', "no room for a header; give 0.0239"),
+        (
+            '{ algorithm = "trim", limit = "42 packets", header_room = 0.01 }',
+            "no room for a header; give 0.0239",
+        ),
         ('{ algorithm = "trim", limit = "178 kB", last_hop_room = 0.0001 }', "no room for data; give"),
     ],
 )
