@@ -1,8 +1,9 @@
 """Runs of uet-htsim beside ours: ``python checks/validation/fabric.py FOLDER [--only TEXT]``.
 
 FOLDER has ``golden_open.csv``, one run a row, and ``matrices``, the flow lists. A run of ours has the same
-network, flows, queues and constants; entropy values, hashes and draws are its own. Times are those of the
-sender, as there. The means over seeds of median and maximum stand beside each other, and retransmissions and
+network, flows, queues and constants; entropy values, hashes and draws are its own, so that there are several
+runs of ours for each of theirs. Times are those of the sender, as there. The means of median, maximum and
+makespan stand beside each other, with the standard error of what they differ by, and retransmissions and
 trims of all seeds together.
 """
 
@@ -41,6 +42,12 @@ LEAF_SPINES = {
 """Leaves, hosts of each, spines."""
 
 
+RUNS = 4
+"""Runs of ours for each of theirs."""
+LARGE = 1000
+"""Flows of a run of which one will do: as many of its own say what more runs would."""
+
+
 @dataclass
 class Numbers:
     """Of the runs of a configuration: completion times in microseconds, and packets."""
@@ -48,10 +55,29 @@ class Numbers:
     medians: list[float] = field(default_factory=list)
     maxima: list[float] = field(default_factory=list)
     makespans: list[float] = field(default_factory=list)
+    runs: int = 0
     retransmissions: int = 0
     trims: int = 0
     unfinished: int = 0
     seconds: float = 0.0
+
+
+def deviation(theirs: list[float], ours: list[float]) -> tuple[float, float]:
+    """How far ours are above theirs in percent, and the standard error of that.
+
+    Runs of ours follow each other that are of the same flow list, and stand beside the one of theirs. How far
+    draws scatter is what runs of ours of the same flow list say; one of theirs scatters as much.
+    """
+    runs = len(ours) // max(len(theirs), 1)
+    if not runs:
+        return math.nan, math.nan
+    lists = [ours[first : first + runs] for first in range(0, len(ours), runs)]
+    mean = statistics.fmean(theirs)
+    percent = 100 * (statistics.fmean(ours) / mean - 1)
+    if runs == 1:
+        return percent, math.nan
+    variance = statistics.fmean(statistics.variance(draws) for draws in lists)
+    return percent, 100 * math.sqrt(variance * (1 + 1 / runs) / len(theirs)) / mean
 
 
 def host(topology: str, index: int) -> str:
@@ -74,6 +100,36 @@ def flows(path: Path) -> list[dict[str, Any]]:
                 {"from": int(match[1]), "to": int(match[2])} | dict(zip(words[::2], words[1::2], strict=True))
             )
     return found
+
+
+def hops(topology: str, a: int, b: int) -> int:
+    """Links between two hosts."""
+    if topology.startswith("fat-tree"):
+        half = int(topology.split("=")[1]) // 2
+        groups = (half, half**2)
+    else:
+        groups = (LEAF_SPINES[topology][1],)
+    return 2 + 2 * sum(a // size != b // size for size in groups)
+
+
+def earlier_us(row: dict[str, str], listed: list[dict[str, Any]]) -> list[float]:
+    """By how much sooner than there each flow of ours begins.
+
+    There a flow begins with the last acknowledgment of the one it waits for, here with its last byte; the
+    acknowledgment needs the way of a header back.
+    """
+    header_us = 64 * 8 / float(row["gbps"]) / 1e3 + float(row["link_delay_us"])
+    firing = [(flow.get("send_done_trigger"), index) for index, flow in enumerate(listed)]
+    done = {trigger: index for trigger, index in firing if trigger is not None}
+    sooner: list[float] = []
+    for flow in listed:
+        before = done.get(flow.get("trigger"))
+        if before is None:
+            sooner.append(0.0)
+            continue
+        ends = (listed[before][end] for end in ("from", "to"))
+        sooner.append(sooner[before] + hops(row["topology"], *ends) * header_us)
+    return sooner
 
 
 def network(row: dict[str, str]) -> str:
@@ -109,11 +165,15 @@ def queue(row: dict[str, str], share: float) -> str:
 def scenario(row: dict[str, str], folder: Path, seed: int) -> str:
     """A run of ours as that of a row."""
     selector = SELECTORS[row["lb"]].format(values=row["evs"] or 64)
+    listed = flows(folder / "matrices" / f"{row['matrix']}.cm")
+    names = {flow["send_done_trigger"]: f"flow{flow['id']}" for flow in listed if "send_done_trigger" in flow}
     entries = []
-    for flow in flows(folder / "matrices" / f"{row['matrix']}.cm"):
+    for flow in listed:
         ends = [host(row["topology"], flow[end]) for end in ("from", "to")]
+        after = f'after = "{names[flow["trigger"]]}"\n' if "trigger" in flow else ""
         entries.append(
-            f'[[traffic]]\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nsize = "{flow["size"]} B"\ntransport = "x"\n'
+            f'[[traffic]]\nname = "flow{flow["id"]}"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\n'
+            f'size = "{flow["size"]} B"\ntransport = "x"\n{after}'
         )
     events = ""
     if "half rate" in row["change"]:
@@ -154,27 +214,30 @@ def measure(row: dict[str, str], folder: Path, seed: int, numbers: Numbers) -> N
     before = time.process_time()
     result = anabranch.Scenario.loads(scenario(row, folder, seed)).run()
     numbers.seconds += time.process_time() - before
+    numbers.runs += 1
     spray, flow_table = result.tables["spray_flows"], result.tables["flows"]
-    times = [time_s * 1e6 for time_s in spray["acknowledged_s"] if time_s is not None]
-    times.sort()
+    sooner = earlier_us(row, flows(folder / "matrices" / f"{row['matrix']}.cm"))
+    both = zip(flow_table["start_s"], spray["acknowledged_s"], sooner, strict=True)
+    ended = [(1e6 * start, 1e6 * took, wait) for start, took, wait in both if took is not None]
+    times = sorted(took for _, took, _ in ended)
     numbers.unfinished += len(spray) - len(times)
     if times:
         numbers.medians.append(times[math.ceil(len(times) / 2) - 1])
         numbers.maxima.append(times[-1])
-        numbers.makespans.append(times[-1])
+        numbers.makespans.append(max(map(sum, ended)))
     numbers.retransmissions += int(flow_table["retransmissions"].sum())
     numbers.trims += int(spray["trims"].sum())
 
 
 def configurations(
-    folder: Path, only: str = "", seeds: int = 1
+    folder: Path, only: str = "", seeds: int = RUNS
 ) -> Iterator[tuple[tuple[str, ...], tuple[Numbers, Numbers]]]:
     """The configurations of a folder by their names, with what uet-htsim has measured, and what we have.
 
     Args:
         folder: of ``golden_open.csv`` and ``matrices``.
         only: a text that their names have.
-        seeds: runs of ours for each of theirs, with other draws.
+        seeds: runs of ours for each of theirs, with other draws; one for networks of a thousand flows.
     """
     with (folder / "golden_open.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -185,16 +248,16 @@ def configurations(
         name = (*(row[part] for part in names[:-1]), matrix)
         if only not in " ".join(name) or row["lb"] not in SELECTORS or row["cc"] not in WINDOWS:
             continue
-        if any("trigger" in flow for flow in flows(folder / "matrices" / f"{row['matrix']}.cm")):
-            continue
         theirs, ours = chosen.setdefault(name, (Numbers(), Numbers()))
         theirs.medians.append(float(row["fct_p50_us"]))
         theirs.maxima.append(float(row["fct_max_us"]))
+        theirs.makespans.append(float(row["makespan_us"]))
         theirs.retransmissions += int(float(row["retransmissions"]))
         theirs.trims += int(float(row["trims"]))
         theirs.unfinished += int(float(row["unfinished"]))
         theirs.seconds += float(row["cpu_s"])
-        for times in range(seeds):
+        theirs.runs += 1
+        for times in range(1 if int(row["flows"]) > LARGE else seeds):
             measure(row, folder, int(row["seed"]) + 3 * times, ours)
     yield from chosen.items()
 
@@ -205,19 +268,24 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="configurations whose name has this text")
     parser.add_argument(
-        "--seeds", type=int, default=1, help="runs of ours for each of theirs, with other draws"
+        "--seeds", type=int, default=RUNS, help="runs of ours for each of theirs, with other draws"
     )
     given = parser.parse_args()
     counts = ("trims", "retransmissions", "unfinished")
-    title = "configuration | p50 us: theirs, ours, % | max us: theirs, ours, %"
+    title = "configuration | " + " | ".join(
+        f"{what} us: theirs, ours, %, standard error" for what in ("p50", "max", "makespan")
+    )
     sys.stdout.write(" | ".join([title, *counts, "cpu s"]) + "\n")
     for name, (theirs, ours) in configurations(given.folder, given.only, given.seeds):
         cells = [" ".join(part[:24] for part in name if part)]
-        for what in ("medians", "maxima"):
-            a, b = (statistics.fmean(getattr(numbers, what) or [math.nan]) for numbers in (theirs, ours))
-            cells.append(f"{a:.3f} {b:.3f} {100 * (b / a - 1):+.1f}")
-        cells += [f"{getattr(theirs, what)} {getattr(ours, what) / given.seeds:.0f}" for what in counts]
-        cells.append(f"{theirs.seconds:.2f} {ours.seconds / given.seeds:.2f}")
+        for what in ("medians", "maxima", "makespans"):
+            lists = [getattr(numbers, what) for numbers in (theirs, ours)]
+            a, b = (statistics.fmean(numbers or [math.nan]) for numbers in lists)
+            percent, error = deviation(*lists)
+            cells.append(f"{a:.3f} {b:.3f} {percent:+.1f} {error:.1f}")
+        share = theirs.runs / ours.runs
+        cells += [f"{getattr(theirs, what)} {getattr(ours, what) * share:.0f}" for what in counts]
+        cells.append(f"{theirs.seconds:.2f} {ours.seconds * share:.2f}")
         sys.stdout.write(" | ".join(cells) + "\n")
         sys.stdout.flush()
 

@@ -1,5 +1,7 @@
 """What cannot be meant is refused, with its place and what to do."""
 
+import re
+
 import pytest
 from fabric_runs import Fabric
 
@@ -73,6 +75,11 @@ def test_transports_that_cannot_be_are_refused(fabric: Fabric, transport: str, w
     [
         ('{ algorithm = "trim", limit = "42 packets", header_room = 0.0 }', "header_room"),
         ('{ algorithm = "trim", limit = "42 packets", mark_from = 0.9 }', "mark_all_from"),
+        (
+            '{ algorithm = "trim", limit = "42 packets", header_room = 0.01 }',
+            "no room for a header; give 0.0239",
+        ),
+        ('{ algorithm = "trim", limit = "178 kB", last_hop_room = 0.0001 }', "no room for data; give"),
     ],
 )
 def test_queues_that_cannot_be_are_refused(fabric: Fabric, queue: str, words: str) -> None:
@@ -84,8 +91,53 @@ def test_queues_that_cannot_be_are_refused(fabric: Fabric, queue: str, words: st
 def test_values_that_planes_cannot_share_are_refused(fabric: Fabric) -> None:
     scenario = fabric(FLOW, transport='path_selector = { algorithm = "mrc", values = 63 }')
     planes = scenario.replace({"network.parameters": {"k": 4, "planes": 2}})
-    with pytest.raises(anabranch.AnabranchError, match="63 values, which 2 planes"):
+    with pytest.raises(anabranch.AnabranchError, match="63 values, which 2 links of host1"):
         planes.run()
+
+
+@pytest.mark.parametrize("planes", [2, 3, 4, 6])
+@pytest.mark.parametrize("selector", ["random", "oblivious", "bitmap", "reps", "mixed", "mrc"])
+@pytest.mark.parametrize("values", [1, 63, 64, 4096])
+def test_the_number_of_values_that_is_advised_is_taken(
+    fabric: Fabric, planes: int, selector: str, values: int
+) -> None:
+    """Whatever planes cannot share: the next run follows the advice, and runs."""
+
+    def run(choice: dict[str, object]) -> None:
+        scenario = fabric(FLOW, transport=f"path_selector = {inline(choice)}")
+        scenario.replace({"network.parameters": {"k": 4, "planes": planes}, "run.duration": "1 us"}).run()
+
+    choice: dict[str, object] = {"algorithm": selector, "values": values}
+    for _ in range(3):
+        try:
+            run(choice)
+        except anabranch.AnabranchError as refused:
+            told = str(refused)
+            number = re.search(r"such as (\d+)|values = (\d+)", told)
+            assert "must be a power of two" in told or number, told
+            if "must be a power of two" in told:
+                choice["values"] = 64
+                continue
+            assert number
+            name = re.search(r'algorithm = "(\w+)"', told)
+            choice = {
+                "algorithm": name[1] if name else choice["algorithm"],
+                "values": int(number[1] or number[2]),
+            }
+        else:
+            return
+    pytest.fail(f"refused three times: {choice}")
+
+
+def inline(table: dict[str, object]) -> str:
+    return (
+        "{ "
+        + ", ".join(
+            f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}"
+            for key, value in table.items()
+        )
+        + " }"
+    )
 
 
 def test_captures_and_logs_have_tcp_alone(fabric: Fabric) -> None:

@@ -38,8 +38,8 @@ TABLES = {
         "Fabrics that spray, beside uet-htsim",
         "Completion times of the same flows over the same fabric, by path selector, and apart where a link "
         "is slow or dies, or nothing is trimmed ([fabric.md](fabric.md)). Hashes are those of each side, and "
-        "decide alone where a flow has one path (`flow`). Why the last flows of `bitmap` and `mixed` end so "
-        "far apart where a link dies is open. The runs are no part of the repository.",
+        "decide alone where a flow has one path (`flow`). Where a link dies, uet-htsim blames value 0 for "
+        "each timeout, so that its `bitmap` and `mixed` end late. The runs are no part of the repository.",
     ),
 }
 """Headings and words of tables, by the name that scores have; those of scripts follow."""

@@ -66,8 +66,18 @@ fn check_spray(setup: &Setup, network: &Network) -> Checked {
         let planes = network.links_out(flow.from).len().max(1);
         if usize::from(values) % planes != 0 {
             let (transport, host) = (&setup.transports[flow.transport].name, &network.node(flow.from).name);
+            let is_by_bits = spray_of(setup, flow).is_some_and(|config| config.path_selector.is_by_bits());
+            // The next one below, which no bound forbids.
+            let multiple = (usize::from(values) / planes).max(1) * planes;
+            let remedy = match (is_by_bits, planes.is_power_of_two()) {
+                (true, false) => format!(
+                    "its values are a power of two, so take one whose are not, such as {{ algorithm = \"reps\", values = {multiple} }}"
+                ),
+                (true, true) => format!("give values = {planes} or more, a power of two"),
+                (false, _) => format!("give a multiple of {planes}, such as {multiple}"),
+            };
             let problem = format!(
-                "path_selector has {values} values, which {planes} planes of host {host} cannot share evenly; give a multiple of {planes}"
+                "path_selector has {values} values, which {planes} links of {host}, a plane each, cannot share evenly; {remedy}"
             );
             return Err(SetupError::new(format!("transport {transport}"), problem));
         }

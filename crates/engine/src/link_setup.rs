@@ -197,12 +197,16 @@ impl LinkSetup {
 }
 
 impl QueueSetup {
-    /// Checks the discipline.
+    /// Checks the discipline, and what it makes of the limit.
     ///
     /// # Errors
     /// The first parameter that does not hold.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        self.discipline.verify().map_err(|problem| problem.within("queue"))
+        let rooms = || match &self.discipline {
+            Discipline::Trim(parameters) => parameters.check_rooms(self.limit),
+            _ => Ok(()),
+        };
+        self.discipline.verify().and_then(|()| rooms()).map_err(|problem| problem.within("queue"))
     }
 }
 

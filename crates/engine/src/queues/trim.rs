@@ -9,6 +9,7 @@
 use super::{Buffer, DropCause, Limit, Packets, QueueContext, QueueDiscipline, Waiting};
 use crate::packet::{PacketId, PacketPool};
 use crate::random::Stream;
+use anabranch_transport::spray::HEADERS;
 use anabranch_units::Instant;
 use anabranch_units::declaration::{OutOfRange, above, at_least};
 use std::collections::VecDeque;
@@ -33,6 +34,36 @@ anabranch_units::parameters! {
         cut_waiting: bool = true;
     }
 }
+
+impl TrimParameters {
+    /// Checks that there is a place for a header, and for data in front of a last link, where the limit has one for data.
+    ///
+    /// # Errors
+    /// The first room that takes nothing.
+    pub fn check_rooms(&self, limit: Limit) -> Result<(), OutOfRange> {
+        let takes = |share: f64, bytes: u32| Room::of(limit, share).takes(&Fifo::default(), bytes);
+        let of = |name, share: f64, bytes: u32, what: &str| {
+            if takes(share, bytes) || !takes(1.0, bytes) {
+                return Ok(());
+            }
+            let least = [
+                limit.packets.map(|most| 1.0 / most as f64),
+                limit.bytes.map(|most| f64::from(bytes) / most as f64),
+            ];
+            let least = least.into_iter().flatten().fold(0.0, f64::max);
+            let problem = format!(
+                "is {share}: of this limit that is no room for {what}; give {:.4} or more",
+                least + 5e-5
+            );
+            Err(OutOfRange::new(name, problem))
+        };
+        of("header_room", self.header_room, HEADERS, "a header")?;
+        of("last_hop_room", self.last_hop_room, SMALLEST_DATA, "data")
+    }
+}
+
+/// The least that a data packet has: its headers and 64 bytes.
+const SMALLEST_DATA: u32 = 2 * HEADERS;
 
 /// How much there may be.
 #[derive(Clone, Copy, Debug)]
@@ -315,6 +346,23 @@ mod tests {
         let mut ledger = Ledger { is_rigid: true, ..Ledger::default() };
         (0..2).for_each(|packet| queue.enqueue(ledger.waiting(0, packet, 1500), &mut ledger));
         assert_eq!((ledger.dropped(DropCause::Queue), queue.backlog()), (vec![1], 1));
+    }
+
+    /// 42 packets: a share of 0.01 has no place for one, whatever its bytes, and 100 kB have one for 64 B from 0.00064 on.
+    #[test]
+    fn a_room_takes_at_least_one() {
+        let bytes = |most: u64| Limit { packets: None, bytes: Some(most) };
+        let header = |share: f64, limit: Limit| {
+            TrimParameters { header_room: share, ..TrimParameters::default() }.check_rooms(limit)
+        };
+        let refused = header(0.01, packets(42)).expect_err("no place").to_string();
+        assert!(refused.contains("header_room") && refused.contains("give 0.0239"), "{refused}");
+        assert!(header(0.0239, packets(42)).is_ok());
+        assert!(header(0.0006, bytes(100_000)).is_err() && header(0.0007, bytes(100_000)).is_ok());
+        // Where nothing waits at all, headers do not, either.
+        assert!(header(0.5, packets(0)).is_ok());
+        let last = TrimParameters { last_hop_room: 0.01, ..TrimParameters::default() };
+        assert!(last.check_rooms(packets(42)).is_err());
     }
 
     #[test]

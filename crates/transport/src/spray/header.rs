@@ -15,7 +15,7 @@ pub(super) struct Data {
     pub(super) is_retransmission: bool,
 }
 
-/// An answer: an ACK, or a NACK for a trimmed packet.
+/// An acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Answer {
     /// Every packet below has arrived.
@@ -25,14 +25,24 @@ pub(super) struct Answer {
     pub(super) entropy: u16,
     pub(super) is_marked: bool,
     pub(super) is_retransmission: bool,
-    /// The packet came without its payload; cut off in front of the last link.
-    pub(super) is_trimmed: bool,
-    pub(super) at_last_hop: bool,
     /// Which of the 64 packets from here on have arrived.
     pub(super) base: u64,
     pub(super) bitmap: u64,
     /// Bytes that have arrived, headers included, each packet once.
     pub(super) received: u64,
+}
+
+/// What is said of a packet that came without its payload. Of arrivals it says nothing: those are what acknowledgments tell,
+/// and the window counts them there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Nack {
+    /// The packet, its entropy value and mark.
+    pub(super) psn: u64,
+    pub(super) entropy: u16,
+    pub(super) is_marked: bool,
+    pub(super) is_retransmission: bool,
+    /// It was cut off in front of the last link.
+    pub(super) at_last_hop: bool,
 }
 
 /// An entropy value under test: a packet without data, answered by its echo.
@@ -76,9 +86,7 @@ impl Answer {
     pub(super) fn segment(self) -> Segment {
         let flags = Flags::ACK
             .with(when(self.is_marked, Flags::ECE))
-            .with(when(self.is_retransmission, Flags::RETRANSMISSION))
-            .with(when(self.is_trimmed, Flags::TRIMMED))
-            .with(when(self.at_last_hop, Flags::TRIMMED_LAST_HOP));
+            .with(when(self.is_retransmission, Flags::RETRANSMISSION));
         let mut segment = Segment {
             seq: self.psn as u32,
             ack: self.cumulative as u32,
@@ -90,7 +98,7 @@ impl Answer {
         segment
     }
 
-    /// What an answer says to a sender that waits for packet `near` first.
+    /// What an acknowledgment says to a sender that waits for packet `near` first.
     pub(super) fn of(segment: &Segment, near: u64) -> Self {
         Self {
             cumulative: unwrap_sequence(segment.ack, near),
@@ -98,12 +106,33 @@ impl Answer {
             entropy: segment.window,
             is_marked: segment.flags.has(Flags::ECE),
             is_retransmission: segment.flags.has(Flags::RETRANSMISSION),
-            is_trimmed: segment.flags.has(Flags::TRIMMED),
-            at_last_hop: segment.flags.has(Flags::TRIMMED_LAST_HOP),
             base: unwrap_sequence(segment.timestamp, near),
             bitmap: whole(segment.sack.blocks[0]),
             received: whole(segment.sack.blocks[1]),
         }
+    }
+}
+
+impl Nack {
+    /// For a packet that has been trimmed.
+    pub(super) fn to(trimmed: &Segment) -> Segment {
+        let flags = Flags::ACK
+            .with(Flags::TRIMMED)
+            .with(when(trimmed.flags.has(Flags::CE), Flags::ECE))
+            .with(when(trimmed.flags.has(Flags::RETRANSMISSION), Flags::RETRANSMISSION))
+            .with(when(trimmed.flags.has(Flags::TRIMMED_LAST_HOP), Flags::TRIMMED_LAST_HOP));
+        Segment { seq: trimmed.seq, ..bare(trimmed.entropy(), flags) }
+    }
+
+    /// What a NACK says to a sender that waits for packet `near` first, if the packet is one.
+    pub(super) fn of(segment: &Segment, near: u64) -> Option<Self> {
+        segment.flags.has(Flags::TRIMMED).then(|| Self {
+            psn: unwrap_sequence(segment.seq, near),
+            entropy: segment.window,
+            is_marked: segment.flags.has(Flags::ECE),
+            is_retransmission: segment.flags.has(Flags::RETRANSMISSION),
+            at_last_hop: segment.flags.has(Flags::TRIMMED_LAST_HOP),
+        })
     }
 }
 

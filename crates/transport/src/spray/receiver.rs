@@ -1,5 +1,5 @@
 use super::config::HEADERS;
-use super::header::{Answer, Probe};
+use super::header::{Answer, Nack, Probe};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ReceiverStats;
 use std::collections::VecDeque;
@@ -54,22 +54,22 @@ impl SprayReceiver {
             self.answers.push_back(answer.segment());
             return;
         }
+        if segment.flags.has(Flags::TRIMMED) {
+            // Acknowledgments are as due as before: this answer tells of no arrivals.
+            self.stats.acks += 1;
+            self.answers.push_back(Nack::to(segment));
+            return;
+        }
         let answer = Answer {
             cumulative: 0,
             psn: unwrap_sequence(segment.seq, self.cumulative),
             entropy: segment.entropy(),
             is_marked: segment.flags.has(Flags::CE),
             is_retransmission: segment.flags.has(Flags::RETRANSMISSION),
-            is_trimmed: segment.flags.has(Flags::TRIMMED),
-            at_last_hop: segment.flags.has(Flags::TRIMMED_LAST_HOP),
             base: 0,
             bitmap: 0,
             received: 0,
         };
-        if answer.is_trimmed {
-            self.answer(answer);
-            return;
-        }
         self.on_data(answer, segment);
     }
 

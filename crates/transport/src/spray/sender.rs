@@ -1,6 +1,6 @@
 use super::config::{HEADERS, SprayConfig};
 use super::facts::{Acknowledged, PathFacts};
-use super::header::{Answer, Data, Probe};
+use super::header::{Answer, Data, Nack, Probe};
 use super::paths::{Feedback, Selector, Start};
 use super::records::{Record, Records, Standing};
 use super::window::Window;
@@ -245,26 +245,23 @@ impl SpraySender {
         if !segment.flags.has(Flags::ACK) {
             return;
         }
+        if let Some(nack) = Nack::of(segment, self.records.first()) {
+            self.on_nack(now, &nack);
+            return;
+        }
         let answer = Answer::of(segment, self.records.first());
-        // What only a NACK counts comes first: its arrivals are those of any answer.
         let sample = self.sample(now, &answer);
         let bytes = self.take_arrivals(&answer);
-        if answer.is_trimmed {
-            self.on_nack(now, &answer);
-        } else {
-            let feedback = if answer.is_marked { Feedback::Marked } else { Feedback::Clean };
-            self.selector.on_feedback(now, answer.entropy, feedback);
-        }
-        if !answer.is_trimmed {
-            self.window.on_ack(&Acknowledged {
-                now,
-                bytes,
-                is_marked: answer.is_marked,
-                delay: sample.map(|rtt| rtt.saturating_sub(self.base_rtt)),
-                base_rtt: self.base_rtt,
-                in_flight: self.in_flight(),
-            });
-        }
+        let feedback = if answer.is_marked { Feedback::Marked } else { Feedback::Clean };
+        self.selector.on_feedback(now, answer.entropy, feedback);
+        self.window.on_ack(&Acknowledged {
+            now,
+            bytes,
+            is_marked: answer.is_marked,
+            delay: sample.map(|rtt| rtt.saturating_sub(self.base_rtt)),
+            base_rtt: self.base_rtt,
+            in_flight: self.in_flight(),
+        });
         if !self.config.trimming {
             self.infer_losses(now);
         }
@@ -280,23 +277,19 @@ impl SpraySender {
 
     /// The round-trip time that an answer tells, if it is clear which transmission it answers.
     fn sample(&mut self, now: Instant, answer: &Answer) -> Option<Span> {
-        let record = self.records.get(answer.psn)?;
-        let is_clear =
-            record.retries == u8::from(answer.is_retransmission) && record.standing != Standing::Lost;
-        if !is_clear {
-            return None;
-        }
-        let rtt = now.since(record.sent_at);
-        self.newest_sent_at = self.newest_sent_at.max(record.sent_at);
-        if answer.is_trimmed {
-            if self.window.takes_rtt_of_nacks() {
-                self.base_rtt = self.base_rtt.min(rtt);
-            }
-            return None;
-        }
+        let sent_at = self.clear_sending(answer.psn, answer.is_retransmission)?;
+        let rtt = now.since(sent_at);
+        self.newest_sent_at = self.newest_sent_at.max(sent_at);
         self.base_rtt = self.base_rtt.min(rtt);
         self.note_rtt(rtt);
         Some(rtt)
+    }
+
+    /// When the transmission left that is answered, if it is clear which one that is.
+    fn clear_sending(&self, psn: u64, is_retransmission: bool) -> Option<Instant> {
+        let record = self.records.get(psn)?;
+        let is_clear = record.retries == u8::from(is_retransmission) && record.standing != Standing::Lost;
+        is_clear.then_some(record.sent_at)
     }
 
     fn note_rtt(&mut self, rtt: Span) {
@@ -329,26 +322,31 @@ impl SpraySender {
             self.records.acknowledge(answer.base + u64::from(bit), &mut regained);
             bitmap &= bitmap - 1;
         }
-        if !answer.is_trimmed {
-            self.records.acknowledge(answer.psn, &mut regained);
-        }
+        self.records.acknowledge(answer.psn, &mut regained);
         self.in_flight += twice;
         bytes
     }
 
     /// A switch has trimmed a packet. An answer to an earlier transmission of it says nothing new.
-    fn on_nack(&mut self, now: Instant, answer: &Answer) {
-        self.spray_stats.nacks_last_hop += u64::from(answer.at_last_hop);
-        let feedback = if answer.at_last_hop { Feedback::TrimmedAtLastHop } else { Feedback::Trimmed };
-        self.selector.on_feedback(now, answer.entropy, feedback);
-        let is_last_transmission = self
-            .records
-            .get(answer.psn)
-            .is_some_and(|record| (record.retries > 0) == answer.is_retransmission);
+    fn on_nack(&mut self, now: Instant, nack: &Nack) {
+        self.spray_stats.nacks_last_hop += u64::from(nack.at_last_hop);
+        let feedback = match (nack.at_last_hop, nack.is_marked) {
+            (false, _) => Feedback::Trimmed,
+            (true, true) => Feedback::Marked,
+            (true, false) => Feedback::TrimmedAtLastHop,
+        };
+        self.selector.on_feedback(now, nack.entropy, feedback);
+        if let Some(sent_at) = self.clear_sending(nack.psn, nack.is_retransmission)
+            && self.window.takes_rtt_of_nacks()
+        {
+            self.base_rtt = self.base_rtt.min(now.since(sent_at));
+        }
+        let is_last_transmission =
+            self.records.get(nack.psn).is_some_and(|record| (record.retries > 0) == nack.is_retransmission);
         if !is_last_transmission {
             return;
         }
-        if let Some(record) = self.records.lose(answer.psn) {
+        if let Some(record) = self.records.lose(nack.psn) {
             let bytes = u64::from(HEADERS) + u64::from(record.payload);
             self.in_flight -= bytes as i64;
             self.window.on_trim(now, bytes, self.in_flight());

@@ -154,6 +154,28 @@ fn a_trimmed_packet_goes_again_first() {
     assert_eq!((line.sender.stats().retransmissions, line.sender.stats().timeouts), (1, 0));
 }
 
+/// Arrivals are what acknowledgments tell, and the window counts them there: a NACK takes its packet out of flight and nothing
+/// else, and acknowledgments are as due behind it as before.
+#[test]
+fn a_nack_tells_of_its_packet_alone() {
+    let config = SprayConfig::default();
+    let mut sender = SpraySender::on_path(&config, 1, facts());
+    let mut receiver = SprayReceiver::new(config.ack_after.0);
+    sender.open();
+    sender.write(10_000_000);
+    let mut sent: Vec<Segment> = std::iter::from_fn(|| sender.poll_transmit(Instant::ZERO)).take(7).collect();
+    sent[3].trim(false);
+    // The first packet is answered at once, the fourth was trimmed, and the next ACK is due with four more full packets.
+    let flights = [Some(6), None, None, Some(5), None, Some(1), None];
+    for (segment, packets) in sent.iter().zip(flights) {
+        receiver.on_segment(segment);
+        let answers: Vec<Segment> = std::iter::from_fn(|| receiver.poll_transmit()).collect();
+        answers.iter().for_each(|answer| sender.on_segment(at_us(12), answer));
+        let flight = (!answers.is_empty()).then(|| sender.in_flight() / 4160);
+        assert_eq!(flight, packets, "{}", segment.seq);
+    }
+}
+
 /// A request answered late: whatever order requests come in, the last gap to close is answered, or the sender would wait for
 /// its timeout.
 #[test]

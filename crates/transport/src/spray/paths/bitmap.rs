@@ -36,6 +36,7 @@ impl Bitmap {
 
 impl ConfiguredSelector for Bitmap {
     type Parameters = BitmapParameters;
+    const BY_BITS: bool = true;
 
     fn configured(parameters: &BitmapParameters, _: Start, _: &mut Draws) -> Self {
         Self::over(parameters.values)

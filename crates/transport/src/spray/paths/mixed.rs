@@ -25,6 +25,7 @@ pub struct Mixed {
 
 impl ConfiguredSelector for Mixed {
     type Parameters = MixedParameters;
+    const BY_BITS: bool = true;
 
     fn configured(parameters: &MixedParameters, _: Start, _: &mut Draws) -> Self {
         Self { bitmap: Bitmap::over(parameters.values), unmarked: VecDeque::new() }
@@ -45,7 +46,8 @@ impl PathSelector for Mixed {
     }
 
     fn on_feedback(&mut self, now: Instant, value: u16, feedback: Feedback) {
-        if feedback == Feedback::Clean {
+        // All ways lead over the last link: cut off there, a packet came unmarked as far as its value decides.
+        if matches!(feedback, Feedback::Clean | Feedback::TrimmedAtLastHop) {
             self.unmarked.push_back(value);
         }
         self.bitmap.on_feedback(now, value, feedback);

@@ -47,7 +47,7 @@ pub enum Feedback {
     Marked,
     /// It was trimmed on the way.
     Trimmed,
-    /// It was trimmed in front of the last link, to which all ways lead.
+    /// It was trimmed in front of the last link, to which all ways lead, and came there without a mark.
     TrimmedAtLastHop,
     /// It was lost, or its answer.
     Lost,
@@ -96,6 +96,9 @@ pub(super) trait ConfiguredSelector {
     fn values(_parameters: &Self::Parameters) -> Option<u16> {
         None
     }
+
+    /// Whether their number must be a power of two.
+    const BY_BITS: bool = false;
 }
 
 /// A selector at work.
@@ -148,6 +151,15 @@ macro_rules! selectors {
                         <$selector as ConfiguredSelector>::check_together(parameters)
                     } )+
                     Self::External(_) => Ok(()),
+                }
+            }
+
+            /// Whether the number of its values must be a power of two.
+            #[must_use]
+            pub const fn is_by_bits(&self) -> bool {
+                match self {
+                    $( Self::$variant(_) => <$selector as ConfiguredSelector>::BY_BITS, )+
+                    Self::External(_) => false,
                 }
             }
 

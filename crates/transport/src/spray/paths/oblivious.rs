@@ -30,6 +30,7 @@ impl Oblivious {
 
 impl ConfiguredSelector for Oblivious {
     type Parameters = ObliviousParameters;
+    const BY_BITS: bool = true;
 
     fn configured(parameters: &ObliviousParameters, _: Start, _: &mut Draws) -> Self {
         Self::over(parameters.values)

@@ -101,7 +101,8 @@ impl PathSelector for Reps {
 
     fn on_feedback(&mut self, now: Instant, value: u16, feedback: Feedback) {
         match feedback {
-            Feedback::Clean => {
+            // All ways lead over the last link: cut off there, a packet came unmarked as far as its value decides.
+            Feedback::Clean | Feedback::TrimmedAtLastHop => {
                 let kept = Kept { value, is_fresh: true };
                 if self.ring.len() < usize::from(self.parameters.buffer) {
                     // The head is behind the last one until the ring is full.

@@ -111,6 +111,19 @@ fn the_last_hop_is_no_reason_to_leave_a_path() {
     }
 }
 
+/// What came to the last link without a mark has a way that is free: it is used again, as if the packet had arrived.
+#[test]
+fn a_value_that_came_to_the_last_link_unmarked_is_used_again() {
+    for name in ["reps", "mixed"] {
+        let mut draws = Draws::new(3);
+        let mut selector = made(name, 1, &mut draws);
+        selector.on_feedback(NOW, 4000, Feedback::TrimmedAtLastHop);
+        selector.on_feedback(NOW, 4001, Feedback::Trimmed);
+        assert_eq!(selector.next(NOW, &mut draws), 4000, "{name}");
+        assert!(selector.next(NOW, &mut draws) < 64, "{name}");
+    }
+}
+
 /// A marked value is skipped once: of the next two laps it is in the second only.
 #[test]
 fn mrc_skips_a_marked_value_once() {
