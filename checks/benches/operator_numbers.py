@@ -53,7 +53,7 @@ FAILURES = (
 
 def network(name: str, capacity: str, demand: dict[str, Any], scheme: object = "ecmp") -> Scenario:
     """A network with equal weights, or paths of fewest hops."""
-    data = {
+    data: dict[str, Any] = {
         "network": {"topology": name, "links": {"capacity": capacity, "delay": "1 ms"}},
         "routing": {"scheme": scheme, "metric": "hops", "demand": demand},
     }
