@@ -78,7 +78,7 @@ class FailurePiece:
     """The place of the failure with this load, the first of several; -1 for none."""
 
     def data(self) -> dict[str, Any]:
-        """It as plain data."""
+        """The piece as plain data."""
         names = [field.name for field in fields(FailureLoad)]
         return {
             "loads": [[getattr(load, name) for name in names] for load in self.loads],
@@ -88,7 +88,7 @@ class FailurePiece:
 
     @classmethod
     def of_data(cls, data: Mapping[str, Any]) -> FailurePiece:
-        """What :meth:`data` has given, of which nobody knows what became of it.
+        """The piece that :meth:`data` has given, of which nobody knows what became of it.
 
         Raises:
             ValueError, TypeError, KeyError: it is something else.
@@ -119,7 +119,7 @@ def _load_of(
 
 
 LookProgress = Callable[[int, int], None]
-"""Told of the failures that are done, and of all."""
+"""A function that is told of the failures that are done, and of all."""
 
 
 class FailureEvaluator(Protocol):

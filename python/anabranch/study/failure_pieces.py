@@ -49,7 +49,7 @@ _PIECE: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class FailureDesign:
-    """What is looked at, wherever it takes place."""
+    """The failures to look at in a scenario, wherever that takes place."""
 
     data: dict[str, Any]
     """The scenario as plain data."""
@@ -85,7 +85,7 @@ class FailureDesign:
         return cls(adopted, scenario.origin, files.contents, kinds, agreement)
 
     def manifest(self) -> dict[str, Any]:
-        """What the folder says of it."""
+        """The words of the folder about it."""
         contents = {name: hashlib.sha256(content).hexdigest() for name, content in self.files.items()}
         text = json.dumps([self.data, contents], sort_keys=True, ensure_ascii=False, default=str)
         return {

@@ -8,13 +8,14 @@
 //! to be lowered is the highest of any arc in any case, which is what is down meanwhile.
 
 mod draws;
+mod limits;
 mod moves;
 mod search;
 mod tree;
 mod walk;
 mod worst_traffic;
 
-pub use search::{SearchLimits, SearchResult};
+pub use limits::{SearchLimits, SearchResult};
 
 use tree::{Scratch, Tree};
 use worst_traffic::{ArcPair, WorstTraffic};

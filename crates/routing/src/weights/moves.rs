@@ -1,6 +1,6 @@
 //! The changes that a search tries: drawn where loads are high or low, and put back where there are too many.
 
-use super::search::DRAWN;
+use super::limits::DRAWN;
 use super::walk::{Trial, Walk, power};
 
 impl Walk<'_> {

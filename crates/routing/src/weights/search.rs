@@ -4,53 +4,15 @@
 //! decides. Unlike the piecewise cost of Fortz and Thorup (2000), eq. (1), it does not depend on how much traffic there is.
 
 use super::Evaluator;
+use super::limits::{FIRST_POWER, SearchLimits, SearchResult};
 use super::walk::{Trial, Walk};
 
-/// Orders of the norm are two to these powers, round after round.
-pub(super) const FIRST_POWER: u32 = 3;
+/// Orders of the norm are two to powers up to this, round after round.
 const LAST_POWER: u32 = 6;
 /// Loads that differ by this part of the higher one are the same.
-pub(super) const SAME: f64 = 1e-9;
-/// Of how many arcs drawn the most, or least, loaded is changed.
-pub(super) const DRAWN: usize = 3;
+const SAME: f64 = 1e-9;
 /// Trials between two calls of the watch.
 const BETWEEN_LOOKS: u64 = 64;
-
-/// What a search may do.
-#[derive(Clone, Debug)]
-pub struct SearchLimits {
-    /// The weights that are there. Changes are counted from them.
-    pub present: Vec<u32>,
-    /// Where the search begins: weights that keep these limits.
-    pub begin: Vec<u32>,
-    /// Arcs whose weights change together, each with the same number; numbered from 0 without gaps.
-    pub group: Vec<u32>,
-    /// The greatest weight.
-    pub greatest: u32,
-    /// Arcs that may get another weight than the present one.
-    pub most_changes: usize,
-    /// By which part a trial may be worse and yet be taken, at the start of a round; it falls to 0.
-    pub boldness: f64,
-    /// What a load with all pairs at their bounds at once counts beside the load itself, where traffic is any within bounds.
-    pub evenness: f64,
-    /// Nodes, arcs and pairs that may be touched, all together.
-    pub work: u64,
-    /// Of the draws.
-    pub seed: u64,
-}
-
-/// What a search has found.
-#[derive(Clone, Debug)]
-pub struct SearchResult {
-    /// The best weights.
-    pub weights: Vec<u32>,
-    /// The highest load of any arc in any case.
-    pub load: f64,
-    /// Nodes, arcs and pairs that were touched.
-    pub work: u64,
-    /// Changes that were tried.
-    pub trials: u64,
-}
 
 impl Evaluator {
     /// The best weights within the limits that the search meets; never worse than those that it begins with.

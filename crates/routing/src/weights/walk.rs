@@ -1,7 +1,7 @@
 //! Where a search stands: weights, the trees of all cases by them, and what other weights would lead to.
 
 use super::draws::Draws;
-use super::search::{FIRST_POWER, SearchLimits, SearchResult};
+use super::limits::{FIRST_POWER, SearchLimits, SearchResult};
 use super::tree::{Scratch, Tree};
 use super::worst_traffic::{PairTraffic, WorstTraffic};
 use super::{Evaluator, add};
