@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores operator-numbers bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -197,6 +197,9 @@ spraying: setup ## shares of all pairs together against ECMP and maximum flows, 
 
 steady: setup ## whether long runs repeat themselves, so that a part need not be simulated; writes docs/steady.md
 	$(RUN) checks/benches/steady.py --out docs/steady.md
+
+operator-numbers: setup ## how good weights are, and what failures take; writes a section of docs/operator.md
+	$(RUN) checks/benches/operator_numbers.py --out docs/operator.md
 
 robust-parts: setup ## what each part of robust routing gains over HiGHS alone, for an hour; writes a section of docs/robust_benchmarks.md
 	rm -f results/robust_parts.json

@@ -329,17 +329,21 @@ def shares_along(paths: Sequence[tuple[Sequence[int], float]]) -> list[tuple[int
 
 @final
 class WeightCases:
-    """Cases of traffic over arcs, (number of a matrix, arcs that are down), and what weights do to them."""
+    """Traffic over arcs in cases, each the arcs that are down, and what weights do to it.
+
+    The traffic is all at once, or any within it and a hose, the most that enters and leaves at each node.
+    """
 
     def __new__(
         cls,
         tail: NDArray[np.uint32],
         head: NDArray[np.uint32],
         capacity_mbps: NDArray[np.float64],
-        matrices: Sequence[NDArray[np.float64]],
-        cases: Sequence[tuple[int, Sequence[int]]],
+        traffic_mbps: NDArray[np.float64],
+        hose: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+        cases: Sequence[Sequence[int]],
     ) -> Self: ...
-    def loads(self, weights: NDArray[np.uint32]) -> NDArray[np.float64]: ...
+    def loads(self, weights: NDArray[np.uint32]) -> tuple[NDArray[np.float64], int]: ...
     def search(
         self,
         present: NDArray[np.uint32],
@@ -349,6 +353,7 @@ class WeightCases:
         greatest: int,
         most_changes: int,
         boldness: float,
+        evenness: float,
         work: int,
         seed: int,
         progress: Callable[[int, int], object] | None = None,

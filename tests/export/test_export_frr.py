@@ -30,12 +30,13 @@ from anabranch.export.placed_ports import placed_ports
 from anabranch.export.write import export
 from anabranch.plans.paths import PlanPaths
 from anabranch.plans.saved import plan_of_scenario
+from anabranch.plans.weight_search import WeightLimits, search_weights
 from anabranch.plans.worst_loads import worst_loads
 from anabranch.setup import Needed, resolve
 
 FRR = "/usr/lib/frr"
 DAEMONS = (f"{FRR}/zebra", f"{FRR}/staticd")
-ROOT = Path(__file__).parents[2]
+BACKBONE = Path(__file__).parent / "backbone"
 CONVERGE_S = 90.0
 """For all routes of OSPF or IS-IS: hellos come every 10 s, and the machine may have other work."""
 FLOWS_PER_GBPS = 20
@@ -251,8 +252,8 @@ def send_matrix(layout: DeviceLayout, names: list[str], flows: Mapping[tuple[str
 
 
 def linux_table(folder: Path) -> Path:
-    """The table of interfaces of examples/isp with names that Linux takes."""
-    text = (ROOT / "examples" / "isp" / "interfaces.csv").read_text()
+    """The table of interfaces of the backbone with names that Linux takes."""
+    text = (BACKBONE / "interfaces.csv").read_text()
     table = folder / "interfaces.csv"
     lines = [line.replace("et-0/1/", "core") for line in text.splitlines() if "ge-0" not in line]
     table.write_text("\n".join(lines))
@@ -261,15 +262,22 @@ def linux_table(folder: Path) -> Path:
 
 @pytest.mark.parametrize(("form", "daemon"), [("frr-ospf", "ospfd"), ("frr-isis", "isisd")])
 def test_routers_that_find_their_routes_load_links_as_we_say(tmp_path: Path, form: str, daemon: str) -> None:
-    """11 routers of examples/isp with an operator's names and addresses: the counters of 40 interfaces are
-    the loads of `anabranch load`, as far as a hash of flows can share."""
+    """11 routers of a backbone with an operator's names and addresses: the counters of 40 interfaces are
+    the loads of `anabranch load`, as far as a hash of flows can share. OSPF runs weights that a search has
+    found, and IS-IS those of the operator."""
     needs("ip", "vtysh", *DAEMONS, f"{FRR}/{daemon}")
     if "ANABRANCH_VALIDATE_EXPORT" not in os.environ:
         pytest.skip("by chance: neighbours take 20 s and more to find each other; by make validate-export")
-    scenario = Scenario.load(ROOT / "examples" / "isp" / "net.toml")
+    scenario = Scenario.load(BACKBONE / "net.toml")
+    if daemon == "ospfd":
+        found = search_weights(scenario, WeightLimits(time_limit_s=1.0))
+        assert found.load < found.load_before
+        found.table.save(scenario, tmp_path / "found")
+        scenario = Scenario.load(tmp_path / "found" / "scenario.toml")
+        assert worst_loads(scenario).max_load == pytest.approx(found.load)
     table = linux_table(tmp_path)
     export(scenario, form, tmp_path / "out", interfaces=table)
-    with (ROOT / "examples" / "isp" / "traffic.csv").open() as lines:
+    with (BACKBONE / "traffic.csv").open() as lines:
         rates = {(row["from"], row["to"]): float(row["rate_gbps"]) for row in csv.DictReader(lines)}
     flows = {pair: round(FLOWS_PER_GBPS * rate) for pair, rate in rates.items()}
     with routers(scenario, tmp_path / "out", daemon, "abi", table) as (layout, names, speak):

@@ -12,6 +12,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
+from anabranch.media.pieces import plain_cell
 from anabranch.plans.brief import Brief, brief_of
 from anabranch.plans.measures import PriceList, measures, read_prices
 from anabranch.report.brief_page import brief_page
@@ -56,9 +57,14 @@ def test_growth_and_failures_by_hand(tmp_path: Path) -> None:
     brief = made(tmp_path)
     tables = {table.name: list(table.by_row()) for table in brief_tables(brief)}
     assert list(tables) == ["plan", "growth", "failures", "capacity", "costs"]
+    # Files have what the terminal has.
+    assert [[plain_cell(cell) for cell in row] for row in tables["plan"]][:2] == [
+        ["highest load", "40 %", "40 %"],
+        ["worst failure", "40 %", "40 %"],
+    ]
     first = tables["growth"][0]
-    # Link, capacity, load, state, load in a failure, by which, years, years in it.
-    assert first[1:3] == (100.0, pytest.approx(0.4))
+    # Link, capacity, load, load in a failure, state then, by which, years, years in it.
+    assert first[1:4] == (100.0, pytest.approx(0.4), pytest.approx(0.4))
     years = math.log(1 / 0.4) / math.log(1.5)
     assert first[6] == pytest.approx(years)
     # Of both directions one.
@@ -81,7 +87,20 @@ def test_overloads_of_failures_are_counted(tmp_path: Path) -> None:
     cards = {card.label: card.value.replace("\N{NO-BREAK SPACE}", " ") for card in brief_cards(brief)}
     assert cards["worst failure"] == "120 % → 120 %"
     assert cards["failures that overload"] == "2 → 2"
+    # No link is full today: that is in 1.3 years, ln(1 / 0.6) / ln(1.5).
+    assert cards["first link is full"] == "in 1.3 years → in 1.3 years"
+    assert cards["first link is full in a failure"] == "at once → at once"
     assert cards["price"] == "8,000 EUR"
+
+
+def test_lines_above_the_picture_are_named(tmp_path: Path) -> None:
+    """150 Mbps from a to b, and 150 from a to d: without either link the other carries 300 of 100."""
+    brief = made(tmp_path, "a,b,150\na,d,150\n")
+    told = (
+        "Above the picture from the beginning: today, worst failure (300 %); planned, worst failure (300 %)."
+    )
+    assert told in brief_page(brief)
+    assert "Above the picture" not in brief_page(made(tmp_path))
 
 
 def test_measures_are_the_differences(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 use crate::error::value_error;
 use crate::watch::Watch;
 use anabranch_engine::routing::weights::{
-    Case, Evaluator, SearchLimits, SearchResult, TrafficTo, WeightedArcs,
+    Evaluator, Hose, SearchLimits, SearchResult, TrafficTo, WeightedArcs,
 };
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-/// Arcs between nodes, matrices of traffic and cases, each the number of a matrix and the arcs that are down.
+/// Arcs between nodes, their traffic, and cases, each the arcs that are down.
 ///
-/// Raises ValueError if arrays do not fit each other, or a number is none of a node, an arc or a matrix.
+/// Raises ValueError if arrays do not fit each other, or a number is none of a node or an arc.
 #[pyclass(frozen, module = "anabranch._core")]
 pub struct WeightCases {
     evaluator: Evaluator,
@@ -19,15 +19,17 @@ pub struct WeightCases {
 
 #[pymethods]
 impl WeightCases {
-    /// Of the ends and capacities (Mbps) of arcs, and the traffic (Mbps) from row to column.
+    /// Of the ends and capacities (Mbps) of arcs, and the traffic (Mbps) from row to column: all of it at once, or any that it
+    /// and the most that enters and leaves at each node allow, where these are given as `hose`.
     #[new]
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over arrays and lists")]
     fn new(
         tail: PyReadonlyArray1<'_, u32>,
         head: PyReadonlyArray1<'_, u32>,
         capacity_mbps: PyReadonlyArray1<'_, f64>,
-        matrices: Vec<PyReadonlyArray2<'_, f64>>,
-        cases: Vec<(usize, Vec<usize>)>,
+        traffic_mbps: PyReadonlyArray2<'_, f64>,
+        hose: Option<(PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>)>,
+        cases: Vec<Vec<usize>>,
     ) -> PyResult<Self> {
         let (tail, head, capacity) =
             (tail.as_array().to_vec(), head.as_array().to_vec(), capacity_mbps.as_array().to_vec());
@@ -35,52 +37,55 @@ impl WeightCases {
         if arcs != head.len() || arcs != capacity.len() {
             return Err(value_error("one tail, head and capacity for each arc"));
         }
-        let nodes = matrices.first().map_or(0, |matrix| matrix.as_array().nrows());
+        let matrix = traffic_mbps.as_array();
+        let nodes = matrix.nrows();
+        if matrix.ncols() != nodes {
+            return Err(value_error("traffic has a row and a column for each node"));
+        }
         if tail.iter().chain(&head).any(|&node| node as usize >= nodes) {
-            return Err(value_error("an arc has an end that is no node of the matrices"));
+            return Err(value_error("an arc has an end that is no node of the traffic"));
         }
-        let mut traffic = Vec::new();
-        for matrix in &matrices {
-            let matrix = matrix.as_array();
-            if matrix.dim() != (nodes, nodes) {
-                return Err(value_error("matrices have a row and a column for each node"));
-            }
-            let columns =
-                (0..).zip(matrix.columns()).filter(|(_, column)| column.iter().any(|&mbps| mbps > 0.0));
-            traffic.push(columns.map(|(to, column)| TrafficTo { to, from_mbps: column.to_vec() }).collect());
+        let hose = hose.map(|(ingress, egress)| Hose {
+            ingress_mbps: ingress.as_array().to_vec(),
+            egress_mbps: egress.as_array().to_vec(),
+        });
+        if hose.as_ref().is_some_and(|hose| {
+            [&hose.ingress_mbps, &hose.egress_mbps].iter().any(|limit| limit.len() != nodes)
+        }) {
+            return Err(value_error("a hose has the most of each node"));
         }
-        let mut of_cases = Vec::new();
-        for (matrix, without) in cases {
-            if matrix >= matrices.len() || without.iter().any(|&arc| arc >= arcs) {
-                return Err(value_error("a case names a matrix or an arc that is not there"));
+        let columns = (0..).zip(matrix.columns()).filter(|(_, column)| column.iter().any(|&mbps| mbps > 0.0));
+        let traffic = columns.map(|(to, column)| TrafficTo { to, from_mbps: column.to_vec() }).collect();
+        let mut down = vec![vec![false; arcs]; cases.len()];
+        for (down, without) in down.iter_mut().zip(&cases) {
+            for &arc in without {
+                *down.get_mut(arc).ok_or_else(|| value_error("a case names an arc that is not there"))? =
+                    true;
             }
-            let mut down = vec![false; arcs];
-            for arc in without {
-                down[arc] = true;
-            }
-            of_cases.push(Case { matrix, down });
         }
-        let evaluator = Evaluator::new(WeightedArcs::new(nodes, tail, head, capacity), traffic, of_cases);
+        let evaluator = Evaluator::new(WeightedArcs::new(nodes, tail, head, capacity), traffic, hose, down);
         Ok(Self { evaluator, arcs })
     }
 
-    /// The load of each arc (column) in each case (row).
+    /// The load of each arc (column) in each case (row), and the work done: nodes, arcs and pairs touched.
     #[expect(clippy::needless_pass_by_value, reason = "Python hands over an array")]
     fn loads<'py>(
         &self,
         py: Python<'py>,
         weights: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, u64)> {
         let weights = self.read(&weights)?;
-        let loads = py.detach(|| self.evaluator.loads(&weights));
-        PyArray2::from_vec2(py, &loads).map_err(value_error)
+        let mut watch = Watch::new(None);
+        let look = &mut |_: u64| watch.look(());
+        let (loads, work) = py.detach(|| self.evaluator.loads::<PyErr>(&weights, look))?;
+        Ok((PyArray2::from_vec2(py, &loads).map_err(value_error)?, work))
     }
 
-    /// The best weights that a local search meets, the highest load by them, and the work done: nodes and arcs touched.
+    /// The best weights that a local search meets, the highest load by them, and the work done: nodes, arcs and pairs touched.
     ///
     /// `present` are the weights from which changes are counted, `begin` those to start with, `group` the number of each
     /// arc's group, which change together. `progress` gets (work done, work allowed).
-    #[pyo3(signature = (present, begin, group, *, greatest, most_changes, boldness, work, seed, progress=None))]
+    #[pyo3(signature = (present, begin, group, *, greatest, most_changes, boldness, evenness, work, seed, progress=None))]
     #[expect(
         clippy::needless_pass_by_value,
         clippy::too_many_arguments,
@@ -95,6 +100,7 @@ impl WeightCases {
         greatest: u32,
         most_changes: usize,
         boldness: f64,
+        evenness: f64,
         work: u64,
         seed: u64,
         progress: Option<Py<PyAny>>,
@@ -106,6 +112,7 @@ impl WeightCases {
             greatest,
             most_changes,
             boldness,
+            evenness,
             work,
             seed,
         };
@@ -173,6 +180,7 @@ impl WeightCases {
             greatest: u32::MAX,
             most_changes: self.arcs,
             boldness: 0.0,
+            evenness: 0.0,
             work: 0,
             seed: 0,
         }

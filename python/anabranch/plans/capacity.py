@@ -50,7 +50,7 @@ class Purchase:
     most_load: float = 1.0
     """The highest load that a link may have."""
     price: Mapping[frozenset[str], float] | None = None
-    """Price of a module by the ends of its link; 1 for all if None."""
+    """Price of a module by the ends of its link, of each link; 1 for all if None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +152,24 @@ def _prices(routers: RouterNetwork, purchase: Purchase) -> Floats:
     if purchase.price is None:
         return price
     left = set(purchase.price)
+    unpriced = dict[int, int]()
     for arc, edge in enumerate(network.edge.tolist()):
         ends = frozenset({network.nodes[network.tail[arc]], network.nodes[network.head[arc]]})
-        price[edge] = purchase.price.get(ends, 1.0)
+        if ends in purchase.price:
+            price[edge] = purchase.price[ends]
+        else:
+            unpriced.setdefault(edge, arc)
         left.discard(ends)
     if left:
         names = " to ".join(sorted(min(left, key=sorted)))
         raise ScenarioError([Problem("--prices", f"no link between routers from {names}")])
+    if unpriced:
+        # Any number would be another price, and the least cost one of nobody's.
+        first = next(iter(unpriced.values()))
+        names = network.pair_name(int(network.tail[first]), int(network.head[first]))
+        more = f" and of {len(unpriced) - 1:,} more" if len(unpriced) > 1 else ""
+        message = f"has no price of the link {names}{more}; give each link one, or leave --prices out"
+        raise ScenarioError([Problem("--prices", message)])
     return price
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Final, Protocol
+from dataclasses import dataclass, fields
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from anabranch.setup.flow_columns import pair_code
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 _ROUNDING: Final = 1e-9
 """A load above 1 by no more is a full link, and no overload."""
 
@@ -66,8 +67,67 @@ class FailureOutcome:
     of_arcs: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FailurePiece:
+    """Some failures, one after the other, and the highest load of each arc in any of them."""
+
+    loads: tuple[FailureLoad, ...]
+    highest: Floats
+    """Of each arc; 0 where none loads it."""
+    by: Ints
+    """The place of the failure with this load, the first of several; -1 for none."""
+
+    def data(self) -> dict[str, Any]:
+        """The piece as plain data."""
+        names = [field.name for field in fields(FailureLoad)]
+        return {
+            "loads": [[getattr(load, name) for name in names] for load in self.loads],
+            "highest": self.highest.tolist(),
+            "by": self.by.tolist(),
+        }
+
+    @classmethod
+    def of_data(cls, data: Mapping[str, Any]) -> FailurePiece:
+        """The piece that :meth:`data` has given, of which nobody knows what became of it.
+
+        Raises:
+            ValueError, TypeError, KeyError: it is something else.
+        """
+        loads = tuple(_load_of(*row) for row in data["loads"])
+        highest, by = np.array(data["highest"], np.float64), np.array(data["by"], np.int64)
+        if highest.ndim != 1 or highest.shape != by.shape or not (highest >= 0).all():
+            raise ValueError("has no load of each link")
+        if ((by < -1) | (by >= len(loads))).any():
+            raise ValueError("has a load of a failure that is not there")
+        return cls(loads, highest, by)
+
+
+def _load_of(
+    kind: str, name: str, links: Sequence[str], nodes: Sequence[str], load: float, worst_link: str,
+    stranded: Sequence[Sequence[str]], rerouted: int, *of_traffic: float | None,
+) -> FailureLoad:  # fmt: skip
+    """A failure's load from plain data."""
+    texts = (kind, name, worst_link, *links, *nodes, *(end for pair in stranded for end in pair))
+    numbers = (load, rerouted, *(number for number in of_traffic if number is not None))
+    if not all(isinstance(text, str) for text in texts) or not all(number >= 0 for number in numbers):
+        raise ValueError("has no text or number where one is")
+    lost, squeezed, squeezed_mbps, goodput = of_traffic
+    return FailureLoad(
+        kind, name, tuple(links), tuple(nodes), float(load), worst_link, tuple((a, b) for a, b in stranded),
+        int(rerouted), lost, None if squeezed is None else int(squeezed), squeezed_mbps, goodput,
+    )  # fmt: skip
+
+
+LookProgress = Callable[[int, int], None]
+"""A function that is told of the failures that are done, and of all."""
+
+
 class FailureEvaluator(Protocol):
     """The judge of failures; several threads may ask it at once."""
+
+    @property
+    def arcs(self) -> int:
+        """Arcs whose loads it says."""
 
     def outcome(self, failure: Failure) -> FailureOutcome:
         """The loads while this is down."""
@@ -77,7 +137,7 @@ def outcomes(
     evaluator: FailureEvaluator,
     failures: Sequence[Failure],
     jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: LookProgress | None = None,
 ) -> Iterator[FailureOutcome]:
     """The outcome of each failure, in the order of the failures.
 
@@ -107,6 +167,26 @@ def outcomes(
                     progress(number - ahead + 1, len(failures))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def gathered(looked_at: Iterable[FailureOutcome]) -> FailurePiece:
+    """Outcomes as one piece."""
+    return joined(
+        FailurePiece((one.load,), one.of_arcs, np.where(one.of_arcs > 0, 0, -1)) for one in looked_at
+    )
+
+
+def joined(pieces: Iterable[FailurePiece]) -> FailurePiece:
+    """Pieces one after the other as one."""
+    loads = list[FailureLoad]()
+    highest, by = np.zeros(0), np.zeros(0, np.int64)
+    for piece in pieces:
+        if not loads:
+            highest, by = np.zeros(len(piece.highest)), np.full(len(piece.highest), -1)
+        higher = piece.highest > highest
+        highest[higher], by[higher] = piece.highest[higher], piece.by[higher] + len(loads)
+        loads += piece.loads
+    return FailurePiece(tuple(loads), highest, by)
 
 
 def cores() -> int:
@@ -246,6 +326,11 @@ class _PlannedAnew:
     back: NDArray[np.uint64]
     """Code of the opposite one: the acknowledgments need a route, too."""
 
+    @property
+    def arcs(self) -> int:
+        """Arcs of the network."""
+        return self.reporter.routers.network.arc_count
+
     def outcome(self, failure: Failure) -> FailureOutcome:
         """The loads while this is down."""
         routers, pairs = self.reporter.routers, self.reporter.pairs
@@ -271,6 +356,11 @@ class _Pruned:
 
     reporter: _Reporter
     routing: TrafficSplit
+
+    @property
+    def arcs(self) -> int:
+        """Arcs of the network."""
+        return self.reporter.routers.network.arc_count
 
     def outcome(self, failure: Failure) -> FailureOutcome:
         """The loads while this is down."""

@@ -7,7 +7,7 @@ scored by an evaluator that does not know which scheme made it. Nothing is simul
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.plans.failure_loads import FailureLoad, FailureOutcome, evaluator_of, outcomes
+from anabranch.plans.failure_loads import (
+    FailureEvaluator,
+    FailureLoad,
+    FailurePiece,
+    LookProgress,
+    evaluator_of,
+    gathered,
+    outcomes,
+)
 from anabranch.plans.failures import failures_of
 from anabranch.plans.link_cases import BoundsCase, LinkCase
 from anabranch.plans.pair_plans import is_one_matrix, matrix_case, plans_of_pairs, shares_by_any
@@ -25,6 +33,7 @@ from anabranch.routing.pair_shares import Pairs, shares_of_pairs
 from anabranch.routing.robust import RobustRoutingError, TrafficSplit
 from anabranch.routing.robust import worst_case as evaluate
 from anabranch.routing.robust.worst_case import load_of_shares
+from anabranch.routing.router_failures import Failure
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
@@ -33,6 +42,8 @@ from anabranch.setup.files import ScenarioFiles
 from anabranch.text.units import with_unit
 
 Floats = NDArray[np.float64]
+Look = Callable[[FailureEvaluator, Sequence[Failure], int | None, LookProgress | None], FailurePiece]
+"""Looks at failures: by so many threads, telling what is done."""
 _MOST_NAMED = 5
 """Links and nodes out of service that are named in a heading."""
 
@@ -299,8 +310,9 @@ def worst_loads(
     *,
     failures: str | None = None,
     jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: LookProgress | None = None,
     files: ScenarioFiles | None = None,
+    look: Look | None = None,
 ) -> WorstLoads:
     """The worst case of a scenario's routes over all traffic matrices within its bounds.
 
@@ -312,10 +324,34 @@ def worst_loads(
         jobs: threads for the failures; one for each core if None.
         progress: told of the failures that are done, and of all.
         files: those of the scenario, where some have been read already.
+        look: looks at the failures, where that is not done here and by threads alone.
 
     Raises:
         ScenarioError: if the scenario cannot be run, or has no bounds.
     """
+    routers = _routers_of(scenario, files)
+    try:
+        return loads_of_routers(scenario, routers, failures, jobs, progress, look)
+    except RobustRoutingError as error:
+        raise as_scenario_error(error, scenario.origin) from None
+
+
+def judge_of(scenario: Scenario, failures: str) -> tuple[FailureEvaluator, list[Failure]]:
+    """The judge of failures of these kinds in a scenario, and the failures.
+
+    Raises:
+        ScenarioError: as of :func:`worst_loads`.
+    """
+    routers = _routers_of(scenario, None)
+    pairs = np.stack(routers.bounds.pairs(), axis=1)
+    try:
+        planned = plans_of_pairs(routers, scenario.origin, pairs)
+        return evaluator_of(routers, scenario.origin, planned, pairs), failures_of(routers, failures)
+    except RobustRoutingError as error:
+        raise as_scenario_error(error, scenario.origin) from None
+
+
+def _routers_of(scenario: Scenario, files: ScenarioFiles | None) -> RouterNetwork:
     setup = settled(resolve(scenario, Needed.ROUTES, files), scenario.origin)
     if setup.demand is None:
         message = (
@@ -323,11 +359,13 @@ def worst_loads(
             'worst over all within bounds, such as pair = "50 Mbps"'
         )
         raise ScenarioError([Problem("routing.demand", message)], scenario.origin)
-    routers = RouterNetwork.of(setup)
-    try:
-        return loads_of_routers(scenario, routers, failures, jobs, progress)
-    except RobustRoutingError as error:
-        raise as_scenario_error(error, scenario.origin) from None
+    return RouterNetwork.of(setup)
+
+
+def _look(
+    evaluator: FailureEvaluator, failures: Sequence[Failure], jobs: int | None, progress: LookProgress | None
+) -> FailurePiece:
+    return gathered(outcomes(evaluator, failures, jobs, progress))
 
 
 def loads_of_routers(
@@ -335,7 +373,8 @@ def loads_of_routers(
     routers: RouterNetwork,
     failures: str | None,
     jobs: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: LookProgress | None = None,
+    look: Look | None = None,
 ) -> WorstLoads:
     """The worst case of a scenario whose routers are known; their bounds count, not those of the scenario.
 
@@ -349,8 +388,8 @@ def loads_of_routers(
     cases, failed = None, None
     if failures is not None:
         evaluator = evaluator_of(routers, scenario.origin, planned, pairs)
-        looked_at = outcomes(evaluator, failures_of(routers, failures), jobs, progress)
-        cases, failed = _gathered(worst.load, looked_at)
+        piece = (look or _look)(evaluator, failures_of(routers, failures), jobs, progress)
+        cases, failed = piece.loads, _names(worst.load, piece)
     return WorstLoads(
         scenario.title,
         scenario.routing.scheme_name,
@@ -380,21 +419,12 @@ def _out_of_service(setup: Setup) -> tuple[str, ...]:
     return (*nodes, *links.values())
 
 
-def _gathered(
-    load: Floats, looked_at: Iterable[FailureOutcome]
-) -> tuple[tuple[FailureLoad, ...], tuple[Floats, list[str | None]]]:
-    """The failures, and for each arc its highest load in any of them, with the failure's name."""
-    cases = list[FailureLoad]()
-    most, by = np.zeros(len(load)), [None] * len(load)
-    names = np.array(by, dtype=object)
-    for outcome in looked_at:
-        higher = outcome.of_arcs > most
-        most[higher] = outcome.of_arcs[higher]
-        names[higher] = outcome.load.name
-        cases.append(outcome.load)
+def _names(load: Floats, piece: FailurePiece) -> tuple[Floats, list[str | None]]:
+    """The highest load of each arc in any failure, with the failure's name; of none where it is no higher."""
+    names = np.array([*(one.name for one in piece.loads), None], dtype=object)[piece.by]
     # Rounding alone is no higher load.
-    names[most <= load * (1 + 1e-9)] = None
-    return tuple(cases), (most, names.tolist())
+    names[piece.highest <= load * (1 + 1e-9)] = None
+    return piece.highest, names.tolist()
 
 
 def _link_loads(

@@ -40,6 +40,7 @@ def simulate_failures(
     runs: SimulatedRuns,
     *,
     jobs: int | None = None,
+    out: Path | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> StudyResult:
     """Simulates the failures that harm most, and the network with nothing down.
@@ -52,6 +53,7 @@ def simulate_failures(
         transfers: by the model, which say what harms.
         runs: how many, and how long.
         jobs: processes; one for each core if None.
+        out: folder of the study, which goes on from the runs that are in it; none is kept if None.
         progress: told of the runs done, the failed ones and all.
 
     Raises:
@@ -63,7 +65,7 @@ def simulate_failures(
     with TemporaryDirectory(prefix="anabranch-") as folder:
         data = _study(scenario, transfers, failures, Path(folder), runs)
         study = Study.from_data(data, base=scenario.base)
-        return study.run(jobs=jobs, progress=progress)
+        return study.run(jobs=jobs, out=out, progress=progress)
 
 
 def _study(

@@ -15,7 +15,7 @@ from typer.main import get_command_name
 from typer.models import CommandInfo
 
 from anabranch import _core
-from anabranch.errors import LiveError
+from anabranch.errors import LiveError, Problem, ScenarioError
 from anabranch.process.console import (
     EXIT_INCOMPLETE,
     JobsOption,
@@ -67,7 +67,11 @@ from anabranch.terminal.transfers_command import transfers
 from anabranch.terminal.weights_command import weights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anabranch.plans.worst_loads import WorstLoads
     from anabranch.results.result import Result
+    from anabranch.scenario.scenario import Scenario
 
 # A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
 _SCHEMAS = "https://github.com/anabranch/anabranch/schema"
@@ -356,6 +360,13 @@ def load(
     xlsx: XlsxOption = None,
     page: PageOption = None,
     jobs: JobsOption = None,
+    dask: DaskOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep failures there once they are looked at: the same command then goes on."
+        ),
+    ] = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -371,8 +382,11 @@ def load(
     failures = failures or ("links" if page is not None else None)
     loaded = _load(scenario, set_, None, routes_only=True, trust=trust, without=without, during=during)
     with counted_progress(loaded.title or scenario.stem, "{done:,} of {of:,} looked at") as progress:
-        made = busiest_of_series if series else worst_loads
-        loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
+        if out is not None or dask is not None:
+            loads = _kept_loads(loaded, failures, (out, dask, series), jobs, progress)
+        else:
+            made = busiest_of_series if series else worst_loads
+            loads = made(loaded, failures=failures, jobs=jobs, progress=progress)
     if growth is not None:
         loads = dataclasses.replace(loads, growth_a_year=growth / 100)
     chosen, changes, warnings = chosen_link(loads, link), None, list(loads.warnings)
@@ -389,6 +403,30 @@ def load(
     lines = files.write_loads(loaded.title or scenario.stem, loads, chosen, changes, warnings)
     if lines and not as_json:
         write("\n".join(lines))
+
+
+def _kept_loads(
+    scenario: Scenario,
+    failures: str | None,
+    where: tuple[Path | None, str | None, bool],
+    jobs: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> WorstLoads:
+    """Loads whose failures a folder keeps, or a cluster looks at."""
+    from anabranch.study.failure_pieces import kept_loads
+
+    out, dask, series = where
+    if failures is None or series:
+        option = "--out" if out is not None else "--dask"
+        message = "is for one matrix" if series else "is for failures; give --failures as well"
+        raise ScenarioError([Problem(option, message)], scenario.origin)
+    try:
+        return kept_loads(scenario, failures, out=out, dask=dask, jobs=jobs, progress=progress)
+    except KeyboardInterrupt:
+        if out is not None:
+            say(f"interrupted; what is done is kept in {out}, and the same command goes on from there")
+            raise typer.Exit(exit_status()) from None
+        raise
 
 
 @app.command()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.process.console import JobsOption, JsonOption, console, print_json, say, write
+from anabranch.process.signals import exit_status
 from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
@@ -51,6 +53,12 @@ def transfers(
         int, typer.Option(metavar="N", min=1, help="Runs of each failure and size; 3 have intervals.")
     ] = 3,
     jobs: JobsOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the simulated runs: the same command goes on from there."
+        ),
+    ] = None,
     csv: CsvOption = None,
     xlsx: XlsxOption = None,
     trust: TrustOption = False,
@@ -63,6 +71,8 @@ def transfers(
     from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
 
     files = PlanFiles(csv, xlsx)
+    if out is not None and simulate is None:
+        raise ScenarioError([Problem("--out", "is for simulated runs; give --simulate N as well")])
     loaded = load_scenario(
         scenario, set_, None, routes_only=True, trust=trust, without=without, during=during
     )
@@ -73,9 +83,15 @@ def transfers(
         )
     simulated = None
     if simulate is not None:
-        with study_progress(title) as told:
-            runs = SimulatedRuns(simulate, seconds, replications)
-            simulated = simulate_failures(loaded, found, runs, jobs=jobs, progress=told)
+        runs = SimulatedRuns(simulate, seconds, replications)
+        try:
+            with study_progress(title) as told:
+                simulated = simulate_failures(loaded, found, runs, jobs=jobs, out=out, progress=told)
+        except KeyboardInterrupt:
+            if out is None:
+                raise
+            say(f"interrupted; what is done is kept in {out}, and the same command goes on from there")
+            raise typer.Exit(exit_status()) from None
     _show(title, found, simulated, files, as_json=as_json)
 
 

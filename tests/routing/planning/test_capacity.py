@@ -131,11 +131,21 @@ def test_prices_of_unknown_links_are_refused(tmp_path: Path) -> None:
         capacity_to_buy(Network.random(0).scenario(tmp_path), Purchase(10.0, price=price))
 
 
+def test_a_link_without_a_price_is_told_and_not_taken_for_one(tmp_path: Path) -> None:
+    network = Network.random(0)
+    edges = [frozenset(arc) for arc in network.mbps if arc[0] < arc[1]]
+    price = dict.fromkeys(edges[2:], 18_000.0)
+    told = f"--prices: has no price of the link {' to '.join(sorted(edges[0]))} and of 1 more"
+    with pytest.raises(ScenarioError, match=told):
+        capacity_to_buy(network.scenario(tmp_path), Purchase(10.0, price=price))
+
+
 def test_the_command(tmp_path: Path) -> None:
     network = Network.random(2)
     file = tmp_path / "net.toml"
     file.write_text(network.scenario(tmp_path).toml())
-    (tmp_path / "p.csv").write_text("from,to,price\nn0,n1,4\n")
+    priced = [f"{a},{b},{4 if (a, b) == ('n0', 'n1') else 1}" for a, b in network.mbps if a < b]
+    (tmp_path / "p.csv").write_text("\n".join(["from,to,price", *priced]))
     command = [sys.executable, "-m", "anabranch", "capacity", str(file), "--module", "5 Mbps"]
 
     def ran(*more: str) -> subprocess.CompletedProcess[str]:

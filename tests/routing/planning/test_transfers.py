@@ -112,7 +112,14 @@ def test_the_failures_that_harm_most_are_simulated(tmp_path: Path) -> None:
     found = transfers(scenario, [20_000], failures="links")
     assert found.cases[found.by_harm[0]].name == "n0->stub"
     assert found.cases[found.by_harm[0]].cut_pairs == 2
-    result = simulate_failures(scenario, found, SimulatedRuns(2, 0.5), jobs=2)
+    runs, out = SimulatedRuns(2, 0.5), tmp_path / "runs"
+    result = simulate_failures(scenario, found, runs, jobs=2, out=out)
+    told = list[int]()
+    again = simulate_failures(
+        scenario, found, runs, jobs=2, out=out, progress=lambda done, *_: told.append(done)
+    )
+    assert told == [result.runs.height], "runs that are done are not made again"
+    assert again.cells.equals(result.cells)
     assert list(result.cells["down"]) == [NOTHING, *(found.cases[place].name for place in found.by_harm[:2])]
     assert result.cells["failed"].sum() == 0
     # A third of the traffic is left: about 2 Mbps * 0.5 s / 20 kB = 6.25 flows in each of three runs.

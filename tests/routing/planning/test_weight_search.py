@@ -114,13 +114,35 @@ def test_all_within_bounds(network: Network, tmp_path: Path) -> None:
     assert found.lower_bound == pytest.approx(bound, rel=1e-4)
 
 
-def worst_of_hose(network: Network, rows: tuple, ingress: float = 20.0) -> float:  # type: ignore[type-arg]
+def test_all_within_bounds_in_failures(network: Network, tmp_path: Path) -> None:
+    """The same with each link down: the worst of all failures, also by the evaluator of loads."""
+    demand: dict[str, object] = {"ingress": "20 Mbps", "egress": "15 Mbps", "pair": "8 Mbps"}
+    scenario = network.scenario(tmp_path, demand)
+    one, two = (search_weights(scenario, QUICK, failures="links", jobs=jobs) for jobs in (1, 2))
+    assert one.table == two.table
+    before = [Row(f"{a}->{b}", weight) for (a, b), weight in network.weight.items()]
+    downs = [None, *(arc for arc in network.mbps if arc[0] < arc[1])]
+    for rows, load in ((before, one.load_before), (one.table.rows, one.load)):
+        by_hand = max(worst_of_hose(network, tuple(rows), down=down) for down in downs)
+        assert load == pytest.approx(by_hand, rel=1e-6)
+    worst = one.loads.after.worst_failure
+    assert worst is not None
+    assert max(worst.load, one.loads.after.max_load) == pytest.approx(one.load, rel=1e-6)
+    assert one.load <= one.load_before * (1 + 1e-9)
+
+
+def worst_of_hose(
+    network: Network,
+    rows: tuple,  # type: ignore[type-arg]
+    ingress: float = 20.0,
+    down: Arc | None = None,
+) -> float:
     weights = by_arc({row.link: row.weight for row in rows})
     nodes = sorted({node for node, _ in network.mbps})
     pairs = [pair for pair in product(nodes, nodes) if pair[0] != pair[1]]
     # The share of each pair on each arc: the loads of a matrix of that pair alone.
     shares = [
-        Network(dict.fromkeys(network.mbps, 1.0), network.weight, {pair: 1.0}).loads(weights)
+        Network(dict.fromkeys(network.mbps, 1.0), network.weight, {pair: 1.0}).loads(weights, down)
         for pair in pairs
     ]
     upper = [[float(pair[0] == node) for pair in pairs] for node in nodes]

@@ -6,7 +6,7 @@ fn detour(down: &[bool]) -> Evaluator {
     // 0 -> 1, 0 -> 2, 2 -> 1
     let arcs = WeightedArcs::new(3, vec![0, 0, 2], vec![1, 2, 1], vec![10.0; 3]);
     let matrix = vec![TrafficTo { to: 1, from_mbps: vec![12.0, 0.0, 0.0] }];
-    Evaluator::new(arcs, vec![matrix], vec![Case { matrix: 0, down: down.to_vec() }])
+    Evaluator::new(arcs, matrix, None, vec![down.to_vec()])
 }
 
 fn limits(most_changes: usize) -> SearchLimits {
@@ -17,6 +17,7 @@ fn limits(most_changes: usize) -> SearchLimits {
         greatest: 65_535,
         most_changes,
         boldness: 0.02,
+        evenness: 0.0,
         work: 100_000,
         seed: 1,
     }
@@ -27,14 +28,23 @@ fn searched(evaluator: &Evaluator, limits: &SearchLimits) -> SearchResult {
     result
 }
 
+fn loads(evaluator: &Evaluator, weights: &[u32]) -> Vec<Vec<f64>> {
+    let Ok((loads, _)) = evaluator.loads::<Infallible>(weights, &mut |_| Ok(()));
+    loads
+}
+
+fn highest(evaluator: &Evaluator, weights: &[u32]) -> f64 {
+    loads(evaluator, weights).into_iter().flatten().fold(0.0, f64::max)
+}
+
 #[test]
 fn least_paths_share_evenly_and_what_is_down_carries_nothing() {
     let up = detour(&[false; 3]);
-    assert_eq!(up.loads(&[1, 1, 1]), [[1.2, 0.0, 0.0]]);
-    assert_eq!(up.loads(&[2, 1, 1]), [[0.6, 0.6, 0.6]]);
-    assert_eq!(up.loads(&[3, 1, 1]), [[0.0, 1.2, 1.2]]);
-    assert_eq!(detour(&[true, false, false]).loads(&[1, 1, 1]), [[0.0, 1.2, 1.2]]);
-    assert_eq!(detour(&[true, true, false]).loads(&[1, 1, 1]), [[0.0; 3]], "no path, no load");
+    assert_eq!(loads(&up, &[1, 1, 1]), [[1.2, 0.0, 0.0]]);
+    assert_eq!(loads(&up, &[2, 1, 1]), [[0.6, 0.6, 0.6]]);
+    assert_eq!(loads(&up, &[3, 1, 1]), [[0.0, 1.2, 1.2]]);
+    assert_eq!(loads(&detour(&[true, false, false]), &[1, 1, 1]), [[0.0, 1.2, 1.2]]);
+    assert_eq!(loads(&detour(&[true, true, false]), &[1, 1, 1]), [[0.0; 3]], "no path, no load");
 }
 
 #[test]
@@ -76,12 +86,12 @@ fn changes_that_do_nothing_are_left_out() {
 #[test]
 fn each_change_on_top_of_those_before_has_the_load_of_a_fresh_start() {
     let mut evaluator = detour(&[false; 3]);
-    evaluator.cases.push(Case { matrix: 0, down: vec![false, true, false] });
+    evaluator.down.push(vec![false, true, false]);
     let steps = [vec![(0, 2)], vec![(0, 3), (1, 2)], vec![(1, 1)]];
     let Ok(along) = evaluator.along::<Infallible>(&limits(3), &steps, &mut |_| Ok(()));
     // With the long way down all traffic takes the short one.
     assert_eq!(along, [1.2; 3]);
-    evaluator.cases.pop();
+    evaluator.down.pop();
     let Ok(along) = evaluator.along::<Infallible>(&limits(3), &steps, &mut |_| Ok(()));
     assert_eq!(along, [0.6, 0.6, 1.2]);
 }
@@ -95,9 +105,9 @@ fn without_work_all_changes_stay() {
     assert_eq!((order.as_slice(), work), ([0, 1].as_slice(), 0));
 }
 
-/// A trial on some trees leads to what all trees grown anew have: over many random changes on a ring with chords.
-#[test]
-fn changes_that_are_taken_leave_the_loads_of_a_fresh_start() {
+/// A ring with chords of other capacities, whole and without each of three arcs; a limit of what enters and leaves at each node,
+/// if any.
+fn chords(limit_mbps: Option<f64>) -> Evaluator {
     let nodes = 8_u32;
     let (mut tail, mut head) = (Vec::new(), Vec::new());
     for node in 0..nodes {
@@ -109,38 +119,78 @@ fn changes_that_are_taken_leave_the_loads_of_a_fresh_start() {
     let count = tail.len();
     let capacity = (0..count).map(|arc| 10.0 + (arc % 3) as f64 * 5.0).collect();
     let arcs = WeightedArcs::new(nodes as usize, tail, head, capacity);
-    let matrix: Vec<_> = (0..nodes)
+    let traffic: Vec<_> = (0..nodes)
         .map(|to| TrafficTo {
             to,
-            from_mbps: (0..nodes).map(|from| f64::from((from * 5 + to * 3) % 7)).collect(),
+            from_mbps: (0..nodes)
+                .map(|from| if from == to { 0.0 } else { f64::from((from * 5 + to * 3) % 7) })
+                .collect(),
         })
         .collect();
-    let mut cases = vec![Case { matrix: 0, down: vec![false; count] }];
+    let mut down = vec![vec![false; count]];
     for arc in [0, 5, 9] {
-        let mut down = vec![false; count];
-        down[arc] = true;
-        cases.push(Case { matrix: 0, down });
+        let mut without = vec![false; count];
+        without[arc] = true;
+        down.push(without);
     }
-    let evaluator = Evaluator::new(arcs, vec![matrix], cases);
-    let limits = SearchLimits {
+    let hose = limit_mbps.map(|mbps| Hose { ingress_mbps: vec![mbps; 8], egress_mbps: vec![0.7 * mbps; 8] });
+    Evaluator::new(arcs, traffic, hose, down)
+}
+
+fn free(evaluator: &Evaluator, work: u64) -> SearchLimits {
+    let count = evaluator.arcs.arcs();
+    SearchLimits {
         present: vec![10; count],
         begin: vec![10; count],
         group: (0..).take(count).collect(),
         greatest: 100,
         most_changes: count,
         boldness: 0.05,
-        work: 3_000_000,
+        evenness: 0.2,
+        work,
         seed: 7,
-    };
-    let found = searched(&evaluator, &limits);
-    let highest = |weights: &[u32]| evaluator.loads(weights).into_iter().flatten().fold(0.0, f64::max);
-    assert!(
-        (found.load - highest(&found.weights)).abs() < 1e-9,
-        "{} {}",
-        found.load,
-        highest(&found.weights)
-    );
-    assert!(found.load < highest(&limits.present));
-    assert!(found.trials > 1000);
-    assert!(found.weights.iter().all(|weight| (1..=100).contains(weight)));
+    }
+}
+
+/// Many random changes, each on the trees that feel it, lead to what all trees grown anew have: for a matrix, and for the worst of
+/// each arc within bounds.
+#[test]
+fn changes_that_are_taken_leave_the_loads_of_a_fresh_start() {
+    for limit_mbps in [None, Some(9.0)] {
+        let evaluator = chords(limit_mbps);
+        let limits = free(&evaluator, 3_000_000);
+        let found = searched(&evaluator, &limits);
+        let anew = highest(&evaluator, &found.weights);
+        assert!((found.load - anew).abs() < 1e-9, "{} {anew}", found.load);
+        assert!(found.load < highest(&evaluator, &limits.present));
+        assert!(found.trials > 300, "{}", found.trials);
+        assert!(found.weights.iter().all(|weight| (1..=100).contains(weight)));
+    }
+}
+
+/// What every walk believes after any trial, taken or not, and after it returned to other weights.
+#[test]
+fn a_walk_that_returns_forgets_the_trial_before() {
+    let evaluator = chords(None);
+    let limits = free(&evaluator, 0);
+    let mut walk = walk::Walk::new(&evaluator, &limits);
+    let before = walk.highest;
+    walk.trial(&[(0, 1)], &walk::Trial::WORSE);
+    walk.return_to(&limits.present, 3);
+    assert_eq!(walk.highest, before);
+}
+
+/// Bounds of pairs whose sums no node exceeds are one matrix, also for a hose.
+#[test]
+fn a_wide_hose_is_the_matrix_of_all_bounds() {
+    let (matrix, wide, narrow) = (chords(None), chords(Some(100.0)), chords(Some(9.0)));
+    let weights: Vec<_> = (0..).map(|arc| 1 + arc % 4).take(matrix.arcs.arcs()).collect();
+    let (all, within, least) = (loads(&matrix, &weights), loads(&wide, &weights), loads(&narrow, &weights));
+    for ((all, within), least) in
+        all.iter().flatten().zip(within.iter().flatten()).zip(least.iter().flatten())
+    {
+        assert!((all - within).abs() < 1e-12);
+        assert!(*least <= all + 1e-12);
+    }
+    assert!(highest(&narrow, &weights) < highest(&wide, &weights) - 0.1);
 }

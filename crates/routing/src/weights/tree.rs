@@ -12,12 +12,40 @@ pub(super) struct Scratch {
     waiting: BinaryHeap<Reverse<(u64, u32)>>,
     settled: Vec<u32>,
     through_mbps: Vec<f64>,
+    arrived: Vec<Vec<Part>>,
+    part: Vec<f64>,
+    sources: Vec<u32>,
 }
 
 impl Scratch {
     pub(super) fn new(arcs: &WeightedArcs) -> Self {
-        Self { waiting: BinaryHeap::new(), settled: Vec::new(), through_mbps: vec![0.0; arcs.nodes] }
+        Self {
+            waiting: BinaryHeap::new(),
+            settled: Vec::new(),
+            through_mbps: vec![0.0; arcs.nodes],
+            arrived: vec![Vec::new(); arcs.nodes],
+            part: vec![0.0; arcs.nodes],
+            sources: Vec::new(),
+        }
     }
+
+    /// Adds the parts of each source up, and all of `own`; sources in the order of their numbers.
+    fn merge(&mut self, arrived: &[Part], own: Option<u32>) {
+        for &Part { source, share } in arrived.iter().chain(&own.map(|source| Part { source, share: 1.0 })) {
+            if self.part[source as usize] == 0.0 {
+                self.sources.push(source);
+            }
+            self.part[source as usize] += share;
+        }
+        self.sources.sort_unstable();
+    }
+}
+
+/// The part of a source's traffic that an arc carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) source: u32,
+    pub(super) share: f64,
 }
 
 /// The way to one node from all others.
@@ -27,11 +55,34 @@ pub(super) struct Tree {
     pub(super) distance: Vec<u64>,
     /// Traffic on each arc.
     pub(super) mbps: Vec<f64>,
+    /// Where it is divided by sources: what each arc out of a node carries of each, node after node.
+    parts: Vec<Part>,
+    /// Where those of each node begin and end.
+    of_node: Vec<(u32, u32)>,
 }
 
 impl Tree {
     pub(super) fn new(arcs: &WeightedArcs) -> Self {
-        Self { distance: vec![FAR; arcs.nodes], mbps: vec![0.0; arcs.arcs()] }
+        Self {
+            distance: vec![FAR; arcs.nodes],
+            mbps: vec![0.0; arcs.arcs()],
+            parts: Vec::new(),
+            of_node: vec![(0, 0); arcs.nodes],
+        }
+    }
+
+    /// What an arc carries of each source, by their numbers; once the tree is divided.
+    pub(super) fn parts(&self, arcs: &WeightedArcs, arc: usize) -> &[Part] {
+        if self.mbps[arc] <= 0.0 {
+            return &[];
+        }
+        let (first, end) = self.of_node[arcs.tail(arc)];
+        &self.parts[first as usize..end as usize]
+    }
+
+    /// How many parts there are.
+    pub(super) fn size(&self) -> usize {
+        self.parts.len()
     }
 
     /// Distances by Dijkstra's algorithm, then the traffic from the farthest node inwards: each node sends equal parts of
@@ -63,6 +114,42 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// Divides the traffic of the tree that has just been grown with this scratch by sources: what comes to a node, and its own,
+    /// leaves it in equal parts over the arcs that have traffic.
+    pub(super) fn divide(&mut self, arcs: &WeightedArcs, traffic: &TrafficTo, scratch: &mut Scratch) {
+        self.parts.clear();
+        self.of_node.fill((0, 0));
+        for at in (0..scratch.settled.len()).rev() {
+            let node = scratch.settled[at] as usize;
+            let mut arrived = std::mem::take(&mut scratch.arrived[node]);
+            if node != traffic.to as usize {
+                scratch.merge(&arrived, (traffic.from_mbps[node] > 0.0).then_some(scratch.settled[at]));
+                self.pass_on(arcs, node, scratch);
+            }
+            arrived.clear();
+            scratch.arrived[node] = arrived;
+        }
+    }
+
+    /// The parts of what is merged leave a node.
+    fn pass_on(&mut self, arcs: &WeightedArcs, node: usize, scratch: &mut Scratch) {
+        let first = self.parts.len();
+        let out = || arcs.out[node].iter().map(|&arc| arc as usize);
+        let ways = out().filter(|&arc| self.mbps[arc] > 0.0).count();
+        for &source in &scratch.sources {
+            let share = std::mem::take(&mut scratch.part[source as usize]) / ways as f64;
+            if ways > 0 {
+                self.parts.push(Part { source, share });
+            }
+        }
+        scratch.sources.clear();
+        for arc in out().filter(|&arc| self.mbps[arc] > 0.0) {
+            scratch.arrived[arcs.head(arc)].extend_from_slice(&self.parts[first..]);
+        }
+        let place = |number: usize| u32::try_from(number).expect("parts are numbered by u32");
+        self.of_node[node] = (place(first), place(self.parts.len()));
     }
 
     fn measure(

@@ -59,6 +59,7 @@ _OF_WHAT = (
     Column("server_port", format="d", priority=4),
     Column("operation", priority=8),
     Column("state", priority=7),
+    Column("failed_state", "state in a failure", priority=7),
     Column("step", format="d", priority=9),
     Column("subflow", format="d", priority=9),
     Column("subject"),

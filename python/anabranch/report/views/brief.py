@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.media.columns import FULL
 from anabranch.media.json import records
-from anabranch.media.pieces import Card, Cell, DataTable, Piece, Text, Worded, columns
+from anabranch.media.pieces import Card, Cell, DataTable, Piece, Text, columns
 from anabranch.plans.worst_loads import years_until_full
 from anabranch.report.views.loads import load_tables, percent, severity, state
 from anabranch.text.units import plain
@@ -142,7 +142,6 @@ def brief_cards(brief: Brief) -> list[Card]:
 def _facts(loads: WorstLoads, growth: float | None) -> list[tuple[str, str, str]]:
     """Names, values and notes of a network."""
     failures, worst = loads.failures or (), loads.worst_failure
-    full = loads.max_load if worst is None else max(loads.max_load, worst.load)
     facts = [("highest load", percent(loads.max_load), loads.worst.link)]
     if worst is not None:
         facts += [
@@ -159,7 +158,11 @@ def _facts(loads: WorstLoads, growth: float | None) -> list[tuple[str, str, str]
             ),
         ]
     if growth is not None:
-        facts.append(("first link is full", _years(years_until_full(full, growth)), "in the worst failure"))
+        full = _years(years_until_full(loads.max_load, growth))
+        facts.append(("first link is full", full, "with nothing down"))
+    if growth is not None and worst is not None:
+        full = _years(years_until_full(max(loads.max_load, worst.load), growth))
+        facts.append(("first link is full in a failure", full, "in the worst one"))
     return facts
 
 
@@ -177,12 +180,10 @@ def brief_tables(brief: Brief) -> list[DataTable]:
 def _before_and_after(brief: Brief) -> DataTable:
     """Each fact today and by the plan."""
     rows = [_facts(loads, brief.growth_a_year) for _, loads in brief.states]
-    cells = [
-        (name, *(Worded(value, None) for value in values))
-        for name, *values in zip(
-            [name for name, _, _ in rows[0]], *([value for _, value, _ in row] for row in rows), strict=True
-        )
-    ]
+    # Texts, which workbooks and files of CSV have as well.
+    cells = list(
+        zip([name for name, _, _ in rows[0]], *([value for _, value, _ in row] for row in rows), strict=True)
+    )
     return DataTable.of_rows(
         "plan", "Today, and by the plan", columns("measure", "today", "by_plan", table="brief"), cells
     )
@@ -195,8 +196,9 @@ def _first_full(brief: Brief) -> DataTable:
     for one in _first_of_pairs(loads)[:MOST]:
         most = max(one.load, one.failed_load or 0.0)
         years = () if growth is None else (years_until_full(one.load, growth), years_until_full(most, growth))
-        rows.append((one.link, one.capacity_mbps, one.load, state(most), most, one.failed_by, *years))
-    names = ("link", "capacity_mbps", "load_percent", "state", "failed_load_percent", "failed_by")
+        rows.append((one.link, one.capacity_mbps, one.load, most, state(most), one.failed_by, *years))
+    # The state is that in the worst failure: beside the load of today it would be read as today's.
+    names = ("link", "capacity_mbps", "load_percent", "failed_load_percent", "failed_state", "failed_by")
     grown = "" if growth is None else f"; traffic grows by {percent(growth)} a year"
     return DataTable.of_rows(
         "growth",

@@ -1,9 +1,10 @@
 """IGP weights for ECMP under which the highest load is low: of a matrix or all within bounds, with failures.
 
 Which weights are best is hard to find (Fortz and Thorup, Internet Traffic Engineering by Optimizing OSPF
-Weights, 2000), and a local search in the core looks for good ones. It knows a few cases, matrices with what
-is down; what the evaluator then finds to be the worst joins them, until the work is done. So the load that is
-told is that of all failures and all matrices, whatever the search has seen.
+Weights, 2000), and a local search in the core looks for good ones: of one matrix, or of the worst of each arc
+over all within bounds, which it finds anew for all weights. It knows a few failures; what turns out to be
+the worst joins them, until the work is done. So the load that is told is that of all failures, whatever the
+search has seen.
 """
 
 from anabranch.routing.weights.bound import load_bound

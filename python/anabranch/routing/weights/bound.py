@@ -23,7 +23,7 @@ from anabranch.routing.robust.all_paths import FIRST_PATHS
 from anabranch.routing.robust.budget import SEARCH_S
 from anabranch.routing.router_failures import NORMAL, Failure, arcs_down
 from anabranch.routing.router_network import RouterNetwork
-from anabranch.routing.weights.cases import TOUCH_S, TrafficCase, weight_cases
+from anabranch.routing.weights.cases import TOUCH_S, weight_cases
 
 Floats = NDArray[np.float64]
 _STEEPEST: Final = 12
@@ -77,7 +77,7 @@ def price_bound(routers: RouterNetwork, failure: Failure, traffic_mbps: Floats, 
     up = np.array(network.capacity_mbps) > 0
     up[arcs_down(routers, failure)] = False
     down = Failure("", "", frozenset(routers.links[arc] for arc in np.flatnonzero(~up)), frozenset())
-    core = weight_cases(routers, [down], [TrafficCase(0, traffic, (0, -1))])
+    core = weight_cases(routers, [down], DemandBounds.pipe(traffic))
     capacity = np.where(up, network.capacity_mbps, 1.0)
     tree = len(network.nodes) + network.arc_count
     rounds = max(int(time_limit_s / (tree * len(network.nodes) * TOUCH_S)), 2)
@@ -85,7 +85,7 @@ def price_bound(routers: RouterNetwork, failure: Failure, traffic_mbps: Floats, 
     load = np.zeros(network.arc_count)
     for number in range(rounds):
         weights = np.maximum(np.rint(price / price.max() * _FINEST), 1).astype(np.uint32)
-        new = core.loads(weights)[0]
+        new = core.loads(weights)[0][0]
         mbps, costs = new * capacity, weights * np.where(up, capacity, 0.0)
         best = max(best, float(weights @ mbps) / float(costs.sum()))
         load = new if number == 0 else _between(load, new, _steepness(number, rounds) / load.max())

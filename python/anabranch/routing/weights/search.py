@@ -9,19 +9,11 @@ from typing import Final
 
 import numpy as np
 
+from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing.router_failures import Failure
 from anabranch.routing.router_network import RouterNetwork
-from anabranch.routing.weights.cases import (
-    TOUCH_S,
-    BoundsJudge,
-    Judge,
-    Judgement,
-    MatrixJudge,
-    TrafficCase,
-    Weights,
-    weight_cases,
-)
+from anabranch.routing.weights.cases import TOUCH_S, Judge, Judgement, Weights, weight_cases
 
 GREATEST_WEIGHT: Final = 65_535
 """Of OSPF (RFC 2328, A.4.2: 16 bits)."""
@@ -29,12 +21,11 @@ EQUAL_WEIGHT: Final = 10
 """Of every link where a search begins without weights: room for lower ones."""
 _BOLDNESS: Final = (0.0, 0.005, 0.01, 0.02)
 """Of the searches of a round, the first of which never takes a step back; with any number of threads."""
+_EVENNESS: Final = (0.0, 0.1, 0.2, 0.4)
+"""Of the same searches, where the traffic is any within bounds: what a load with all pairs at their bounds at
+once counts beside the load, which stays the same until a source has few enough targets behind a link."""
 _ROUNDS: Final = 6
 """Rounds of search and judgement, where the worst failures are not known beforehand."""
-_ROUNDS_OF_BOUNDS: Final = 40
-"""The same where the worst matrices are not: any weights have others. So many at most."""
-_SEARCH_FOR_JUDGEMENT: Final = 3.0
-"""Work of the search of a round beside its judgement, at least: with less work there are fewer rounds."""
 _FILLS: Final = 5
 """How often a search of the core computes the trees of all of its cases: at the start, and for each norm."""
 _FEWEST_CASES: Final = 10
@@ -130,12 +121,7 @@ class _Search:
         self._limits = limits
         self._jobs, self._progress = jobs_and_progress
         self._check()
-        demand = routers.setup.demand
-        self._judge: Judge = (
-            MatrixJudge(routers, failures)
-            if demand is not None and demand.matrix is not None
-            else BoundsJudge(routers, failures, self._jobs)
-        )
+        self._judge = Judge(routers, failures, self._jobs)
         network = routers.network
         self._group = (network.edge if limits.symmetric else np.arange(network.arc_count)).astype(np.uint32)
 
@@ -154,43 +140,37 @@ class _Search:
         present = self._judge.judge(self._present)
         best, best_weights = present, self._present
         cases = list(present.worst)
-        rounds = self._rounds(cases)
+        # One round where these are all that there are.
+        rounds = 1 if len(cases) == len(self._failures) else _ROUNDS
         left_s = self._limits.time_limit_s
         end_s, begin = _AT_THE_END * left_s, self._present
         for number in range(rounds):
-            left_s -= self._judge.work_s
+            left_s -= present.work_s
             part_s = max(left_s - end_s, 0.0) / (rounds - number)
             if part_s <= 0 or present.load == 0:
                 break
-            found = self._searched(cases, begin, part_s, (number, rounds))
+            found = self._searched(cases, begin, (part_s, present.work_s), (number, rounds))
             left_s -= part_s
             judged = self._judge.judge(found)
             if judged.load < best.load * (1 - _SAME):
                 best, best_weights = judged, found
-            known = {case.name for case in cases} if self._by_matrix else set[tuple[int, int]]()
-            cases = self._hardest(cases, found, part_s)
-            cases += [case for case in judged.worst if case.name not in known]
+            known = set(cases)
+            cases = self._hardest(cases, found, (part_s, present.work_s))
+            cases += [case for case in judged.worst if case not in known]
             begin = found if judged.load <= best.load * (1 + _SAME) else best_weights
         return self._with_changes(cases, present, (best, best_weights), max(left_s, end_s))
 
-    @property
-    def _by_matrix(self) -> bool:
-        return isinstance(self._judge, MatrixJudge)
-
-    def _rounds(self, cases: Sequence[TrafficCase]) -> int:
-        """Rounds of search and judgement: one where these are all cases that there are."""
-        if not self._by_matrix:
-            round_s = (1 + _SEARCH_FOR_JUDGEMENT) * self._judge.work_s
-            rounds = (1 - _AT_THE_END) * self._limits.time_limit_s / round_s
-            return min(max(int(rounds), _ROUNDS), _ROUNDS_OF_BOUNDS)
-        return 1 if len(cases) == len(self._failures) else _ROUNDS
+    def _cases_of(self, cases: Sequence[int]) -> _core.WeightCases:
+        return weight_cases(self._routers, [self._failures[case] for case in cases])
 
     def _searched(
-        self, cases: Sequence[TrafficCase], begin: Weights, work_s: float, part: tuple[int, int]
+        self, cases: Sequence[int], begin: Weights, work_s: tuple[float, float], part: tuple[int, int]
     ) -> Weights:
-        """The best weights of several searches over these cases."""
-        core = weight_cases(self._routers, self._failures, cases)
-        search_s = work_s / len(_BOLDNESS) - _FILLS * len(cases) * self._case_s
+        """The best weights of several searches over these cases; work of a round and of a judgement."""
+        core = self._cases_of(cases)
+        round_s, judgement_s = work_s
+        fill_s = judgement_s / len(self._failures) * len(cases)
+        search_s = round_s / len(_BOLDNESS) - _FILLS * fill_s
         work = max(int(search_s / TOUCH_S), 1)
 
         def search(place: int) -> tuple[Weights, float]:
@@ -201,6 +181,7 @@ class _Search:
                 greatest=self._limits.greatest,
                 most_changes=self._most_changes,
                 boldness=_BOLDNESS[place],
+                evenness=_EVENNESS[place],
                 work=work,
                 seed=part[0] * len(_BOLDNESS) + place,
                 progress=self._told(part) if place == len(_BOLDNESS) - 1 else None,
@@ -211,18 +192,14 @@ class _Search:
             answers = list(pool.map(search, range(len(_BOLDNESS))))
         return min(answers, key=lambda answer: answer[1])[0]
 
-    @property
-    def _case_s(self) -> float:
-        """Work of the trees of a case, in seconds."""
-        network = self._routers.network
-        return len(network.nodes) * (len(network.nodes) + network.arc_count) * TOUCH_S
-
-    def _hardest(self, cases: list[TrafficCase], weights: Weights, part_s: float) -> list[TrafficCase]:
+    def _hardest(self, cases: list[int], weights: Weights, work_s: tuple[float, float]) -> list[int]:
         """The cases with the highest loads: so many that half of a round's work is left to search."""
-        most = max(int(part_s / (2 * len(_BOLDNESS) * _FILLS * self._case_s)), _FEWEST_CASES)
+        round_s, judgement_s = work_s
+        case_s = judgement_s / len(self._failures)
+        most = max(int(round_s / (2 * len(_BOLDNESS) * _FILLS * case_s)), _FEWEST_CASES)
         if len(cases) <= most:
             return cases
-        highest = weight_cases(self._routers, self._failures, cases).loads(weights).max(axis=1)
+        highest = self._cases_of(cases).loads(weights)[0].max(axis=1)
         kept = np.sort(np.argsort(-highest, kind="stable")[:most])
         return [cases[place] for place in kept.tolist()]
 
@@ -240,7 +217,7 @@ class _Search:
 
     def _with_changes(
         self,
-        cases: Sequence[TrafficCase],
+        cases: Sequence[int],
         present: Judgement,
         found: tuple[Judgement, Weights],
         work_s: float,
@@ -249,8 +226,9 @@ class _Search:
         best, weights = found
         if best.load >= present.load * (1 - _SAME):
             return FoundWeights(self._present, (), present.load, present.load, present.failure)
-        core = weight_cases(self._routers, self._failures, cases)
-        order, work = core.fewest_changes(self._present, weights, self._group, int(work_s / TOUCH_S))
+        order, work = self._cases_of(cases).fewest_changes(
+            self._present, weights, self._group, int(work_s / TOUCH_S)
+        )
         fewer = np.where(np.isin(self._group, order), weights, self._present)
         judged = self._judge.judge(fewer)
         if judged.load > best.load * (1 + _SAME):
@@ -261,8 +239,9 @@ class _Search:
             np.flatnonzero((self._group == group) & (weights != self._present)).tolist() for group in order
         ]
         steps = [[(arc, int(weights[arc])) for arc in arcs] for arcs in members]
-        left_s = work_s - work * TOUCH_S - self._judge.work_s
-        loads = [*self._judge.along(self._present, steps[:-1], left_s), judged.load]
+        left_s = work_s - work * TOUCH_S - judged.work_s
+        along = self._judge.along(self._present, steps[:-1], judged.work_s, left_s)
+        loads = [*along, judged.load]
         changed = np.where(np.isin(self._group, order), weights, self._present)
         return FoundWeights(
             changed,
