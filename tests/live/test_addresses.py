@@ -18,6 +18,9 @@ ENDS = (
 )
 
 
+ENDS_ANEW = tuple(((address, port - 50), there) for (address, port), there in ENDS)
+
+
 class Manager:
     """Notes what it is asked for."""
 
@@ -42,7 +45,7 @@ class Manager:
 
 def asked(event: AddressEvent, manager: Manager | None = None) -> tuple[list[tuple[Any, ...]], list[int]]:
     """What a manager is asked for by an event, and which subflows are to be opened."""
-    addresses, manager = Addresses(ENDS), manager or Manager()
+    addresses, manager = Addresses(ENDS, ENDS_ANEW), manager or Manager()
     addresses.note(event)
     return manager.asked, apply(event, addresses, manager, 7)  # type: ignore[arg-type]
 
@@ -70,6 +73,26 @@ def test_an_address_that_comes_back_opens_its_subflows() -> None:
     assert asked(AddressEvent(1.0, "11.0.0.1", True, is_up=True)) == ([], [1, 2])
 
 
+def test_the_address_that_a_connection_began_with_comes_back_as_another_one() -> None:
+    """RFC 8684 section 3.1: identifier 0 is the first subflow's; one that joins in its place has another."""
+    addresses, manager = Addresses(ENDS, ENDS_ANEW), Manager()
+    gone = AddressEvent(1.0, "10.0.0.1", True, is_up=False)
+    back = AddressEvent(2.0, "10.0.0.1", True, is_up=True)
+
+    def follow(event: AddressEvent) -> list[int]:
+        addresses.note(event)
+        return apply(event, addresses, manager, 7)  # type: ignore[arg-type]
+
+    assert follow(back) == [], "it is open"
+    assert follow(gone) == []
+    assert follow(back) == [0]
+    assert (addresses.identifier(0), addresses.ends[0]) == (len(ENDS), ENDS_ANEW[0])
+    assert addresses.ends[1:] == list(ENDS[1:])
+    assert follow(gone) == []
+    assert [one[2] for one in manager.asked if one[0] == "remove"] == [0, len(ENDS)]
+    assert [addresses.identifier(number) for number in (1, 2)] == [1, 2]
+
+
 def test_a_subflow_that_is_gone_needs_nothing_and_other_refusals_are_told() -> None:
     event = AddressEvent(1.0, "11.0.0.1", True, is_up=False)
     asked(event, Manager(ESRCH))
@@ -78,7 +101,7 @@ def test_a_subflow_that_is_gone_needs_nothing_and_other_refusals_are_told() -> N
 
 
 def test_state_follows_events() -> None:
-    addresses = Addresses(ENDS)
+    addresses = Addresses(ENDS, ENDS_ANEW)
     assert [addresses.is_backup(number) for number in range(3)] == [False, False, False]
     addresses.note(AddressEvent(0.0, "11.0.0.2", False, is_backup=True))
     addresses.note(AddressEvent(0.0, "11.0.0.1", True, is_up=False))
@@ -118,7 +141,8 @@ def test_a_plan_has_the_changes_of_addresses_where_its_path_manager_looks_at_the
         return f"{names[setup.links[link].origin]}-{names[setup.links[link].to]}"
 
     kernels = [kernel_of(transport, receives=False) for transport in setup.transports]
-    plans = {one.name: one.address_events for one in flow_plans(setup, kernels, [ENDS] * 2, address_at)}
+    planned = flow_plans(setup, kernels, [ENDS] * 2, [ENDS_ANEW] * 2, address_at)
+    plans = {one.name: one.address_events for one in planned}
     assert plans == {
         "traffic[0].0": (
             AddressEvent(0.0, "source-path2", True, is_backup=True),
@@ -158,4 +182,9 @@ def test_the_network_knows_the_address_of_each_link_of_a_host() -> None:
         assert network.address_at(0, links[path, "sink"]) is None
         # A connection of one path looks at no addresses.
         assert network.address_at(1, links["source", path]) is None
+    # Another port, and nothing else, for a subflow that begins anew.
+    both = zip(network.endpoints(0), network.endpoints_anew(0), strict=True)
+    for (source, destination), (anew, destination_anew) in both:
+        assert (source[0], destination) == (anew[0], destination_anew)
+        assert 1024 <= anew[1] < 32_768 <= source[1]
     assert network.address_at(0, links["source", "path1"]) != network.address_at(0, links["source", "path2"])

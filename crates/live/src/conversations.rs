@@ -55,6 +55,15 @@ pub struct Volume {
     pub received_bytes: u64,
 }
 
+/// A subflow that begins anew on the addresses of one that was closed has another port, so many below: neither the engine draws
+/// such a port (RFC 6335 section 6 has the dynamic ones) nor does a host choose it (net.ipv4.ip_local_port_range).
+const PORTS_BELOW: u16 = 32_768;
+
+/// The ends of a subflow that begins anew where one was closed.
+pub(crate) fn anew((source, destination): (Endpoint, Endpoint)) -> (Endpoint, Endpoint) {
+    (Endpoint { port: source.port - PORTS_BELOW, ..source }, destination)
+}
+
 /// The carriers between two nodes, and the next one to be taken.
 struct Carriers {
     flows: Vec<FlowId>,
@@ -77,12 +86,14 @@ impl Conversations {
         self.owners.insert(address, node);
     }
 
-    /// A subflow of the scenario runs between these ends.
-    pub(crate) fn place(&mut self, flow: FlowId, subflow: u8, (source, destination): (Endpoint, Endpoint)) {
-        let tuple = FiveTuple::tcp((source.addr, source.port), (destination.addr, destination.port));
-        let lane = |direction| (Lane { flow, direction, subflow, conversation: None }, false);
-        self.lanes.insert(tuple, lane(Direction::Forward));
-        self.lanes.insert(tuple.reversed(), lane(Direction::Backward));
+    /// A subflow of the scenario runs between these ends, or, where it begins anew, between those of [`anew`].
+    pub(crate) fn place(&mut self, flow: FlowId, subflow: u8, ends: (Endpoint, Endpoint)) {
+        for (source, destination) in [ends, anew(ends)] {
+            let tuple = FiveTuple::tcp((source.addr, source.port), (destination.addr, destination.port));
+            let lane = |direction| (Lane { flow, direction, subflow, conversation: None }, false);
+            self.lanes.insert(tuple, lane(Direction::Forward));
+            self.lanes.insert(tuple.reversed(), lane(Direction::Backward));
+        }
     }
 
     /// A flow from a lower node to a higher one carries what belongs to no flow of the scenario.

@@ -2,7 +2,7 @@
 
 use crate::check::{Counts, SelfCheck};
 use crate::clock::{CpuShare, now_ns};
-use crate::conversations::{Conversation, Conversations};
+use crate::conversations::{Conversation, Conversations, anew};
 use crate::device::{Device, Framing};
 use crate::packet::{self, Headers};
 use crate::ports::{self, Lane, Ports, Way};
@@ -163,6 +163,12 @@ impl Relay {
     #[must_use]
     pub fn endpoints(&self, flow: FlowId) -> Vec<(wire::Endpoint, wire::Endpoint)> {
         self.simulation.endpoints(flow)
+    }
+
+    /// Those of the subflows that begin anew where one of these was closed.
+    #[must_use]
+    pub fn endpoints_anew(&self, flow: FlowId) -> Vec<(wire::Endpoint, wire::Endpoint)> {
+        self.endpoints(flow).into_iter().map(anew).collect()
     }
 
     /// As [`Simulation::address_at`].

@@ -8,6 +8,7 @@ use crate::setup::Setup;
 use crate::simulation::{End, end};
 use anabranch_engine as engine;
 use anabranch_engine::packet::Direction;
+use anabranch_engine::transport::wire::Endpoint;
 use anabranch_live::{Conversation, Framing, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
 use anabranch_units::{FlowId, LinkId, NodeId};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -48,6 +49,11 @@ impl LiveNetwork {
     }
 }
 
+/// Ends as Python has them.
+fn both_ends(ends: Vec<(Endpoint, Endpoint)>) -> Vec<(End, End)> {
+    ends.into_iter().map(|(source, destination)| (end(source), end(destination))).collect()
+}
+
 fn gone() -> PyErr {
     PyRuntimeError::new_err("the live network has ended; make another one")
 }
@@ -69,11 +75,12 @@ impl LiveNetwork {
 
     /// The addresses and ports of each subflow of a flow: (source, destination), each (address, port).
     fn endpoints(&self, flow: u32) -> PyResult<Vec<(End, End)>> {
-        let of = |relay: &mut Relay| {
-            let ends = relay.endpoints(FlowId(flow)).into_iter();
-            Ok(ends.map(|(source, destination)| (end(source), end(destination))).collect())
-        };
-        self.with(of)
+        self.with(|relay| Ok(both_ends(relay.endpoints(FlowId(flow)))))
+    }
+
+    /// Those of the subflows that begin anew where one of these was closed.
+    fn endpoints_anew(&self, flow: u32) -> PyResult<Vec<(End, End)>> {
+        self.with(|relay| Ok(both_ends(relay.endpoints_anew(FlowId(flow)))))
     }
 
     /// The address by which packets of a flow of Multipath TCP leave the host where a link begins; `None` where the flow has

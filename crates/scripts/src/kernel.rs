@@ -146,6 +146,7 @@ impl ScriptChoices {
         match program {
             "defaults.sh" => {
                 self.set_field(place, "receive_buffer", DEFAULTS_BUFFER);
+                self.is_published = true;
                 None
             }
             "sysctl" | "set_sysctls.py" => self.settings(place, &words[1..]),

@@ -58,6 +58,9 @@ impl Definitions {
     }
 }
 
+/// A tick of timers of 1 ms.
+const PUBLISHED_TICK_PS: u64 = 1_000_000_000;
+
 /// The transport of a script that names none.
 #[must_use]
 pub fn default_transport() -> &'static str {
@@ -75,6 +78,8 @@ pub struct ScriptChoices {
     tolerance_permille: u64,
     /// Where a setting of the kernel says that a server agrees to ECN and a client does not ask for it.
     pub(crate) passive_ecn: Option<Place>,
+    /// It begins with the settings of published scripts.
+    pub(crate) is_published: bool,
     /// The size that a socket's receive buffer has before it is connected, if a setting of the kernel says so.
     pub(crate) receive_space: Option<u64>,
     mtu: Option<(Place, u64)>,
@@ -103,6 +108,7 @@ impl ScriptChoices {
             tolerance: Span::from_us(TOLERANCE_US),
             tolerance_permille: TOLERANCE_PERMILLE,
             passive_ecn: None,
+            is_published: false,
             receive_space: None,
             mtu: None,
             ipv6: false,
@@ -207,6 +213,7 @@ impl ScriptChoices {
         self.fields.len() != other.fields.len()
             || self.transport != other.transport
             || self.passive_ecn != other.passive_ecn
+            || self.is_published != other.is_published
     }
 
     /// The MSS is what the headers leave of the MTU; what a script says of the MSS itself comes on top.
@@ -219,10 +226,23 @@ impl ScriptChoices {
         self.fields.insert(0, (place, "mss".into(), mtu.saturating_sub(headers).into()));
     }
 
+    /// Whether its transport is one of Linux.
+    pub(crate) fn is_linux(&self) -> bool {
+        self.transport.starts_with("linux-")
+    }
+
     /// Sockets of Linux wait by Nagle's algorithm, unless an application says that they do not.
     pub(crate) fn decide_nagle(&mut self, switched_off: bool) {
-        if self.transport.starts_with("linux-") {
+        if self.is_linux() {
             self.fields.insert(0, (None, "nagle".into(), (!switched_off).into()));
+        }
+    }
+
+    /// Published scripts are run by kernels whose timers tick a thousand times a second
+    /// (tools/testing/selftests/net/packetdrill/config of Linux: CONFIG_HZ=1000).
+    pub(crate) fn decide_ticks(&mut self) {
+        if self.is_linux() && self.is_published {
+            self.fields.insert(0, (None, "timer_tick".into(), PUBLISHED_TICK_PS.into()));
         }
     }
 

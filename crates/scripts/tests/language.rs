@@ -311,6 +311,29 @@ fn settings_of_published_scripts_are_heeded() {
     assert_eq!(unknown.to_string(), "line 2: the model has no congestion control vegas of Linux");
 }
 
+/// tools/testing/selftests/net/packetdrill/config of Linux: kernels that run published scripts have CONFIG_HZ=1000. A hole at the
+/// seventh of eight segments is lost a quarter of the least RTT, 25 ms, behind the SACK, and RACK's timer waits two ticks more
+/// at least: 27 ms, or 32 with ticks of 4 ms. What a script says of ticks itself holds.
+#[test]
+fn timers_of_published_scripts_tick_in_milliseconds() {
+    let opening = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n+0 listen(3, 1) = 0\n\
+                   +0 < S 0:0(0) win 32792 <mss 1000,sackOK,nop,nop,nop,wscale 7>\n+0 > S. 0:0(0) ack 1 <...>\n\
+                   +.1 < . 1:1(0) ack 1 win 1024\n+0 accept(3, ..., ...) = 4\n+0 write(4, ..., 8000) = 8000\n\
+                   +0 > P. 1:8001(8000) ack 1\n+.1 < . 1:1(0) ack 1 win 1024 <sack 7001:8001,nop,nop>\n";
+    for (head, ms, passes) in [
+        ("`defaults.sh`\n", "027~+.029", true),
+        ("`defaults.sh`\n", "030~+.034", false),
+        ("", "027~+.029", false),
+        ("", "030~+.034", true),
+        ("--tcp.timer_tick=4ms\n`defaults.sh`\n", "030~+.034", true),
+    ] {
+        let exact = "--transport=linux-cubic --tolerance_usecs=0 --tolerance_percent=0\n";
+        let outcome =
+            parse(&format!("{exact}{head}{opening}+.{ms} > . 1:1001(1000) ack 1\n")).unwrap().play();
+        assert_eq!(outcome == Ending::Pass, passes, "{head} {ms}: {outcome}");
+    }
+}
+
 #[test]
 fn the_table_counts_what_it_lists() {
     let played = |name: &str, outcome| Played { name: name.into(), category: "c".into(), outcome };

@@ -60,10 +60,17 @@ class Addresses:
 
     ends: Sequence[tuple[End, End]]
     """Of each subflow: source and destination."""
+    ends_anew: Sequence[tuple[End, End]]
+    """Of those that begin anew where one was closed, with another port, as in the simulation.
+
+    The connection keeps the first one's for good, and the other host may not have heard that one is gone.
+    """
     backups: set[str] = field(default_factory=set)
     """Addresses whose subflows are backups."""
     gone: set[str] = field(default_factory=set)
     """Addresses that their host does not have."""
+    is_first_closed: bool = False
+    """Whether the subflow that the connection began with was closed; one in its place joins as others do."""
 
     def note(self, event: AddressEvent) -> None:
         """Keeps what an event changes."""
@@ -75,6 +82,25 @@ class Addresses:
     def is_backup(self, subflow: int) -> bool:
         """Whether a subflow is one, by the address at either end."""
         return any(end[0] in self.backups for end in self.ends[subflow])
+
+    def began_with(self, subflow: int) -> bool:
+        """Whether the connection began with a subflow, so that it does not join."""
+        return subflow == 0 and not self.is_first_closed
+
+    def close(self, subflow: int) -> None:
+        """Notes that a subflow is closed: the next one in its place begins anew."""
+        ends = list(self.ends)
+        ends[subflow] = self.ends_anew[subflow]
+        self.ends = ends
+        self.is_first_closed |= subflow == 0
+
+    def identifier(self, subflow: int) -> int:
+        """Under which identifier the source of a subflow is known.
+
+        0 is that of the address that the connection began with (RFC 8684 section 3.1). The kernel opens none
+        under it.
+        """
+        return subflow if subflow or self.began_with(subflow) else len(self.ends)
 
     def may_open(self, subflow: int) -> bool:
         """Whether the hosts have the addresses of a subflow."""
@@ -106,11 +132,16 @@ def apply(event: AddressEvent, addresses: Addresses, manager: PathManager, token
         elif event.is_up is False:
             # The other end hears of it on another subflow: on this one nothing may arrive.
             if event.at_source:
-                _unless_gone(manager.remove_address, token, number)
+                _unless_gone(manager.remove_address, token, addresses.identifier(number))
             _unless_gone(manager.destroy_subflow, token, *ends)
+            addresses.close(number)
     if not event.is_up:
         return []
-    return [number for number in addresses.of(event) if number and addresses.may_open(number)]
+    return [
+        number
+        for number in addresses.of(event)
+        if not addresses.began_with(number) and addresses.may_open(number)
+    ]
 
 
 def _unless_gone(work: Callable[..., None], *arguments: object, **options: object) -> None:

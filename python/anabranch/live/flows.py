@@ -11,6 +11,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.live.addresses import address_events
+from anabranch.live.path_manager import End
 from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
 from anabranch.scenario.algorithms.protocol import MptcpProtocol, SprayProtocol, TcpProtocol
@@ -20,6 +21,8 @@ from anabranch.setup import Setup
 from anabranch.setup.flow_columns import FlowSetup
 from anabranch.setup.model import TransportSetup, tcp_of
 
+Ends = tuple[tuple[End, End], ...]
+"""Of the subflows of a flow: source and destination."""
 _PS_PER_S = 1e12
 _CONTROLS = {"linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr"}
 """The kernel's name of a congestion control, where loss is detected as in Linux."""
@@ -144,7 +147,8 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
 def flow_plans(
     setup: Setup,
     kernels: Sequence[Kernel | None],
-    ends: Sequence[tuple[tuple[tuple[str, int], tuple[str, int]], ...]],
+    ends: Sequence[Ends],
+    ends_anew: Sequence[Ends],
     address_at: Callable[[int, int], str | None],
 ) -> list[FlowPlan]:
     """The plan of each real flow.
@@ -153,10 +157,11 @@ def flow_plans(
         setup: with the flows.
         kernels: how the kernel speaks each transport.
         ends: those of the subflows, by flow.
+        ends_anew: those of subflows that begin anew where one was closed, by flow.
         address_at: the address of a flow at a link that begins at one of its hosts; None if it has none.
     """
     plans = []
-    for flow, (planned, addresses) in enumerate(zip(setup.flows, ends, strict=True)):
+    for flow, (planned, addresses, anew) in enumerate(zip(setup.flows, ends, ends_anew, strict=True)):
         kernel = kernels[planned.transport]
         if kernel is None:
             continue
@@ -173,6 +178,7 @@ def flow_plans(
                 delays_short_segments=kernel.delays_short_segments,
                 receives=kernel.receives,
                 ends=addresses,
+                ends_anew=anew,
                 address_events=address_events(setup, flow, address_at) if heeds else (),
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,

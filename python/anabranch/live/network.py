@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from anabranch import _core
 from anabranch.errors import LiveError, reason
-from anabranch.live.flows import Kernel, flow_plans, ignored_choices, kernel_of, real_flows
+from anabranch.live.flows import Ends, Kernel, flow_plans, ignored_choices, kernel_of, real_flows
 from anabranch.live.hosts import Host, HostPlan, hosts_of
+from anabranch.live.path_manager import End
 from anabranch.live.programs import Asked, Running
 from anabranch.live.routers import Routers
 from anabranch.live.traffic import FlowRecord, Hearer, KernelFlows, Sample
@@ -40,8 +41,6 @@ _FAST_BPS = 3_000_000_000
 """What a core is known to carry where they hand over segments together."""
 _FAST_ONE_BY_ONE_BPS = 1_000_000_000
 _PS_PER_S = 1e12
-
-Ends = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,9 @@ class LiveHosts:
         warnings = [*self._simulated(), *ignored, *self._fast()]
         try:
             with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
-                plans = flow_plans(setup, self._kernels, ends, self._routers.flows.address_at)
+                known = self._routers.flows
+                anew = self._of_each_real(known.endpoints_anew)
+                plans = flow_plans(setup, self._kernels, ends, anew, known.address_at)
                 with closing(KernelFlows(plans, hosts, interval_s, heard)) as flows:
                     records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())
@@ -208,10 +209,10 @@ class LiveHosts:
             self._failure = error
 
     def _ends(self) -> list[Ends]:
-        return [
-            tuple(self._routers.flows.endpoints(flow)) if real else ()
-            for flow, real in enumerate(self._real.tolist())
-        ]
+        return self._of_each_real(self._routers.flows.endpoints)
+
+    def _of_each_real(self, endpoints: Callable[[int], list[tuple[End, End]]]) -> list[Ends]:
+        return [tuple(endpoints(flow)) if real else () for flow, real in enumerate(self._real.tolist())]
 
     def _host_plans(self, ends: Sequence[Ends]) -> list[HostPlan]:
         """A host for each node with a real flow, or that programs can reach."""

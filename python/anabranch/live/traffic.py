@@ -57,6 +57,8 @@ class FlowPlan:
     is_mptcp: bool
     ends: tuple[tuple[End, End], ...]
     """Of each subflow: source and destination."""
+    ends_anew: tuple[tuple[End, End], ...]
+    """Of those that begin anew where one was closed."""
     start_s: float
     stop_s: float | None
     size_bytes: int | None
@@ -138,8 +140,10 @@ class _Flow:
         self.connected = False
         self.awaits_room = True
         self.reader = None if plan.reading is None else Reader(plan.reading)
-        self.addresses = Addresses(plan.ends)
-        self.subflow_of = {source: number for number, (source, _) in enumerate(plan.ends)}
+        self.addresses = Addresses(plan.ends, plan.ends_anew)
+        self.subflow_of = {
+            source: number for ends in (plan.ends, plan.ends_anew) for number, (source, _) in enumerate(ends)
+        }
         if plan.messages is not None:
             self.left = 0
 
@@ -382,7 +386,7 @@ class KernelFlows:
     def _join(self, flow: _Flow, numbers: Sequence[int]) -> None:
         """Opens these subflows, one after the other, and looks later whether they are there.
 
-        The first one is open: it becomes a backup where its address is one.
+        The one that the connection began with is open: it becomes a backup where its address is one.
         """
         sender = flow.sender
         if sender is None or flow.closed:
@@ -393,11 +397,13 @@ class KernelFlows:
             flow.record.fallen_back = info.fallen_back
             while not info.fallen_back and numbers:
                 number, is_backup = numbers[0], flow.addresses.is_backup(numbers[0])
-                if number and flow.addresses.may_open(number):
-                    ends = flow.plan.ends[number]
-                    manager.create_subflow(info.token, number, *ends, is_backup=is_backup)
-                elif not number and is_backup:
-                    manager.set_backup(info.token, *flow.plan.ends[0], is_backup=True)
+                ends = flow.addresses.ends[number]
+                if flow.addresses.began_with(number):
+                    if is_backup:
+                        manager.set_backup(info.token, *ends, is_backup=True)
+                elif flow.addresses.may_open(number):
+                    identifier = flow.addresses.identifier(number)
+                    manager.create_subflow(info.token, identifier, *ends, is_backup=is_backup)
                 numbers = numbers[1:]
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
@@ -548,7 +554,8 @@ class KernelFlows:
     def _infos(self, flow: _Flow, end: socket.socket, *, at_sender: bool) -> list[tuple[int, TcpInfo]]:
         try:
             if flow.plan.is_mptcp and not flow.record.fallen_back:
-                return list(flow.numbered(subflows(end), at_sender=at_sender))
+                # The kernel also tells of the first one when it was closed, ahead of the one in its place.
+                return list(dict(flow.numbered(subflows(end), at_sender=at_sender)).items())
         except OSError as error:
             if error.errno != errno.EOPNOTSUPP:
                 # A connection that is gone has no state.

@@ -51,6 +51,7 @@ impl Script {
         script.choices.decide_ecn(script.opens_actively());
         script.choices.decide_mss();
         script.choices.decide_nagle(script.switches_nagle_off());
+        script.choices.decide_ticks();
         script.choices.settle().map_err(|(place, message)| ScriptError::at(place, message))?;
         if script.events.is_empty() && script.beyond.is_none() {
             return Err(cursor.error("the script has no events"));

@@ -48,6 +48,8 @@ pub(super) struct Connection {
     waits_until: Option<Instant>,
     /// The ACK that a sender owes to the handshake, which the peer has seen none of.
     drop_ack: bool,
+    /// An ACK of what was never sent is answered.
+    answers_unsent: bool,
     /// The peer had closed when this end did.
     peer_closed_first: bool,
     departures: VecDeque<Departure>,
@@ -64,7 +66,9 @@ impl Script {
             _ => false,
         };
         let holds = self.choices.holds || self.events.iter().any(is_shut);
-        Connection::new(config, self.choices.initial_sequence, holds)
+        let mut connection = Connection::new(config, self.choices.initial_sequence, holds);
+        connection.answers_unsent = !self.choices.is_linux();
+        connection
     }
 }
 
@@ -88,6 +92,7 @@ impl Connection {
             more: false,
             waits_until: None,
             drop_ack: false,
+            answers_unsent: true,
             peer_closed_first: false,
             departures: VecDeque::new(),
         }
@@ -413,6 +418,15 @@ impl Connection {
         if segment.flags.has(Flags::SYN) {
             // Answered by an ACK (RFC 9293 section 3.10.7.4), once.
             self.receiver.on_segment(now, segment);
+            return;
+        }
+        let unsent = segment.ack.wrapping_sub(self.sender.info().next_sequence) as i32;
+        if segment.flags.has(Flags::ACK) && unsent > 0 {
+            // RFC 9293 section 3.10.7.4: the sender answers it, and nothing of it is taken. Linux drops it without an answer.
+            if self.answers_unsent {
+                let flags = segment.flags.without(Flags::FIN).without(Flags::TIMESTAMPS);
+                self.sender.on_segment(now, &Segment { flags, payload: 0, ..*segment });
+            }
             return;
         }
         // The receiver answers a FIN; the sender would do so too.
