@@ -2,9 +2,9 @@
 
 A part of the network waits for its neighbours alone. Parts take turns first, and what each takes in is noted;
 then each runs alone with that, and each of its strides is measured by the processor time of the thread. The
-longest chain of strides that wait for each other is what the run would take if each part had a core. It leaves
-out what cores take from each other, such as shared caches and the time to wake up. Other programs count only
-where they take caches.
+longest chain of strides that wait for each other is what the run would take if each part had a core. It
+leaves out what cores take from each other, such as shared caches and the time to wake up. Other programs
+count only where they take caches.
 
     python checks/benches/critical_path.py [--only WORD] [--cores N ...]
 """
