@@ -110,7 +110,8 @@ def machine() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    fields = dict(map(str.strip, line.split(":", 1)) for line in reversed(lines) if ":" in line)
+    pairs = (line.partition(":") for line in reversed(lines))
+    fields = {name.strip(): value.strip() for name, _, value in pairs}
     name = fields.get("model name", platform.processor() or platform.machine())
     family = f" (family {fields['cpu family']}, model {fields['model']})" if "cpu family" in fields else ""
     return f"{os.cpu_count()} cores of {name}{family}"
