@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores operator-numbers bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-engine operator-numbers bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -119,7 +119,7 @@ format: setup ## bring all sources into form
 	$(RUN) -m ruff check --quiet --fix
 	$(RUN) -m ruff format --quiet
 
-bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures, robust routing; ns-3, rustworkx and htsim beside them if they are there
+bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures, robust routing; ns-3, rustworkx and htsim beside them if they are there; writes a section of docs/speed.md
 	cargo bench --locked -p anabranch-engine
 	cargo bench --locked -p anabranch-routing
 	cargo bench --locked -p anabranch-capture
@@ -131,12 +131,15 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches, capt
 		set -e; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
 		$(RUN) checks/validation/anabranch_peer.py --only speed/ --out target/bench/anabranch.json; \
 		$(RUN) checks/benches/ns3_ratio.py target/bench/ns3.json target/bench/anabranch.json; }
-	$(RUN) checks/benches/htsim_ratio.py "$(HTSIM)"
+	$(RUN) checks/benches/speed_page.py --out docs/speed.md --htsim "$(HTSIM)" --pairs $(PAIRS)
 
 # Folder sim of csg-htsim, with its headers and libhtsim.a; which scenarios, by a part of the name; pairs of each.
 HTSIM ?=
 ONLY ?=
 PAIRS ?= 3
+
+bench-engine: setup ## the section of docs/speed.md alone: the engine's bench, and htsim with HTSIM; PAIRS=3
+	$(RUN) checks/benches/speed_page.py --out docs/speed.md --htsim "$(HTSIM)" --pairs $(PAIRS)
 
 bench-cores: setup ## what one run would take on 2 to 64 cores, from one thread, as the table of docs/parallel.md; ONLY=a network
 	$(RUN) checks/benches/critical_path.py --only "$(ONLY)"

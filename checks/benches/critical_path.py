@@ -1,10 +1,10 @@
-"""What one run would take on 2 to 64 cores, from one thread that works for all of them (docs/parallel.md).
+"""What one run would take on 2 to 64 cores, measured on one (docs/parallel.md).
 
-A part of the network waits for its neighbours alone. Each stride of each part is measured by the processor
-time of the thread; the longest chain of strides that wait for each other is what the run would take if each
-part had a core of its own. It leaves out what cores take from each other, such as caches and the time to wake
-up, and has in it that parts which take turns take each other's caches. Other programs count only where they
-take caches.
+A part of the network waits for its neighbours alone. Parts take turns first, and what each takes in is noted;
+then each runs alone with that, and each of its strides is measured by the processor time of the thread. The
+longest chain of strides that wait for each other is what the run would take if each part had a core. It
+leaves out what cores take from each other, such as shared caches and the time to wake up. Other programs
+count only where they take caches.
 
     python checks/benches/critical_path.py [--only WORD] [--cores N ...]
 """
@@ -42,6 +42,29 @@ def wide_area(name: str, flows: int, duration: str) -> Scenario:
     return _scenario(network, {"metric": "delay"}, traffic, duration)
 
 
+def mixed(name: str, duration: str) -> Scenario:
+    """A network of SNDlib at 1 Gbps with CUBIC, Multipath TCP and pings; a link fails and comes back."""
+    links = {"capacity": "1 Gbps", "delay": {"from": "distance", "speed": "200 km/ms"}}
+    loaded = load(name)
+    nodes = [node.name for node in loaded.nodes]
+    draw = random.Random(50)  # noqa: S311 - no secret
+    tcp = [draw.sample(nodes, 2) for _ in range(400)]
+    traffic: list[dict[str, Any]] = [
+        {"from": a, "to": b, "start": f"{200 * number} us"} for number, (a, b) in enumerate(tcp)
+    ]
+    # Both ends of a connection of Multipath TCP are in one part: between all nodes they leave nothing to cut.
+    a, b = loaded.links[0].a, loaded.links[0].b
+    traffic.append({"from": a, "to": b, "flows": 10, "transport": "mptcp"})
+    ping = {"kind": "ping", "interval": "10 ms"}
+    traffic += [{"from": a, "to": b, "application": ping} for a, b in tcp[:50]]
+    events = [
+        {"at": "150 ms", "link": [a, b], "state": "down"},
+        {"at": "300 ms", "link": [a, b], "state": "up"},
+    ]
+    network = {"topology": name, "links": links}
+    return _scenario(network, {"metric": "delay", "reaction": "20 ms"}, traffic, duration, events)
+
+
 def fat_tree(ports: int, duration: str) -> Scenario:
     """A fat tree at 10 Gbps in which each host sends to one that is drawn."""
     links = {"capacity": "10 Gbps", "delay": "1 us"}
@@ -50,10 +73,14 @@ def fat_tree(ports: int, duration: str) -> Scenario:
 
 
 def _scenario(
-    network: dict[str, Any], routing: dict[str, Any], traffic: list[dict[str, Any]], duration: str
+    network: dict[str, Any],
+    routing: dict[str, Any],
+    traffic: list[dict[str, Any]],
+    duration: str,
+    events: Sequence[dict[str, Any]] = (),
 ) -> Scenario:
-    run = {"duration": duration, "seed": 1}
-    return Scenario.from_data({"network": network, "routing": routing, "traffic": traffic, "run": run})
+    data = {"network": network, "routing": routing, "traffic": traffic, "event": list(events)}
+    return Scenario.from_data({**data, "run": {"duration": duration, "seed": 1}})
 
 
 NETWORKS: dict[str, Callable[[], Scenario]] = {
@@ -61,6 +88,7 @@ NETWORKS: dict[str, Callable[[], Scenario]] = {
     "Cogentco, 100,000 flows": lambda: wide_area("Cogentco", 100_000, "300 ms"),
     "Kdl (754 nodes), 1,000 flows": lambda: wide_area("Kdl", 1_000, "500 ms"),
     "Kdl, 100,000 flows": lambda: wide_area("Kdl", 100_000, "300 ms"),
+    "germany50 (50 nodes), 410 flows, pings, a failure": lambda: mixed("sndlib/germany50", "500 ms"),
     "fat tree k = 8 (208 nodes), 128 flows": lambda: fat_tree(8, "20 ms"),
     "fat tree k = 16 (1,344 nodes), 1,024 flows": lambda: fat_tree(16, "5 ms"),
 }

@@ -100,7 +100,7 @@ impl Packet {
 }
 
 /// A packet outside of any pool, with all that it carries.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Unpooled {
     packet: Packet,
     order: u32,

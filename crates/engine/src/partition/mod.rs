@@ -4,6 +4,7 @@
 //! their parts. A good cut gives all cores the same work (`loads.rs`), cuts links that few packets take, and none with a
 //! small delay (`search.rs`).
 
+mod fair;
 mod loads;
 mod search;
 
@@ -156,6 +157,11 @@ impl Cut {
         all.filter(move |(_, link)| is_cut(link)).map(|(index, _)| LinkId::from_index(index))
     }
 
+    /// Picoseconds of a stride of a part that waits for no other.
+    pub(crate) fn pace(setup: &Setup) -> u64 {
+        (setup.duration.as_ps() / PACES).max(1)
+    }
+
     /// By part, what it has to do with others: those that its links lead to, and those whose links lead to it.
     pub(crate) fn borders(&self, setup: &Setup) -> Vec<Vec<Shared>> {
         let mut borders: Vec<Vec<Shared>> = vec![Vec::new(); self.count];
@@ -173,7 +179,7 @@ impl Cut {
 
     /// Parts that no link joins with the first go with it, so that none is far ahead when the run is stopped.
     fn join_all(&self, setup: &Setup, borders: &mut [Vec<Shared>]) {
-        let delay = (setup.duration.as_ps() / PACES).max(1);
+        let delay = Self::pace(setup);
         let mut reached = vec![false; self.count];
         for part in 0..self.count {
             if reached[part] {

@@ -16,7 +16,7 @@ use anabranch_units::{FlowId, Instant, LinkId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A packet on its way from one part to another.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Crossing {
     link: LinkId,
     arrival: Instant,

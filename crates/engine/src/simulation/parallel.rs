@@ -3,10 +3,14 @@
 //! A packet takes at least the lookahead from one part to another, the smallest delay of a link between them. So a part may
 //! work off all that is due less than that behind the time up to which its neighbour is done, and need not wait for anybody
 //! else (conservative synchronisation: Chandy and Misra, CACM 24(4), 1981; Bryant, MIT, 1977; Fujimoto, Parallel and
-//! Distributed Simulation Systems, 2000, chapter 3). A stride of a part is as long as the smallest delay of its links from
-//! neighbours: the part that is behind all others never waits, so that there is no deadlock. What a stride has sent to a
+//! Distributed Simulation Systems, 2000, chapter 3). A stride of a part is at most as long as the smallest delay of its links
+//! from neighbours: the part that is behind all others never waits, so that there is no deadlock. What a stride has sent to a
 //! neighbour is handed over at its end. Nothing is ever undone, and the order of events of a node is that of a run on one
 //! core, so that the tables have the same bytes.
+//!
+//! Parts have bursts of work at different times. With strides of a whole lookahead each would wait for the end of the longest
+//! among its neighbours, stride by stride. So a stride with many events is cut into pieces: a part waits for what its
+//! neighbours did nearly a lookahead earlier, and those that have a burst are waited for when they are that far behind.
 //!
 //! Where the network or its routes change, and where the probe samples, all parts stop at that instant.
 
@@ -20,7 +24,7 @@ use crate::setup::Setup;
 use anabranch_routing::Plan;
 use anabranch_units::{Instant, NodeId};
 use std::hint::spin_loop;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -29,6 +33,12 @@ use std::time::Duration;
 /// Looks at the neighbours' times before a part sleeps until it is woken. With twenty times as many, a machine that has
 /// other work takes seven times as long: a part that waits keeps the others from its core.
 const SPINS: u32 = 5_000;
+
+/// Events of a stride above which the next is half as long, and below which it is twice as long again.
+const EVENTS_OF_A_STRIDE: (u64, u64) = (128, 32);
+
+/// Most pieces of a stride of a whole lookahead.
+const MOST_PIECES: u64 = 8;
 
 /// How long the part that reports sleeps at most before it looks whether there is something to report.
 const REPORT_AT_LEAST: Duration = Duration::from_millis(50);
@@ -68,26 +78,45 @@ impl Shown {
 }
 
 /// Another part that a part has links to, or from.
-struct Neighbour {
-    part: usize,
+pub(super) struct Neighbour {
+    pub(super) part: usize,
     /// This part's place among the neighbours of the other.
     place_there: usize,
     /// Picoseconds that what happens there takes at least to show here.
-    delay: u64,
+    pub(super) delay: u64,
     border: Border,
 }
 
 /// A part at work.
-struct Worker {
-    simulation: Simulation,
-    neighbours: Vec<Neighbour>,
-    /// Picoseconds of a stride.
+pub(super) struct Worker {
+    pub(super) part: usize,
+    pub(super) simulation: Simulation,
+    pub(super) neighbours: Vec<Neighbour>,
+    /// What leaves for a neighbour; empty between two strides.
+    leaving: Vec<Crossing>,
+    /// Picoseconds of the longest stride, and into how many pieces it is cut now.
     stride: u64,
+    pieces: u64,
 }
 
 impl Worker {
+    /// Where a stride from a time ends, at the latest at `bound`.
+    fn end(&self, done: u64, bound: u64) -> u64 {
+        done.saturating_add((self.stride / self.pieces).max(1)).min(bound)
+    }
+
+    /// Cuts strides into more pieces or fewer, after one with so many events.
+    fn adapt(&mut self, events: u64) {
+        let (many, few) = EVENTS_OF_A_STRIDE;
+        if events > many && self.pieces < MOST_PIECES {
+            self.pieces *= 2;
+        } else if events < few && self.pieces > 1 {
+            self.pieces /= 2;
+        }
+    }
+
     /// Takes what all neighbours have sent.
-    fn take_in(&mut self, sent: &[Mutex<Vec<Crossing>>]) {
+    pub(super) fn take_in(&mut self, sent: &[Mutex<Vec<Crossing>>]) {
         for (neighbour, sent) in self.neighbours.iter_mut().zip(sent) {
             let mut crossings = locked(sent);
             if !crossings.is_empty() {
@@ -98,10 +127,10 @@ impl Worker {
 }
 
 /// What the parts of a run show and send to each other.
-struct Exchange {
+pub(super) struct Exchange {
     shown: Vec<Shown>,
     /// By part and by its neighbours: what these have sent to it.
-    sent: Vec<Vec<Mutex<Vec<Crossing>>>>,
+    pub(super) sent: Vec<Vec<Mutex<Vec<Crossing>>>>,
     /// No part begins another stride: one has failed, or the run is stopped.
     halted: AtomicBool,
     /// Looks of a part at its neighbours before it sleeps.
@@ -119,7 +148,7 @@ impl Exchange {
         self.halted.load(Ordering::SeqCst)
     }
 
-    fn done(&self, part: usize) -> u64 {
+    pub(super) fn done(&self, part: usize) -> u64 {
         self.shown[part].done.load(Ordering::SeqCst)
     }
 
@@ -178,37 +207,42 @@ impl Exchange {
                 worker.take_in(&self.sent[part]);
                 return Ok(());
             }
-            let end = done.saturating_add(worker.stride).min(bound);
-            if !self.wait_for(part, &worker.neighbours, end, watch) {
+            if !self.wait_for(part, &worker.neighbours, worker.end(done, bound), watch) {
                 return Ok(());
             }
-            self.stride(part, worker, end, watch).inspect_err(|_| self.halt())?;
+            self.stride(worker, bound, watch).inspect_err(|_| self.halt())?;
         }
     }
 
-    /// Works off what is due before a time, for which the neighbours are far enough.
-    fn stride(
+    /// Works off what is due in the next stride of a part, for which its neighbours are far enough. Gives its end.
+    pub(super) fn stride(
         &self,
-        part: usize,
         worker: &mut Worker,
-        end: u64,
+        bound: u64,
         watch: &mut impl Watch,
-    ) -> Result<(), EngineError> {
-        let own = &self.shown[part];
+    ) -> Result<u64, EngineError> {
+        let (part, own) = (worker.part, &self.shown[worker.part]);
+        let end = worker.end(self.done(part), bound);
         worker.take_in(&self.sent[part]);
+        let before = worker.simulation.progress().events;
         let _ = worker.simulation.advance(Instant::from_ps(end - 1), |progress| {
             own.note(progress);
             watch.look(self);
             ControlFlow::Continue(())
         })?;
-        own.note(worker.simulation.progress());
+        let progress = worker.simulation.progress();
+        own.note(progress);
+        worker.adapt(progress.events - before);
         for Neighbour { part, place_there, border, .. } in &mut worker.neighbours {
-            worker.simulation.hand_over(border, &mut locked(&self.sent[*part][*place_there]));
+            worker.simulation.hand_over(border, &mut worker.leaving);
+            if !worker.leaving.is_empty() {
+                locked(&self.sent[*part][*place_there]).append(&mut worker.leaving);
+            }
         }
         own.done.store(end, Ordering::SeqCst);
         worker.neighbours.iter().for_each(|neighbour| self.shown[neighbour.part].wake());
         watch.look(self);
-        Ok(())
+        Ok(end)
     }
 
     /// Works on all parts, each with a thread, until everything before a time is done or `report` breaks.
@@ -255,7 +289,7 @@ impl Drop for HaltsInPanic<'_> {
 }
 
 /// Who looks how far a run is.
-trait Watch {
+pub(super) trait Watch {
     /// Looks now, if there is something to see.
     fn look(&mut self, exchange: &Exchange);
 
@@ -264,7 +298,7 @@ trait Watch {
 }
 
 /// Nobody looks.
-struct Unwatched;
+pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
     fn look(&mut self, _: &Exchange) {}
@@ -300,32 +334,20 @@ impl<R: FnMut(Progress) -> ControlFlow<()>> Watch for Reports<'_, R> {
     }
 }
 
-/// How long a run on as many cores as it has parts takes, without what they cost each other: on a machine with fewer cores.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct CriticalPath {
-    /// The longest chain of strides, each of which waits for the one before it, its own or a neighbour's.
-    pub longest: Duration,
-    /// All strides together.
-    pub work: Duration,
-    /// That of the part with most of it.
-    pub largest: Duration,
-    /// Strides of all parts.
-    pub strides: u64,
-}
-
 /// A run in parts.
-struct Divided<'c> {
+pub(super) struct Divided<'c> {
     setup: &'c Arc<Setup>,
     cut: &'c Cut,
     workers: Vec<Worker>,
     exchange: Exchange,
-    probe: Probe,
+    /// Samples of all parts; none where a part is worked on alone.
+    probe: Option<Probe>,
     /// Everything before this time is done, in picoseconds.
     done: u64,
 }
 
 /// How the parts get to a time.
-trait Stepping {
+pub(super) trait Stepping {
     fn step(
         &mut self,
         exchange: &Exchange,
@@ -350,79 +372,30 @@ impl Stepping for Threads {
     }
 }
 
-/// One after the other, with a clock that says what each has taken.
-struct Turns<C> {
-    clock: C,
-    /// By part: when it would be done with its last stride, and all that it has done.
-    ready: Vec<Duration>,
-    work: Vec<Duration>,
-    strides: u64,
-}
-
-impl<C: FnMut() -> Duration> Turns<C> {
-    fn path(&self) -> CriticalPath {
-        CriticalPath {
-            longest: self.ready.iter().copied().max().unwrap_or_default(),
-            work: self.work.iter().sum(),
-            largest: self.work.iter().copied().max().unwrap_or_default(),
-            strides: self.strides,
-        }
-    }
-}
-
-impl<C: FnMut() -> Duration> Stepping for Turns<C> {
-    fn step(
-        &mut self,
-        exchange: &Exchange,
-        workers: &mut [Worker],
-        bound: u64,
-        _: &mut impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(), EngineError> {
-        // When each part had got so far, of what others may still wait for.
-        let begin = self.ready.iter().copied().max().unwrap_or_default();
-        let mut reached: Vec<Vec<(u64, Duration)>> =
-            (0..workers.len()).map(|part| vec![(exchange.done(part), begin)]).collect();
-        // The part that is behind all others can always go on.
-        while let Some(part) = (0..workers.len())
-            .filter(|&part| exchange.done(part) < bound)
-            .min_by_key(|&part| exchange.done(part))
-        {
-            let worker = &mut workers[part];
-            let end = exchange.done(part).saturating_add(worker.stride).min(bound);
-            let mut starts = reached[part].last().map_or(begin, |&(_, at)| at);
-            for neighbour in &worker.neighbours {
-                let there = &reached[neighbour.part];
-                let first = there.partition_point(|&(done, _)| done.saturating_add(neighbour.delay) < end);
-                starts = starts.max(there[first].1);
-            }
-            let before = (self.clock)();
-            exchange.stride(part, worker, end, &mut Unwatched)?;
-            let took = (self.clock)().saturating_sub(before);
-            reached[part].push((end, starts + took));
-            self.work[part] += took;
-            self.strides += 1;
-        }
-        for (part, worker) in workers.iter_mut().enumerate() {
-            worker.take_in(&exchange.sent[part]);
-            self.ready[part] = reached[part].last().map_or(begin, |&(_, at)| at);
-        }
-        Ok(())
-    }
-}
-
 impl<'c> Divided<'c> {
-    fn new(setup: &'c Arc<Setup>, plan: &Arc<Plan>, cut: &'c Cut) -> Result<Self, EngineError> {
+    /// A run in all of its parts.
+    pub(super) fn new(setup: &'c Arc<Setup>, plan: &Arc<Plan>, cut: &'c Cut) -> Result<Self, EngineError> {
+        let probe = Probe::new(setup, &Share::all(setup));
+        Ok(Self { probe: Some(probe), ..Self::of_parts(setup, plan, cut, 0..cut.count())? })
+    }
+
+    /// Some parts of a run alone, whose neighbours somebody else plays.
+    pub(super) fn of_parts(
+        setup: &'c Arc<Setup>,
+        plan: &Arc<Plan>,
+        cut: &'c Cut,
+        parts: Range<usize>,
+    ) -> Result<Self, EngineError> {
         let network = setup.check()?;
         plan.check(&network)?;
         assert_eq!(cut.parts().len(), setup.nodes.len(), "a cut of another network");
         let count = cut.count();
-        let simulation = |part: u32| {
-            let share = Share::of_part(setup, cut.parts(), count as u32, part);
+        let simulation = |part: usize| {
+            let share = Share::of_part(setup, cut.parts(), count as u32, part as u32);
             Simulation::of_share(Arc::clone(setup), Arc::clone(plan), network.clone(), &share)
         };
         let simulations = thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..count as u32).map(|part| scope.spawn(move || simulation(part))).collect();
+            let threads: Vec<_> = parts.clone().map(|part| scope.spawn(move || simulation(part))).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
@@ -432,8 +405,7 @@ impl<'c> Divided<'c> {
         let place = |of: usize, among: usize| {
             borders[among].iter().position(|border| border.part == of).expect("neighbours know each other")
         };
-        let mut workers = Vec::with_capacity(count);
-        for (part, simulation) in simulations.into_iter().enumerate() {
+        let worker = |(part, simulation): (usize, Simulation)| {
             let neighbours = borders[part].iter().map(|border| Neighbour {
                 part: border.part,
                 place_there: place(part, border.part),
@@ -441,10 +413,12 @@ impl<'c> Divided<'c> {
                 border: Border::new(border.links.clone()),
             });
             let neighbours: Vec<Neighbour> = neighbours.collect();
-            let stride = neighbours.iter().map(|neighbour| neighbour.delay).min().unwrap_or(u64::MAX);
-            workers.push(Worker { simulation, neighbours, stride });
-        }
-        let sent = workers.iter().map(|worker| worker.neighbours.iter().map(|_| Mutex::default()).collect());
+            let shortest = neighbours.iter().map(|neighbour| neighbour.delay).min();
+            let stride = shortest.unwrap_or(Cut::pace(setup));
+            Worker { part, simulation, neighbours, leaving: Vec::new(), stride, pieces: 1 }
+        };
+        let workers = parts.zip(simulations).map(worker).collect();
+        let sent = borders.iter().map(|of_part| of_part.iter().map(|_| Mutex::default()).collect());
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let exchange = Exchange {
             shown: (0..count).map(|_| Shown::default()).collect(),
@@ -453,8 +427,7 @@ impl<'c> Divided<'c> {
             // Who waits on a core that another part needs only keeps it from that.
             spins: if count <= cores { SPINS } else { 0 },
         };
-        let probe = Probe::new(setup, &Share::all(setup));
-        Ok(Self { setup, cut, workers, exchange, probe, done: 0 })
+        Ok(Self { setup, cut, workers, exchange, probe: None, done: 0 })
     }
 
     /// Works until everything before a time is done. Whether `report` broke; then all parts are at one time.
@@ -472,7 +445,7 @@ impl<'c> Divided<'c> {
         if !self.exchange.is_halted() {
             return Ok(ControlFlow::Continue(()));
         }
-        self.done = (0..self.workers.len()).map(|part| self.exchange.done(part)).max().unwrap_or(bound);
+        self.done = (0..self.cut.count()).map(|part| self.exchange.done(part)).max().unwrap_or(bound);
         self.exchange.halted.store(false, Ordering::SeqCst);
         let mut unheard = |_| ControlFlow::Continue(());
         stepping.step(&self.exchange, &mut self.workers, self.done, &mut unheard)?;
@@ -498,11 +471,11 @@ impl<'c> Divided<'c> {
     }
 
     /// Runs to the end, or until `report` breaks.
-    fn run(
-        mut self,
+    pub(super) fn run(
+        &mut self,
         stepping: &mut impl Stepping,
         report: &mut impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Simulation, EngineError> {
+    ) -> Result<(), EngineError> {
         let (setup, cut) = (self.setup, self.cut);
         let part_of = |node: NodeId| cut.parts()[node.index()] as usize;
         let end = self.workers[0].simulation.end();
@@ -514,27 +487,42 @@ impl<'c> Divided<'c> {
                 if self.advance(at.as_ps(), stepping, report)?.is_break()
                     || self.change(at, report).is_break()
                 {
-                    break;
+                    return Ok(());
                 }
                 continue;
             }
             let until = sample.min(end);
             if self.advance(until.as_ps().saturating_add(1), stepping, report)?.is_break() {
-                break;
+                return Ok(());
             }
             if sample == until {
-                let mut parts: Vec<_> =
-                    self.workers.iter_mut().map(|worker| &mut worker.simulation).collect();
-                self.probe.sample(setup, &mut parts, part_of);
-                parts[0].events += 1;
+                if let Some(probe) = &mut self.probe {
+                    let mut parts: Vec<_> =
+                        self.workers.iter_mut().map(|worker| &mut worker.simulation).collect();
+                    probe.sample(setup, &mut parts, part_of);
+                    parts[0].events += 1;
+                }
                 sample = interval.map_or(Instant::MAX, |interval| sample.saturating_add(interval));
             }
             if until == end {
-                break;
+                return Ok(());
             }
         }
+    }
+
+    /// By part here: its neighbours, and picoseconds that what happens there takes at least to show here.
+    pub(super) fn neighbours(&self) -> Vec<Vec<(usize, u64)>> {
+        let of_part =
+            |worker: &Worker| worker.neighbours.iter().map(|other| (other.part, other.delay)).collect();
+        self.workers.iter().map(of_part).collect()
+    }
+
+    /// All parts as one, which has come so far.
+    pub(super) fn join(self) -> Simulation {
+        let part_of = |node: NodeId| self.cut.parts()[node.index()] as usize;
         let parts = self.workers.into_iter().map(|worker| worker.simulation).collect();
-        Ok(Simulation::join(setup, parts, self.probe, part_of))
+        let probe = self.probe.unwrap_or_else(|| Probe::new(self.setup, &Share::all(self.setup)));
+        Simulation::join(self.setup, parts, probe, part_of)
     }
 }
 
@@ -554,27 +542,8 @@ impl Simulation {
         cut: &Cut,
         mut report: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, EngineError> {
-        Divided::new(setup, plan, cut)?.run(&mut Threads, &mut report)?.finish()
-    }
-
-    /// The same with one thread for all parts, which take turns: what the run would take if each had a core, by a clock of
-    /// the time that the thread has had.
-    ///
-    /// # Errors
-    /// As [`Simulation::run_in_parts`].
-    ///
-    /// # Panics
-    /// As [`Simulation::run_in_parts`].
-    pub fn critical_path(
-        setup: &Arc<Setup>,
-        plan: &Arc<Plan>,
-        cut: &Cut,
-        clock: impl FnMut() -> Duration,
-    ) -> Result<(Outcome, CriticalPath), EngineError> {
-        let none = vec![Duration::ZERO; cut.count()];
-        let mut turns = Turns { clock, ready: none.clone(), work: none, strides: 0 };
-        let run = Divided::new(setup, plan, cut)?;
-        let outcome = run.run(&mut turns, &mut |_| ControlFlow::Continue(()))?.finish()?;
-        Ok((outcome, turns.path()))
+        let mut run = Divided::new(setup, plan, cut)?;
+        run.run(&mut Threads, &mut report)?;
+        run.join().finish()
     }
 }
