@@ -133,6 +133,19 @@ def test_nothing_is_shown_of_another_file(tabs: Callable[..., Tab]) -> None:
     assert tab.page.locator("#cards").is_visible()
 
 
+def test_the_ends_of_a_slider_are_those_of_its_own_file(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    (tab.running.folder / "other.toml").write_text(SHORT.replace("100 packets", "1000 packets"))
+    tab.page.reload()
+    tab.page.wait_for_selector("html[data-shown]", state="attached")
+    ends = tab.page.locator(".control", has=tab.page.get_by_label("network · links · queue, typed")).locator(
+        ".end"
+    )
+    assert ends.all_inner_texts() == ["10 packets", "1000 packets"]
+    tab.after(lambda: tab.page.select_option("#file", "other.toml"))
+    assert ends.all_inner_texts() == ["100 packets", "10000 packets"]
+
+
 def test_the_form_has_every_field_with_its_help(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     tab.tab("Form")
@@ -257,6 +270,35 @@ def test_a_node_in_a_plane_stays_where_it_was_dragged(tabs: Callable[..., Tab], 
     )
     assert abs(again) > 20
     assert again * y > 0
+
+
+def test_a_long_result_that_is_kept_shows_how_far_it_is_and_stops(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    box = tab.page.get_by_label("run · duration, typed")
+    box.fill("30000 s")
+    box.press("Enter")
+    tab.page.wait_for_selector("#stop:not([hidden])")
+    tab.after(lambda: tab.page.click("#stop"))
+    tab.page.click("#keep-run")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_function(
+        "() => /s simulated/.test(document.querySelector('#dialog .told')?.textContent)"
+    )
+    # Nothing is begun twice.
+    assert tab.page.locator("#dialog .bar button:enabled:visible").all_inner_texts() == ["Stop"]
+    assert tab.axe() == []
+    tab.page.get_by_role("button", name="Stop").click()
+    tab.page.wait_for_selector("#dialog p:has-text('It was stopped')")
+    assert (tab.running.folder / "results" / "first-studio" / "report.html").is_file()
+
+
+def test_a_text_is_selected_where_a_page_has_no_clipboard(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.page.click("#keep-command")
+    tab.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    tab.page.get_by_role("button", name="Copy").click()
+    tab.page.wait_for_selector("#dialog .wrong:has-text('Ctrl+C')")
+    assert tab.page.evaluate("String(getSelection())") == "anabranch run first.toml"
 
 
 def test_figures_are_drawn(tabs: Callable[..., Tab]) -> None:

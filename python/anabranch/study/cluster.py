@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from anabranch.errors import Problem, StudyError
+from anabranch.errors import Problem, StudyError, installation
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome, failed, worker_for
 
@@ -34,7 +34,7 @@ def run_on_cluster(design: Design, runs: Iterable[int], address: str) -> Iterato
     try:
         import distributed  # noqa: PLC0415 - optional
     except ImportError:
-        message = '--dask needs the package distributed; install it with: pip install "anabranch[cluster]"'
+        message = f"--dask needs the package distributed; install it with: {installation('cluster')}"
         raise StudyError([Problem("", message)]) from None
     with _silent():
         yield from _with_client(distributed, design, runs, address)
