@@ -85,7 +85,6 @@ Anabranch simulates TCP over one path or many, packet by packet.
   anabranch run first.toml         simulate it; open results/first/report.html
   anabranch run first.toml --set run.duration="5 s"    the same with a change
   anabranch studio first.toml      change it by sliders and forms, in a browser
-  anabranch topology list          list the networks that have a name
   anabranch new scenario mine      begin a scenario of your own
   anabranch help guide             read on: routes, failures, studies, Python
   anabranch --help                 list all commands

@@ -36,7 +36,12 @@ export class Server {
     return this.work(question, told);
   }
 
-  /** Asks the core. */
+  /**
+   * Asks the core.
+   * @param {Record<string, any>} question
+   * @param {(told: Record<string, any>) => void} [told]
+   * @returns {Promise<any>}
+   */
   work(question, told = () => {}) {
     return new Promise((done, fail) => {
       const number = ++this.asked;
