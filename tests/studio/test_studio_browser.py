@@ -133,6 +133,26 @@ def test_nothing_is_shown_of_another_file(tabs: Callable[..., Tab]) -> None:
     assert tab.page.locator("#cards").is_visible()
 
 
+def test_parameters_of_a_generator_are_moved_and_typed(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    parameters = 'topology = "dumbbell"\nparameters = { hosts = 2, bottleneck_capacity = "10 Mbps" }'
+    text = SHORT[: SHORT.index("[[event]]")] + SHORT[SHORT.index("[run]") :]
+    text = re.sub('from = ".*"', 'from = "left1"', re.sub('to = ".*"', 'to = "right1"', text))
+    text = re.sub("delay = .*", 'delay = "1 ms"', text).replace('topology = "zoo/Abilene"', parameters)
+    tab.tab("Text")
+    tab.after(lambda: tab.page.fill("#toml", text))
+    assert tab.page.inner_text("#problems") == ""
+    tab.tab("Controls")
+    slider = tab.page.get_by_label("network · parameters · bottleneck capacity", exact=True)
+    tab.after(lambda: slider.fill("100"))
+    assert tab.data["network"]["parameters"]["bottleneck_capacity"] == "3.16 Mbps"
+    tab.tab("Form")
+    tab.page.locator("summary", has_text=re.compile("^parameters$")).click()
+    tab.after(lambda: tab.page.locator("[id='field-network.parameters.hosts']").fill("3"))
+    assert tab.data["network"]["parameters"]["hosts"] == 3
+    assert tab.page.inner_text("#problems") == ""
+
+
 def test_the_ends_of_a_slider_are_those_of_its_own_file(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     (tab.running.folder / "other.toml").write_text(SHORT.replace("100 packets", "1000 packets"))

@@ -54,7 +54,7 @@ export function aboutField(data, schema, steps, transports) {
     const isWhole = bounds ? bounds.type === "integer" : Number.isInteger(value);
     return { ...about, kind: "number", number: value, unit: "", isWhole, bounds };
   }
-  if (quantity && (!field || schema.quantity(field))) {
+  if (quantity && (!field || schema.isOpen(field) || schema.quantity(field))) {
     const isWhole = /^(packets?|B|bytes?|segments?)$/.test(quantity.unit);
     return { ...about, kind: "number", ...quantity, isWhole, bounds: { minimum: 0 } };
   }
