@@ -3,7 +3,8 @@
     python docs/generate/notebooks.py           # writes their outputs
     python docs/generate/notebooks.py --check   # compares, and ends with status 1 if one is stale
 
-A cell that writes to standard error, as warnings do, ends both with status 1: a reader would see each. Text is compared to the letter; of a picture only that there is one, because its bytes depend on matplotlib.
+A cell that writes to standard error, as warnings do, ends both with status 1: a reader would see each. Text
+is compared to the letter; of a picture only that there is one, because its bytes depend on matplotlib.
 """
 
 import argparse
