@@ -16,11 +16,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PYTHON = sys.executable
 
+OTHER_SYSTEMS = {
+    "Windows": "x86_64-pc-windows-msvc",
+    "macOS": "aarch64-apple-darwin",
+    "Linux on ARM": "aarch64-unknown-linux-gnu",
+}
+"""Systems whose wheels are built elsewhere, as the compiler calls them; a check needs no linker."""
 PASSED, FAILED, NOT_RUN = "passed", "**failed**", "not run"
 
 
@@ -71,6 +78,13 @@ def without_compiler(version: str) -> str:
     return "" if toolchain.returncode == 0 else f"rustup toolchain install {version}"
 
 
+def without_target(target: str) -> str:
+    """Says that the standard library of another system is missing."""
+    command = ["rustup", "target", "list", "--installed"]
+    installed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the user's own
+    return "" if target in installed.stdout.split() else f"rustup target add {target}"
+
+
 def checks() -> list[Check]:
     """Every check, the quick ones first."""
     oldest = rust_version()
@@ -98,6 +112,14 @@ def checks() -> list[Check]:
             ["cargo", f"+{oldest}", "check", *workspace, "--all-targets"],
             ["cargo", f"+{oldest}", "--version"],
             missing=lambda: without_compiler(oldest)),
+        *(
+            Check(f"the core compiles for {system}",
+                ["cargo", "check", "--locked", "--quiet", "-p", "anabranch-python", "--target", target],
+                cargo,
+                environment={"PYO3_CROSS": "1", "PYO3_CROSS_PYTHON_VERSION": "3.11"},
+                missing=partial(without_target, target))
+            for system, target in OTHER_SYSTEMS.items()
+        ),
         Check("sdist and wheel, installed and run without Rust", ["make", "wheel"],
             [PYTHON, "-m", "maturin", "--version"]),
         Check("fuzzing, half a minute for each target", ["make", "fuzz"], ["c++", "--version"],

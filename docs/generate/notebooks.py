@@ -3,7 +3,8 @@
     python docs/generate/notebooks.py           # writes their outputs
     python docs/generate/notebooks.py --check   # compares, and ends with status 1 if one is stale
 
-Text is compared to the letter; of a picture only that there is one, because its bytes depend on matplotlib.
+A cell that writes to standard error, as warnings do, ends both with status 1: a reader would see each. Text
+is compared to the letter; of a picture only that there is one, because its bytes depend on matplotlib.
 """
 
 import argparse
@@ -24,18 +25,24 @@ SPEC = {
 }
 
 
-def execute(notebook: nbformat.NotebookNode) -> None:
+def execute(notebook: nbformat.NotebookNode) -> str:
     """Gives it the outputs that it has now: texts, and a picture in one form.
+
+    Returns:
+        What its cells have written to standard error.
 
     Raises:
         nbclient.exceptions.CellExecutionError: if a cell fails.
     """
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}).execute()
     notebook.metadata = nbformat.from_dict(SPEC)
+    warned = ""
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
+            warned += "".join(output["text"] for output in cell.outputs if output.get("name") == "stderr")
             cell.outputs = kept(cell.outputs)
+    return warned
 
 
 def kept(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
@@ -66,20 +73,22 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     check = parser.parse_args().check
-    stale = 0
+    wrong = 0
     for file in sorted(FOLDER.glob("*.ipynb")):
         notebook = nbformat.read(file, as_version=4)
         before = shown(notebook)
-        execute(notebook)
+        if warned := execute(notebook):
+            wrong += 1
+            sys.stdout.write(f"{file.name} warns: {warned}\n")
         if not check:
             nbformat.write(notebook, file)
         elif shown(notebook) != before:
-            stale += 1
+            wrong += 1
             sys.stdout.write(f"{file.name} is stale; run: make notebooks\n")
             for old, new in zip(before, shown(notebook), strict=True):
                 if old != new:
                     sys.stdout.write(f"--- was\n{''.join(old)}\n--- is\n{''.join(new)}\n")
-    return 1 if stale else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -166,6 +167,23 @@ class ImportFilesError(AnabranchError):
 
 class LiveError(AnabranchError):
     """A live run that this machine cannot make, or that its system has ended."""
+
+
+def installation(extra: str) -> str:
+    """The command that installs what an extra brings, by the names of its packages.
+
+    It asks no registry for Anabranch itself, which may come from a clone or from a wheel.
+    """
+    from importlib.metadata import PackageNotFoundError, requires  # noqa: PLC0415 - for messages alone
+
+    try:
+        listed = requires("anabranch") or []
+    except PackageNotFoundError:
+        listed = []
+    marker = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
+    packages = [each.partition(";")[0].strip() for each in listed if marker.search(each)]
+    words = " ".join(f'"{each}"' for each in packages or [f"anabranch[{extra}]"])
+    return f"pip install {words}"
 
 
 def system_error(number: int | None, what: str | None = None) -> OSError:

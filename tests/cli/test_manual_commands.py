@@ -122,6 +122,16 @@ def test_a_section_ends_where_the_next_one_begins() -> None:
         assert all(each.level > heading.level for each in inside)
 
 
+@pytest.mark.parametrize("command", ["run", "study", "topology list", "load", "help"])
+def test_the_program_itself_knows_the_help_of_each_command(command: str) -> None:
+    # The program makes no command that it is not called for.
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "anabranch", "help", *command.split()],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stdout.startswith(f"Usage: anabranch {command} "), done.stdout + done.stderr
+
+
 def test_without_arguments_it_says_what_to_do() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "anabranch"], capture_output=True, text=True, check=False, timeout=60

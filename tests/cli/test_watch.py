@@ -113,7 +113,7 @@ def test_the_studio_says_what_it_needs(tmp_path: Path) -> None:
         cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     assert found.returncode == 2
-    assert 'pip install "anabranch[studio]"' in found.stderr
+    assert 'needs uvicorn; install it with: pip install "starlette>=' in found.stderr
     assert "Traceback" not in found.stderr
 
 

@@ -292,6 +292,29 @@ def test_the_guide_works_from_top_to_bottom() -> None:
         assert Path(file).is_file()
 
 
+@pytest.mark.usefixtures("elsewhere")
+def test_what_other_pages_show_of_their_commands_comes_out() -> None:
+    """Behind commands their output, or a file that they have written."""
+    shown = [block for block in blocks("sh", "text") if block.document != "guide.md"]
+    counted = 0
+    for command, text in pairwise(shown):
+        told = commands(command.text) if (command.language, text.language) == ("sh", "text") else []
+        if not told or command.document != text.document:
+            continue
+        printed: list[str] = []
+        for words in told:
+            answer = CliRunner().invoke(app, words)
+            assert answer.exit_code == 0, f"{command}: {answer.output}"
+            printed += answer.stdout.splitlines()
+            if "--out" in words:
+                files = Path(words[words.index("--out") + 1]).rglob("*.txt")
+                printed += [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+        missing = [line for line in text.text.splitlines() if not any(begins(line, one) for one in printed)]
+        assert missing == [], f"{text}: {missing}\n" + "\n".join(printed)
+        counted += 1
+    assert counted >= 2
+
+
 def test_the_table_of_the_demonstration_is_what_comes_out() -> None:
     (table,) = [block for block in blocks("text") if block.text.startswith("One transfer")]
     demo = runpy.run_path(str(ROOT / "examples" / "demo.py"))

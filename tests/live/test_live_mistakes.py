@@ -55,7 +55,7 @@ def test_another_scheduler_is_refused() -> None:
     ("target", "value", "message"),
     [
         ("sys.platform", "darwin", "live runs need Linux, and this is darwin"),
-        ("importlib.util.find_spec", lambda _: None, "pip install 'anabranch\\[live\\]'"),
+        ("importlib.util.find_spec", lambda _: None, 'with: pip install "pyroute2>='),
         (
             "anabranch.live.machine._TUN",
             Path("/nowhere/tun"),

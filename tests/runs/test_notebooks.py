@@ -41,15 +41,31 @@ def test_none_is_stale() -> None:
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
-def test_a_stale_one_is_found(tmp_path: Path) -> None:
+def copied(tmp_path: Path) -> tuple[dict[str, Any], Path]:
+    """A manual with one notebook, and where it is."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for folder in ("generate", "notebooks"):
         (tmp_path / "docs" / folder).mkdir(parents=True)
     shutil.copy(ROOT / "docs" / "generate" / "notebooks.py", tmp_path / "docs" / "generate")
     notebook = json.loads((ROOT / "docs" / "notebooks" / "spraying.ipynb").read_text(encoding="utf-8"))
+    return notebook, tmp_path / "docs" / "notebooks" / "spraying.ipynb"
+
+
+def test_one_that_warns_is_found(tmp_path: Path) -> None:
+    notebook, copy = copied(tmp_path)
+    notebook["cells"] = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"][:1]
+    notebook["cells"][0] |= {"source": "import warnings; warnings.warn('look here')", "outputs": []}
+    copy.write_text(json.dumps(notebook), encoding="utf-8")
+    answer = check(tmp_path)
+    assert answer.returncode == 1
+    assert "spraying.ipynb warns: " in answer.stdout
+    assert "look here" in answer.stdout
+
+
+def test_a_stale_one_is_found(tmp_path: Path) -> None:
+    notebook, copy = copied(tmp_path)
     printed = next(output for output in outputs(notebook) if output["output_type"] == "stream")
     printed["text"] = ["newreno.0     19.0 Mbps\n"]
-    copy = tmp_path / "docs" / "notebooks" / "spraying.ipynb"
     copy.write_text(json.dumps(notebook), encoding="utf-8")
     answer = check(tmp_path)
     assert answer.returncode == 1

@@ -133,6 +133,39 @@ def test_nothing_is_shown_of_another_file(tabs: Callable[..., Tab]) -> None:
     assert tab.page.locator("#cards").is_visible()
 
 
+def test_parameters_of_a_generator_are_moved_and_typed(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    parameters = 'topology = "dumbbell"\nparameters = { hosts = 2, bottleneck_capacity = "10 Mbps" }'
+    text = SHORT[: SHORT.index("[[event]]")] + SHORT[SHORT.index("[run]") :]
+    text = re.sub('from = ".*"', 'from = "left1"', re.sub('to = ".*"', 'to = "right1"', text))
+    text = re.sub("delay = .*", 'delay = "1 ms"', text).replace('topology = "zoo/Abilene"', parameters)
+    tab.tab("Text")
+    tab.after(lambda: tab.page.fill("#toml", text))
+    assert tab.page.inner_text("#problems") == ""
+    tab.tab("Controls")
+    slider = tab.page.get_by_label("network · parameters · bottleneck capacity", exact=True)
+    tab.after(lambda: slider.fill("100"))
+    assert tab.data["network"]["parameters"]["bottleneck_capacity"] == "3.16 Mbps"
+    tab.tab("Form")
+    tab.page.locator("summary", has_text=re.compile("^parameters$")).click()
+    tab.after(lambda: tab.page.locator("[id='field-network.parameters.hosts']").fill("3"))
+    assert tab.data["network"]["parameters"]["hosts"] == 3
+    assert tab.page.inner_text("#problems") == ""
+
+
+def test_the_ends_of_a_slider_are_those_of_its_own_file(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    (tab.running.folder / "other.toml").write_text(SHORT.replace("100 packets", "1000 packets"))
+    tab.page.reload()
+    tab.page.wait_for_selector("html[data-shown]", state="attached")
+    ends = tab.page.locator(".control", has=tab.page.get_by_label("network · links · queue, typed")).locator(
+        ".end"
+    )
+    assert ends.all_inner_texts() == ["10 packets", "1000 packets"]
+    tab.after(lambda: tab.page.select_option("#file", "other.toml"))
+    assert ends.all_inner_texts() == ["100 packets", "10000 packets"]
+
+
 def test_the_form_has_every_field_with_its_help(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     tab.tab("Form")
@@ -257,6 +290,35 @@ def test_a_node_in_a_plane_stays_where_it_was_dragged(tabs: Callable[..., Tab], 
     )
     assert abs(again) > 20
     assert again * y > 0
+
+
+def test_a_long_result_that_is_kept_shows_how_far_it_is_and_stops(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    box = tab.page.get_by_label("run · duration, typed")
+    box.fill("30000 s")
+    box.press("Enter")
+    tab.page.wait_for_selector("#stop:not([hidden])")
+    tab.after(lambda: tab.page.click("#stop"))
+    tab.page.click("#keep-run")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_function(
+        "() => /s simulated/.test(document.querySelector('#dialog .told')?.textContent)"
+    )
+    # Nothing is begun twice.
+    assert tab.page.locator("#dialog .bar button:enabled:visible").all_inner_texts() == ["Stop"]
+    assert tab.axe() == []
+    tab.page.get_by_role("button", name="Stop").click()
+    tab.page.wait_for_selector("#dialog p:has-text('It was stopped')")
+    assert (tab.running.folder / "results" / "first-studio" / "report.html").is_file()
+
+
+def test_a_text_is_selected_where_a_page_has_no_clipboard(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.page.click("#keep-command")
+    tab.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    tab.page.get_by_role("button", name="Copy").click()
+    tab.page.wait_for_selector("#dialog .wrong:has-text('Ctrl+C')")
+    assert tab.page.evaluate("String(getSelection())") == "anabranch run first.toml"
 
 
 def test_figures_are_drawn(tabs: Callable[..., Tab]) -> None:

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import until
 from running_studio import EXAMPLES, TOKEN, Running
+from typer.testing import CliRunner
 
 from anabranch import Result, Scenario
 from anabranch.errors import ScenarioError, StudioError
-from anabranch.studio.serving import bound
+from anabranch.studio.serving import bound, desk_of
 from anabranch.studio.texts import edited, settings_between
+from anabranch.terminal.cli import app
 
 Start = Callable[..., Running]
 FIRST = (EXAMPLES / "first.toml").read_text()
@@ -382,6 +385,75 @@ def test_what_is_seen_is_kept_as_a_result_and_as_a_study(studio: Start) -> None:
     (running.folder / "first-study.toml").unlink()
     assert running.ask("study", factors=factors, text=FIRST, file="first.toml")
     assert tomllib.loads((running.folder / made["file"]).read_text())["scenario"] == "first.toml"
+
+
+@pytest.mark.parametrize(
+    ("mode", "example", "arguments"),
+    [
+        ("routes", "first.toml", ["--out", "by_command/plan.json"]),
+        ("loads", "robust_nsfnet.toml", ["--map", "by_command/loads.png"]),
+    ],
+)
+def test_a_plan_is_kept_as_its_command_writes_it(
+    studio: Start, monkeypatch: pytest.MonkeyPatch, mode: str, example: str, arguments: list[str]
+) -> None:
+    running = studio()
+    text = (EXAMPLES / example).read_text()
+    (running.folder / example).write_text(text)
+    kept = running.ask("keep", name="kept", text=text, file=example, mode=mode)
+    assert not kept["interrupted"]
+    monkeypatch.chdir(running.folder)
+    Path("by_command").mkdir()
+    command = {"routes": "routes", "loads": "load"}[mode]
+    done = CliRunner().invoke(app, [command, example, "--csv", "by_command", *arguments])
+    assert done.exit_code == 0, done.output
+    written = {file.name: file.read_bytes() for file in Path("by_command").iterdir()}
+    found = {name: (running.folder / kept["folder"] / name).read_bytes() for name in kept["files"]}
+    if mode == "loads":
+        assert b"Worst case" in found.pop("loads.html")
+    assert len(written) >= 3
+    assert found == written
+
+
+def test_figures_are_those_of_what_is_shown(studio: Start) -> None:
+    running = studio()
+    bounds = (EXAMPLES / "robust_nsfnet.toml").read_text()
+    short = FIRST.replace('"30 s"', '"1 s"')
+    (loads,) = running.ask("figures", text=bounds, mode="loads")["figures"]
+    assert loads["name"] == "loads"
+    assert base64.b64decode(loads["base64"]).startswith(b"\x89PNG")
+    assert "goodput" in {each["name"] for each in running.ask("figures", text=short)["figures"]}
+    assert "routes have no figures" in running.refused("figures", text=short, mode="routes")
+    assert "Atlantis" in running.refused("figures", text=short.replace('"Atlanta"', '"Atlantis"'))
+
+
+def test_what_is_kept_says_how_far_it_is_and_can_be_stopped(studio: Start) -> None:
+    running = studio()
+    lines = list[dict[str, Any]]()
+    question = {"what": "keep", "tab": "t-keep", "name": "long", "text": SLOW, "file": "first.toml"}
+    keeping = threading.Thread(target=lambda: running.lines(question, heard=lines))
+    keeping.start()
+    # The picture of its tab is in nobody's way.
+    assert running.ask("show", tab="t", text=FIRST.replace('"30 s"', '"1 s"'))["picture"]
+    until(lambda: any("progress" in line for line in lines))
+    assert running.ask("stop", tab="t-keep")["stopped"]
+    keeping.join(20)
+    assert not keeping.is_alive()
+    assert lines[-1]["answer"]["interrupted"]
+    assert Result.load(running.folder / "results/long").interrupted
+
+
+def test_the_file_that_is_named_is_shown_however_many_there_are(tmp_path: Path) -> None:
+    for number in range(501):
+        (tmp_path / f"a{number}.toml").write_text("")
+    (tmp_path / "z.toml").write_text(FIRST)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link.toml").symlink_to(tmp_path / "z.toml")
+    for place in (tmp_path / "z.toml", tmp_path / "elsewhere" / "link.toml"):
+        desk = desk_of(place, trust=False)
+        welcome = desk.answer({"what": "welcome"})
+        assert welcome["first"] in welcome["files"]
+        assert desk.answer({"what": "open", "file": welcome["first"]})["text"] == FIRST
 
 
 def test_the_command_line_sets_what_differs_from_the_file(studio: Start) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import re
+import shlex
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,9 @@ from running_studio import EXAMPLES
 from static_site import ASK, built, plain, served, unlike
 
 from anabranch import Scenario
+from anabranch.studio.keeping import command_line
 from anabranch.studio.pictures import run_picture
-from anabranch.studio.texts import edited
+from anabranch.studio.texts import ScenarioText, edited
 
 CLASSROOM = sorted(file.stem for file in (EXAMPLES / "classroom").glob("*.toml"))
 TABLES = """async ([text, network]) => {
@@ -237,7 +239,38 @@ def test_a_link_carries_the_scenario_behind_the_hash(page: Page) -> None:
         page.page.goto(f"{page.address}#scenario={broken}")
         page.page.wait_for_selector("#banner:not([hidden])")
         assert "has not come whole" in page.page.inner_text("#banner")
-    page.wrong = [words for words in page.wrong if "has not come whole" not in words]
+        page.page.wait_for_selector("html[data-shown]", state="attached")
+
+
+def test_the_command_is_that_of_the_program(page: Page, tmp_path: Path) -> None:
+    page.page.goto(page.address)
+    page.ask("welcome")
+    text = (EXAMPLES / "first.toml").read_text()
+    file = tmp_path / "first.toml"
+    file.write_text(text)
+    changed = edited(text, [
+        {"place": "network.links.queue", "value": "it's 50 packets"},
+        {"place": ["traffic", 1, "transport"], "value": "bbr"},
+        {"place": "network.links.loss", "value": 0.25},
+        {"place": "routing.scheme", "value": {"algorithm": "disjoint", "most": 3}},
+        {"place": "title", "value": "7"},
+    ])  # fmt: skip
+    for shown, mode in ((changed, "run"), (text, "routes"), (text + "# a comment\n", "loads")):
+        mine = page.ask("command", file="first.toml", text=shown, mode=mode)["command"]
+        theirs = command_line(ScenarioText(shown, file), mode)
+        # Each has its own order of fields.
+        assert shlex.split(mine)[:3] == shlex.split(theirs)[:3]
+        assert sorted(shlex.split(mine)) == sorted(shlex.split(theirs))
+    assert mine == "anabranch load first.toml"
+    fewer = text.replace('load_balancing = "packet"', "")
+    assert "Save the scenario first" in page.refused("command", file="first.toml", text=fewer)
+    assert "Save the scenario first" in page.refused("command", file="new.toml", text=text)
+
+
+def test_a_link_to_no_example_is_told_and_the_page_is_there(page: Page) -> None:
+    page.open("#example=nothing.toml")
+    assert page.page.inner_text("#banner span").startswith("nothing.toml is no example of this page")
+    assert page.page.locator("#file").input_value() == "first.toml"
 
 
 def test_saving_gives_a_file_and_loading_takes_one(page: Page, tmp_path: Path) -> None:

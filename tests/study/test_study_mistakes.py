@@ -278,7 +278,7 @@ def test_a_spreadsheet_that_is_asked_for_needs_what_writes_it(
     study = Study(scenario=Scenario.loads(SCENARIO), output=Output(spreadsheet=asked, figures=[]))
     if refused:
         with pytest.raises(
-            StudyError, match=r'output\.spreadsheet: needs XlsxWriter: pip install "anabranch\['
+            StudyError, match=r'output\.spreadsheet: needs XlsxWriter: pip install "xlsxwriter>='
         ):
             study.run(jobs=1, out=tmp_path / "out")
         assert not (tmp_path / "out").exists()

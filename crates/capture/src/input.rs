@@ -2,12 +2,12 @@
 
 use crate::error::{CaptureError, FileProblem};
 use crate::format::{OpenError, Reader};
+use crate::system::{self, read_at};
 use crate::zstd::Frames;
 use flate2::bufread::MultiGzDecoder;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -154,13 +154,9 @@ fn without_name() -> io::Result<File> {
     let mut number = 0u32;
     loop {
         let path = std::env::temp_dir().join(format!("anabranch-input-{}-{number}", std::process::id()));
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(file) => {
-                std::fs::remove_file(&path)?;
-                return Ok(file);
-            }
+        match system::without_name(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error),
+            made => return made,
         }
     }
 }
@@ -242,7 +238,7 @@ struct Raw {
 
 impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.offset)?;
+        let count = read_at(&self.file, buffer, self.offset)?;
         self.offset += count as u64;
         self.reading.0.bytes.store(self.offset, Ordering::Relaxed);
         Ok(count)
@@ -253,7 +249,7 @@ impl Stream {
     fn begin(file: Arc<File>, reading: Reading) -> io::Result<Self> {
         let mut head = [0; 4];
         // What is not there is 0, and begins nothing.
-        file.read_at(&mut head, 0)?;
+        read_at(&file, &mut head, 0)?;
         let raw = Raw { file, offset: 0, reading: reading.clone() };
         let buffered = |raw| BufReader::with_capacity(BUFFER_BYTES, raw);
         let form = if head.starts_with(&GZIP) {

@@ -41,6 +41,7 @@ mod series;
 mod source;
 mod steady;
 mod survey;
+mod system;
 mod zstd;
 
 // What tests in this crate share with those beside it names it from outside.

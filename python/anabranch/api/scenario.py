@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from anabranch.errors import StudioError
+from anabranch.errors import StudioError, installation
 from anabranch.scenario import scenario as file
 
 if TYPE_CHECKING:
@@ -86,8 +86,10 @@ class Scenario(file.Scenario):
         try:
             from anabranch.studio.widget import widget  # noqa: PLC0415 - an optional extra
         except ModuleNotFoundError as error:
+            if error.name not in ("starlette", "uvicorn"):
+                raise
             raise StudioError(
-                f'the studio needs {error.name}; install it by: pip install "anabranch[studio]"'
+                f"the studio needs {error.name}; install it with: {installation('studio')}"
             ) from None
         return widget(self, height=height, trust=trust)
 

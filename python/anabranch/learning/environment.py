@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.errors import Problem, ScenarioError
+from anabranch.errors import Problem, ScenarioError, installation
 from anabranch.learning.observation import FEATURES, Interval, observe
 from anabranch.runs.stepping import HeldFlow, Simulation
 from anabranch.scenario.quantity import Span
@@ -18,7 +18,7 @@ from anabranch.scenario.scenario import Scenario
 try:
     import gymnasium
 except ModuleNotFoundError as error:
-    message = "the environment needs gymnasium; install it with pip install 'anabranch[learning]'"
+    message = f"the environment needs gymnasium; install it with: {installation('learning')}"
     raise ModuleNotFoundError(message, name=error.name) from None
 
 Vector = NDArray[np.float32]

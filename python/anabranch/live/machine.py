@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from anabranch.errors import LiveError, reason
+from anabranch.errors import LiveError, installation, reason
 from anabranch.live import devices
 
 _TUN = devices.TUN
@@ -33,7 +33,7 @@ def check_machine(controls: Iterable[str] = (), *, mptcp: bool = False) -> None:
     if not sys.platform.startswith("linux"):
         raise LiveError(f"live runs need Linux, and this is {sys.platform}; anabranch run simulates anywhere")
     if importlib.util.find_spec("pyroute2") is None:
-        raise LiveError("live runs need the package pyroute2; install it with pip install 'anabranch[live]'")
+        raise LiveError(f"live runs need the package pyroute2; install it with: {installation('live')}")
     if not _TUN.exists():
         raise LiveError(
             f"live runs need {_TUN}, which is not there; load the module (sudo modprobe tun), or give the "

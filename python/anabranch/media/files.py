@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from anabranch.errors import ResultError
+from anabranch.errors import ResultError, installation
 from anabranch.folders import write_whole
 from anabranch.media.pieces import Cell, DataTable, plain_cell, scaled
 from anabranch.results.result import csv_bytes
@@ -43,7 +43,7 @@ def check_spreadsheet() -> None:
         ResultError: with a remedy.
     """
     if find_spec("xlsxwriter") is None:
-        raise ResultError('--xlsx needs XlsxWriter: pip install "anabranch[spreadsheet]"')
+        raise ResultError(f"--xlsx needs XlsxWriter: {installation('spreadsheet')}")
 
 
 def save_spreadsheet(title: str, tables: Sequence[DataTable], path: Path | str) -> Path:

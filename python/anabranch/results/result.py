@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anabranch.errors import ResultError, reason, written_for
+from anabranch.errors import ResultError, installation, reason, written_for
 from anabranch.folders import (
     Replacement,
     open_inside,
@@ -403,6 +403,6 @@ def pandas_frame(table: pl.DataFrame) -> pandas.DataFrame:
     for package in ("pandas", "pyarrow"):
         if find_spec(package) is None:
             raise ResultError(
-                f"to_pandas: {package} is not installed; install it with pip install 'anabranch[pandas]'"
+                f"to_pandas: {package} is not installed; install it with: {installation('pandas')}"
             )
     return table.to_pandas()

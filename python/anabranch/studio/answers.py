@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core, topology
-from anabranch.errors import AnabranchError, StudioError
+from anabranch.errors import AnabranchError, Problem, StudioError
 from anabranch.folders.stamp import stamp
 from anabranch.results.result import json_ready
-from anabranch.runs.runner import run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
 from anabranch.studio import keeping
 from anabranch.studio.apart import Apart
-from anabranch.studio.drawing import MODES, is_long, picture_of, without_captures
+from anabranch.studio.drawing import MODES, is_long, picture_of
 from anabranch.studio.folder import Folder
 from anabranch.studio.live_lines import LiveLines, why_not_live
 from anabranch.studio.pictures import land, network_picture
@@ -30,6 +29,8 @@ from anabranch.studio.work import Data, Teller, Work, Workshop
 
 LIVE_GRACE_S = 10.0
 """How long a live run that is stopped has to show what it has measured."""
+KEEP_GRACE_S = 10.0
+"""How long a run that is kept has to write what it has measured, once it is stopped."""
 BESIDE = "-beside"
 """The end of the name of a tab whose run stands beside the one that is shown (``compare.js``)."""
 _LARGEST_IMPORT_BYTES = 50_000_000
@@ -75,7 +76,12 @@ class Desk:
     @property
     def works(self) -> Mapping[str, LongWork]:
         """Questions that are answered by a work of their tab, by name."""
-        return {"show": LongWork(self.show), "live": LongWork(self.live, LIVE_GRACE_S + 1.0)}
+        return {
+            "show": LongWork(self.show),
+            "live": LongWork(self.live, LIVE_GRACE_S + 1.0),
+            "keep": LongWork(self.keep, KEEP_GRACE_S + 1.0),
+            "figures": LongWork(self.figures),
+        }
 
     @property
     def questions(self) -> Mapping[str, Callable[[Data], Data]]:
@@ -83,8 +89,8 @@ class Desk:
         return {
             "welcome": self.welcome, "open": self.open, "save": self.save, "look": self.look,
             "stop": self.stop, "land": self.land, "import": self.imported, "command": self.command,
-            "topologies": self.topologies, "keep": self.keep, "study": self.study,
-            "figures": self.figures, "describe": self.describe, "machine": self.machine,
+            "topologies": self.topologies, "study": self.study, "describe": self.describe,
+            "machine": self.machine,
         }  # fmt: skip
 
     def answer(self, question: Data) -> Data:
@@ -108,10 +114,14 @@ class Desk:
 
     def welcome(self, _question: Data) -> Data:
         """A greeting with what the page shows first."""
+        files = self.folder.scenarios()
+        if self.first is not None and self.first not in files and self.folder.place(self.first).is_file():
+            # A folder may have more files than are listed.
+            files.insert(0, self.first)
         return {
             "version": _core.version(),
             "folder": str(self.folder.root),
-            "files": self.folder.scenarios(),
+            "files": files,
             "first": self.first,
             "text": self.text,
             "transports": _core.transport_preset_names(),
@@ -188,12 +198,20 @@ class Desk:
         """The command line that shows what the page shows."""
         return {"command": keeping.command_line(self._source(question, question["text"]), question["mode"])}
 
-    def keep(self, question: Data) -> Data:
-        """Runs the scenario into a result folder."""
-        source = self._source(question, question["text"])
-        with self._guard(source.scenario()):
-            folder = keeping.keep_run(source, self.folder, question["name"])
-        return {"folder": folder}
+    def keep(self, question: Data, work: Work, tell: Teller) -> Data:
+        """Writes what is shown into a folder of results; ``progress`` is told on the way.
+
+        Raises:
+            StudioError: if the name is none, or with what is wrong with the scenario.
+        """
+        place = keeping.place_of(self.folder, str(question.get("name", "")))
+        target = self.folder.root / place
+        try:
+            made = self._made_apart(question, work, tell, KEEP_GRACE_S, keep=str(target.absolute()))
+        except KeyboardInterrupt:
+            # A run that was stopped late is written all the same.
+            made = {"files": [], "interrupted": True} if target.exists() else {"stopped": True}
+        return {"folder": place.as_posix()} | made
 
     def study(self, question: Data) -> Data:
         """Writes a study of fields and their levels."""
@@ -203,13 +221,32 @@ class Desk:
         )
         return {"file": file, "command": f"anabranch study {file}"}
 
-    def figures(self, question: Data) -> Data:
-        """The figures of a run as PNG."""
+    def figures(self, question: Data, work: Work, tell: Teller) -> Data:
+        """Figures of what is shown, as PNG; ``progress`` is told on the way.
+
+        Raises:
+            StudioError: if there are none, or with what is wrong with the scenario.
+        """
+        try:
+            return self._made_apart(question, work, tell, figures=True)
+        except KeyboardInterrupt:
+            return {"stopped": True}
+
+    def _made_apart(
+        self, question: Data, work: Work, tell: Teller, grace_s: float = 1.5, **wanted: Any
+    ) -> Data:
+        """What another process makes of a scenario (``worker.py``).
+
+        Raises:
+            StudioError: with what is wrong with the scenario.
+            KeyboardInterrupt: if the work has ended before there was an answer.
+        """
         source = self._source(question, question["text"])
-        scenario = source.scenario()
-        with self._guard(scenario):
-            drawn = keeping.drawn_figures(run(without_captures(scenario)))
-        return {"figures": [{"name": name, "base64": _base64(image)} for name, image in drawn]}
+        asked = _told_apart(source, _mode(question)) | wanted
+        answer = self.apart.ask(asked, work, tell, grace_s=grace_s)
+        if problems := answer.pop("problems"):
+            raise StudioError("\n".join(str(Problem(each["place"], each["message"])) for each in problems))
+        return answer
 
     def show(self, question: Data, work: Work, tell: Teller) -> Data:
         """Changes the text, says what is wrong with it, and draws it: a run, its routes or its loads.
@@ -219,9 +256,7 @@ class Desk:
         Raises:
             AnabranchError: if a change leads nowhere.
         """
-        mode = str(question.get("mode", "run"))
-        if mode not in MODES:
-            raise StudioError(f'"{mode}" is no mode; there are {", ".join(MODES)}')
+        mode = _mode(question)
         source, about = self._edited(question, mode, tell)
         try:
             shown = self._picture(source, mode, work, tell)
@@ -297,6 +332,18 @@ class Desk:
         return ScenarioText(text, self.folder.place(question.get("file") or UNSAVED), self.trust)
 
 
+def _mode(question: Data) -> str:
+    """What a question wants to see.
+
+    Raises:
+        StudioError: if there is nothing of the kind.
+    """
+    mode = str(question.get("mode", "run"))
+    if mode not in MODES:
+        raise StudioError(f'"{mode}" is no mode; there are {", ".join(MODES)}')
+    return mode
+
+
 def _told_apart(source: ScenarioText, mode: str) -> Data:
     """The question to another process (``worker.py``)."""
     return {"text": source.text, "file": str(source.file), "trust": source.trust, "mode": mode}
@@ -331,7 +378,3 @@ def _sent(file: Data) -> tuple[str, bytes]:
     if len(content) > _LARGEST_IMPORT_BYTES:
         raise StudioError(f'"{name}" is larger than {_LARGEST_IMPORT_BYTES // 1_000_000} MB')
     return name, content
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from anabranch.results.result import Result
 from anabranch.runs.runner import run
@@ -50,11 +51,14 @@ def picture_of(scenario: Scenario, mode: str, look: Callable[[], None], tell: Te
     return network_picture(setup)
 
 
-def simulated(scenario: Scenario, look: Callable[[], None], tell: Teller) -> Result:
-    """The run, which tells how far it is.
+def simulated(
+    scenario: Scenario, look: Callable[[], None], tell: Teller, *, out: Path | None = None
+) -> Result:
+    """The run, which tells how far it is; captures are written into a folder of a result alone.
 
     Raises:
         KeyboardInterrupt: if it is to end before it has begun.
+        ResultError: if the folder cannot be written.
     """
     end_s = scenario.run_settings.duration.seconds
 
@@ -66,7 +70,8 @@ def simulated(scenario: Scenario, look: Callable[[], None], tell: Teller) -> Res
         look()
         tell({"progress": {"done": done, "all": every, "unit": "pairs with routes"}})
 
-    return run(without_captures(scenario), progress=progress, plan_progress=planned)
+    made = scenario if out is not None else without_captures(scenario)
+    return run(made, out=out, progress=progress, plan_progress=planned)
 
 
 def without_captures(scenario: Scenario) -> Scenario:

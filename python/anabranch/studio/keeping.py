@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 import shlex
@@ -12,12 +13,14 @@ from typing import Any
 import tomli_w
 
 from anabranch.errors import ScenarioError, StudioError
-from anabranch.folders import write_whole
+from anabranch.folders import replacing, write_whole
 from anabranch.results.result import Result
-from anabranch.runs.runner import run
 from anabranch.scenario.reading import parse_toml, value_of
+from anabranch.scenario.scenario import Scenario
+from anabranch.studio.drawing import simulated
 from anabranch.studio.folder import Folder, text_of
 from anabranch.studio.texts import ScenarioText, settings_between, toml_value
+from anabranch.studio.work import Data, Teller
 
 _COMMANDS = {"run": "run", "routes": "routes", "loads": "load", "none": "run"}
 _NAME = re.compile(r"[\w][\w. -]*")
@@ -36,18 +39,65 @@ def write_new(file: Path, content: bytes) -> None:
     write_whole(file, content)
 
 
-def keep_run(source: ScenarioText, folder: Folder, name: str) -> str:
-    """Runs a scenario into ``results/NAME`` with its page, and returns the folder.
+def place_of(folder: Folder, name: str) -> Path:
+    """The folder of a result of this name, in that of the studio: ``results/NAME``.
 
     Raises:
-        StudioError: if the name is none.
-        AnabranchError: as :func:`anabranch.runs.runner.run`.
+        StudioError: if the name is none, or something is there.
     """
     place = Path("results") / _plain(name)
     if (folder.root / place).exists():
         raise StudioError(f'"{place}" is there already; choose another name')
-    run(source.scenario(), out=folder.root / place)
-    return place.as_posix()
+    return place
+
+
+def keep(scenario: Scenario, mode: str, place: Path, tell: Teller) -> Data:
+    """Writes what a mode shows of a scenario into a folder: a run with its page, or what a plan leaves.
+
+    Args:
+        scenario: the scenario.
+        mode: one of :data:`anabranch.studio.drawing.MODES`.
+        place: the folder, which is not there.
+        tell: told how far it is.
+
+    Returns:
+        ``files`` of the folder for people, and ``interrupted`` where a run has not come to its end.
+
+    Raises:
+        AnabranchError: as the command that shows the same.
+    """
+    if mode not in _PLANS:
+        result = simulated(scenario, lambda: None, tell, out=place)
+        return {"files": ["report.html"], "interrupted": result.interrupted}
+    with replacing(place, "plan") as made:
+        _PLANS[mode](scenario, made.partial)
+        names = sorted(file.name for file in made.partial.iterdir())
+        made.put()
+    return {"files": names, "interrupted": False}
+
+
+def _keep_routes(scenario: Scenario, folder: Path) -> None:
+    """The routes as ``anabranch routes --out plan.json --csv`` writes them."""
+    from anabranch.plans.routes import routes  # noqa: PLC0415 - few ask
+    from anabranch.plans.saved import save_plan  # noqa: PLC0415 - as above
+    from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415 - as above
+
+    PlanFiles(csv=folder).write_routes(scenario.title or "routes", routes(scenario))
+    save_plan(scenario, folder / "plan.json")
+
+
+def _keep_loads(scenario: Scenario, folder: Path) -> None:
+    """The loads as ``anabranch load --page --map --csv`` writes them."""
+    from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+    from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415 - few ask
+
+    loads = worst_loads(scenario)
+    files = PlanFiles(csv=folder, page=folder / "loads.html", map=folder / "loads.png")
+    files.write_loads(scenario.title or "loads", loads, loads.worst.link, None, loads.warnings)
+
+
+_PLANS = {"routes": _keep_routes, "loads": _keep_loads}
+"""What is kept of a plan, by mode."""
 
 
 def _plain(name: str) -> str:
@@ -98,14 +148,37 @@ def _saved(source: ScenarioText) -> str | None:
         return None
 
 
-def drawn_figures(result: Result) -> Iterator[tuple[str, bytes]]:
-    """The name and the PNG of every figure that a run has something for."""
+def figures(scenario: Scenario, mode: str, tell: Teller) -> Data:
+    """Figures of what a mode shows, as PNG: ``figures``, each with its ``name`` and its bytes in ``base64``.
+
+    Raises:
+        StudioError: routes have none.
+        AnabranchError: as the command that shows the same.
+    """
+    if mode == "routes":
+        raise StudioError("routes have no figures; Keep result writes their tables, and a run has figures")
+    if mode == "loads":
+        from anabranch.plans.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+        from anabranch.report.load_map import load_map  # noqa: PLC0415 - imports what draws on paper
+
+        drawn: Iterator[tuple[str, Any]] = iter([("loads", load_map(worst_loads(scenario)))])
+    else:
+        drawn = _of_run(simulated(scenario, lambda: None, tell))
+    return {"figures": [{"name": name, "base64": _png(figure)} for name, figure in drawn]}
+
+
+def _of_run(result: Result) -> Iterator[tuple[str, Any]]:
+    """The name and the drawing of every figure that a run has something for."""
     from anabranch.report.plots.every import run_figures  # noqa: PLC0415 - imports what draws on paper
 
     for name, plot in run_figures(result):
-        image = io.BytesIO()
-        plot.figure.savefig(image, format="png", dpi=_DOTS_PER_INCH)
-        yield name, image.getvalue()
+        yield name, plot.figure
+
+
+def _png(figure: Any) -> str:
+    image = io.BytesIO()
+    figure.savefig(image, format="png", dpi=_DOTS_PER_INCH)
+    return base64.b64encode(image.getvalue()).decode("ascii")
 
 
 def command_line(source: ScenarioText, mode: str) -> str:

@@ -37,6 +37,8 @@ def desk_of(place: Path, *, trust: bool) -> Desk:
     if place.is_dir():
         return Desk(Folder(place), None, trust)
     if place.suffix == ".toml" and (place.is_file() or place.parent.is_dir()):
+        # A link that somebody names is meant; those in the folder are not followed out of it.
+        place = place.resolve()
         return Desk(Folder(place.parent), place.name, trust)
     raise StudioError(f"{place}: is neither a scenario (.toml) nor a folder")
 

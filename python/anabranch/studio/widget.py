@@ -54,7 +54,9 @@ class Widget:
     def _repr_html_(self) -> str:
         """The frame."""
         style = f"width:100%;height:{self.height}px;border:1px solid #ccc"
-        return f'<iframe src="{html.escape(self.address)}" title="Studio" style="{style}"></iframe>'
+        # Without leave, a frame of another origin has no clipboard.
+        about = f'title="Studio" allow="clipboard-write" style="{style}"'
+        return f'<iframe src="{html.escape(self.address)}" {about}></iframe>'
 
 
 def widget(scenario: Scenario, *, height: int, trust: bool = False) -> Widget:

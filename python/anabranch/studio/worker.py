@@ -22,6 +22,7 @@ from anabranch.errors import AnabranchError
 from anabranch.process.signals import interrupt
 from anabranch.scenario.scenario import Scenario
 from anabranch.studio.drawing import picture_of
+from anabranch.studio.keeping import figures, keep
 from anabranch.studio.texts import ScenarioText, problem_list
 from anabranch.studio.work import Data, line_of
 
@@ -98,11 +99,16 @@ def _answer(question: Data, output: _Output, stopped: threading.Event) -> Data:
 
 
 def _picture(question: Data, output: _Output) -> Data:
+    """What a question asks for: a picture, or that it is kept, or its figures."""
     source = ScenarioText(question["text"], Path(question["file"]), question["trust"])
     scenario: Scenario = source.scenario()
     if question["mode"] == "live":
         from anabranch.studio.live import live_picture  # noqa: PLC0415 - needs Linux
 
         return {"problems": [], **live_picture(scenario, output.tell)}
+    if "keep" in question:
+        return {"problems": [], **keep(scenario, question["mode"], Path(question["keep"]), output.tell)}
+    if question.get("figures"):
+        return {"problems": [], **figures(scenario, question["mode"], output.tell)}
     made: Any = picture_of(scenario, question["mode"], lambda: None, output.tell)
     return {"problems": [], "picture": made}

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from anabranch.errors import Problem, StudyError
+from anabranch.errors import Problem, StudyError, installation
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome, failed, worker_for
 
@@ -65,7 +65,7 @@ def on_cluster(
     try:
         import distributed  # noqa: PLC0415 - optional
     except ImportError:
-        message = '--dask needs the package distributed; install it with: pip install "anabranch[cluster]"'
+        message = f"--dask needs the package distributed; install it with: {installation('cluster')}"
         raise StudyError([Problem("", message)]) from None
     with _silent():
         yield from _with_client(distributed, address, _Work(shared, work, iter(numbers), lost))

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from anabranch import _core
-from anabranch.errors import Problem, StudyError
+from anabranch.errors import Problem, StudyError, installation
 from anabranch.process.cores import available_cores
 from anabranch.study.check import design as check
 from anabranch.study.counts import check_chosen
@@ -111,7 +111,7 @@ def _wants_spreadsheet(study: Study) -> bool:
     """
     installed = find_spec("xlsxwriter") is not None
     if study.output.spreadsheet and not installed:
-        message = 'needs XlsxWriter: pip install "anabranch[spreadsheet]", or set it to false'
+        message = f"needs XlsxWriter: {installation('spreadsheet')}; or set it to false"
         raise StudyError([Problem("output.spreadsheet", message)], study.origin)
     return installed if study.output.spreadsheet is None else study.output.spreadsheet
 

@@ -503,10 +503,14 @@ def schema(
     print_json(head | json_schema(table))
 
 
+_OVER_ALL = ["help"]
+"""The first argument of the command that looks at all others."""
+
+
 def _with_one(first: list[str]) -> typer.Typer:
     """The application with the command of the arguments alone: to make all is a tenth of a short run."""
     asked = [info for info in app.registered_commands if [_name_of(info)] == first]
-    if not asked:
+    if not asked or first == _OVER_ALL:
         return app
     lean = copy(app)
     lean.registered_commands, lean.registered_groups = asked, []

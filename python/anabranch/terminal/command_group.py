@@ -84,7 +84,7 @@ Anabranch simulates TCP over one path or many, packet by packet.
   anabranch examples first.toml    write one of them into this folder
   anabranch run first.toml         simulate it; open results/first/report.html
   anabranch run first.toml --set run.duration="5 s"    the same with a change
-  anabranch topology list          list the networks that have a name
+  anabranch studio first.toml      change it by sliders and forms, in a browser
   anabranch new scenario mine      begin a scenario of your own
   anabranch help guide             read on: routes, failures, studies, Python
   anabranch --help                 list all commands

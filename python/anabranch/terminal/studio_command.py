@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.errors import AnabranchError, StudioError
+from anabranch.errors import AnabranchError, StudioError, installation
 from anabranch.process.console import console, say
 from anabranch.terminal.command_options import SetOption, TrustOption, load_scenario
 
@@ -35,8 +35,7 @@ def studio(
         if error.name not in ("starlette", "uvicorn"):
             raise
         raise StudioError(
-            f'the studio needs {error.name}; install it by: pip install "anabranch[studio]", or in a clone '
-            'of the repository: pip install -e ".[studio]"'
+            f"the studio needs {error.name}; install it with: {installation('studio')}"
         ) from None
     serve(desk_of(place, trust=trust), port=port, browser=not no_browser, say=say)
 

@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.errors import LiveError, Problem, ScenarioError
+from anabranch.errors import LiveError, Problem, ScenarioError, installation
 from anabranch.live.flows import kernel_of
 from anabranch.live.switches.controller.planned import routes_of
 from anabranch.live.switches.layout import SwitchLayout
@@ -145,7 +145,7 @@ def check_switches() -> None:
         )
     if importlib.util.find_spec("os_ken") is None:
         raise LiveError(
-            "--switches ovs needs the package os-ken; install it with pip install 'anabranch[openflow]'"
+            f"--switches ovs needs the package os-ken; install it with: {installation('openflow')}"
         )
 
 

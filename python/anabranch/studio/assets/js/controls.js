@@ -54,7 +54,7 @@ export function aboutField(data, schema, steps, transports) {
     const isWhole = bounds ? bounds.type === "integer" : Number.isInteger(value);
     return { ...about, kind: "number", number: value, unit: "", isWhole, bounds };
   }
-  if (quantity && (!field || schema.quantity(field))) {
+  if (quantity && (!field || schema.isOpen(field) || schema.quantity(field))) {
     const isWhole = /^(packets?|B|bytes?|segments?)$/.test(quantity.unit);
     return { ...about, kind: "number", ...quantity, isWhole, bounds: { minimum: 0 } };
   }
@@ -79,7 +79,9 @@ export class Controls {
     this.factors = new Set();
     this.controls = new Map();
     this.showsAll = false;
-    model.on("load", () => { this.ranges.clear(); this.factors.clear(); this.showsAll = false; this.key = ""; });
+    /** The data of the file before, whose values say nothing of this one. */
+    this.former = null;
+    model.on("load", () => { this.ranges.clear(); this.factors.clear(); this.showsAll = false; this.key = ""; this.former = model.data; });
     model.on("text", () => this.refresh());
     model.on("answer", () => this.refresh());
     model.on("state", () => this.refresh());
@@ -89,7 +91,7 @@ export class Controls {
   /** Made anew where other fields are there; else their values are taken over, and whoever drags one goes on. */
   refresh() {
     const { data } = this.model;
-    if (!data) return;
+    if (!data || data === this.former) return;
     const fields = movable(data, this.schema, this.transports);
     const shown = this.showsAll ? fields : fields.slice(0, MOST_SHOWN);
     const key = JSON.stringify([shown.map(({ steps, kind, unit, words, names }) => [steps, kind, unit, words, names]), fields.length]);

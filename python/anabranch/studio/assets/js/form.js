@@ -234,7 +234,7 @@ export class Form {
         ...[...new Set([...names, value])].map((name) => h("option", { value: name, selected: name === value }, name)));
     }
     // A plain text stays one, whatever it looks like; where numbers are allowed it is read as TOML.
-    const isText = forms.length > 0 && !forms.some(({ type }) => ["integer", "number", "boolean"].includes(type));
+    const isText = !schema.isOpen(field) && !forms.some(({ type }) => ["integer", "number", "boolean"].includes(type));
     const names_ = names.length ? { list: `${about.id}-names` } : {};
     const input = h("input", { ...about, ...names_, type: "text", value: shownValue(value) });
     let pause = 0;

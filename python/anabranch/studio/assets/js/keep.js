@@ -1,7 +1,7 @@
 // What is seen is kept: a result folder, a study, pictures, a command to copy; and files come in.
 
-import { byId, h } from "./page.js";
-import { askText, banner, showDialog } from "./dialogs.js";
+import { byId, h, number } from "./page.js";
+import { askText, banner, showDialog, showText, showWork } from "./dialogs.js";
 
 const LOOK_MS = 1000;
 /** The text of a scenario that runs and has little in it. */
@@ -63,9 +63,27 @@ export class Keep {
     byId("said").textContent = words;
   }
 
-  ask(what, more = {}) {
+  ask(what, more = {}, told = undefined) {
     const { file, text, mode } = this.model;
-    return this.model.answerer.ask({ what, file, text, mode, ...more });
+    return this.model.answerer.ask({ what, file, text, mode, ...more }, told);
+  }
+
+  /** What takes long, with all changes in it; it is a tab of its own, so that the next picture leaves it alone. */
+  async work(what, tell, more = {}) {
+    await this.model.settled();
+    const answer = await this.ask(what, { tab: this.tab, ...more }, ({ progress }) => {
+      if (progress) tell(`${number(progress.done)} of ${number(progress.all)} ${progress.unit}`);
+    });
+    if (answer.stopped) throw new Error("Stopped before there was anything to keep.");
+    return answer;
+  }
+
+  get tab() {
+    return `${this.model.tab}-keep`;
+  }
+
+  stopWork() {
+    this.ask("stop", { tab: this.tab }).catch(() => {});
   }
 
   list(files) {
@@ -196,41 +214,47 @@ export class Keep {
 
   keepRun() {
     const stem = (this.model.file ?? "run").split("/").pop().replace(/\.toml$/, "");
-    askText("Keep as a result folder", "Name in results/", `${stem}-studio`, async (name) => {
-      const { folder } = await this.ask("keep", { name });
-      showDialog("Kept", [h("p", {}, `The result, with its page, is in ${folder}.`), h("pre", {}, `anabranch report ${folder} --figures png`)]);
+    askText("Keep as a result folder", "Name in results/", `${stem}-studio`, async (name, tell) => {
+      const { folder, files, interrupted } = await this.work("keep", tell, { name });
+      const isRun = this.model.mode === "run";
+      const words = isRun ? `The result, with its page, is in ${folder}.` : `${folder} has ${files.join(", ")}.`;
+      showDialog("Kept", [
+        h("p", {}, words), ...(interrupted ? [h("p", {}, "It was stopped: the folder has what was measured until then.")] : []),
+        ...(isRun ? [h("pre", {}, `anabranch report ${folder} --figures png`)] : []),
+      ]);
       return false;
-    });
+    }, () => this.stopWork());
   }
 
   async keepStudy() {
     const factors = this.controls.studyFactors();
     if (!factors.length) throw new Error("mark one or two controls as a factor first: the box beside their names");
+    await this.model.settled();
     const { file, command } = await this.ask("study", { factors });
-    showDialog("Study", [
-      h("p", {}, `${file} has these factors: ${factors.map(({ field, levels }) => `${field} (${levels.join(", ")})`).join("; ")}.`), h("pre", {}, command),
-    ], [{ label: "Copy the command", act: () => navigator.clipboard.writeText(command) }]);
+    const words = `${file} has these factors: ${factors.map(({ field, levels }) => `${field} (${levels.join(", ")})`).join("; ")}.`;
+    showText("Study", [h("p", {}, words)], command);
   }
 
-  async keepPng() {
-    this.say("draws figures…");
-    const { figures } = await this.ask("figures");
-    const links = figures.map(({ name, base64 }) => h("p", {}, h("a", { href: `data:image/png;base64,${base64}`, download: `${name}.png` }, `${name}.png`)));
-    this.say(`${figures.length} figures`);
-    showDialog("Figures", figures.length ? links : [h("p", {}, "This run has nothing to draw.")]);
+  keepPng() {
+    showWork("Figures", "Figures for print, of what is shown.", async (tell) => {
+      tell("draws…");
+      const { figures } = await this.work("figures", tell);
+      const links = figures.map(({ name, base64 }) => h("p", {}, h("a", { href: `data:image/png;base64,${base64}`, download: `${name}.png` }, `${name}.png`)));
+      showDialog("Figures", figures.length ? links : [h("p", {}, "This run has nothing to draw.")]);
+      return false;
+    }, () => this.stopWork());
   }
 
   async showLink() {
+    await this.model.settled();
     const { link } = await this.ask("link");
-    showDialog("Link", [
-      h("p", {}, "It has the scenario behind the #, which a browser sends nowhere. Whoever opens it sees this page with it."),
-      h("pre", { class: "link" }, link),
-    ], [{ label: "Copy", act: () => navigator.clipboard.writeText(link) }]);
+    showText("Link", [h("p", {}, "It has the scenario behind the #, which a browser sends nowhere. Whoever opens it sees this page with it.")], link);
   }
 
   async showCommand() {
+    await this.model.settled();
     const { command } = await this.ask("command");
-    showDialog("Command", [h("pre", {}, command)], [{ label: "Copy", act: () => navigator.clipboard.writeText(command) }]);
+    showText("Command", [], command);
   }
 }
 

@@ -47,7 +47,8 @@ class Studio {
   }
 
   /** @param {Record<string, any>} welcome */
-  async start({ first, files, text = null, mode = "run" }) {
+  async start({ first, files, text = null, mode = "run", said = "" }) {
+    banner(said, [{ label: "OK" }]);
     this.model.mode = mode;
     /** @type {HTMLInputElement} */ (document.querySelector(`input[name=mode][value="${mode}"]`)).checked = true;
     const file = first ?? files[0];

@@ -52,7 +52,8 @@ export class PlanSection {
     byId("ramp-least").textContent = "0";
     byId("ramp-most").textContent = withUnit(scale.full * 100, "%");
     byId("width-words").textContent = this.document.network.width_words;
-    const busiest = known.indexOf(Math.max(...known, 0));
+    // A network may have more links than a call has arguments.
+    const busiest = known.reduce((most, load, i) => (most < 0 || load > known[most] ? i : most), -1);
     const greatest = this.document.load && busiest >= 0 ? ` Highest load: ${this.name(busiest)}, ${number(Math.round(known[busiest] * 1000) / 10)} %.` : "";
     byId("map-summary").textContent = `${this.document.network.names.length} nodes, ${this.count} directed links.${greatest}`;
   }

@@ -96,6 +96,11 @@ export class Schema {
     return this.resolve(schema).description?.replaceAll("``", "") ?? "";
   }
 
+  /** Whether the schema leaves open what a field holds, as parameters of generators. */
+  isOpen(schema) {
+    return this.forms(schema).every(({ type, enum: names, const: name }) => type === undefined && names === undefined && name === undefined);
+  }
+
   /** An example of a quantity, such as "10 Mbps", and the units that it may have. */
   quantity(schema) {
     const form = this.forms(schema).find(({ examples, pattern }) => examples && pattern);

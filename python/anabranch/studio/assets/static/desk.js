@@ -5,7 +5,7 @@ import { networkDocument } from "./network.js";
 import { outlines, worldLines } from "./outlines.js";
 import { routesDocument } from "./routes.js";
 import { runDocument } from "./runs.js";
-import { edited } from "./text.js";
+import { edited, settingOf, settingsBetween } from "./text.js";
 
 /** Packets over links in a step: a few hundredths of a second, so that Stop is heard. */
 const STEP_PACKET_HOPS = 150_000;
@@ -21,7 +21,7 @@ const COMMANDS = {
 
 /** A command for a shell. */
 function quoted(text) {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 export class Desk {
@@ -199,10 +199,18 @@ export class Desk {
     return { text: scenarios[0][1], taken: texts.map(([name]) => ({ file: name, holds: name.endsWith(".toml") ? "a scenario" : "a file beside it", notes: [] })), assumed: [], kept: [] };
   }
 
-  /** @param {any} question */
-  command({ file, mode }) {
+  /**
+   * The command that shows the same of the file, with the fields that differ from it.
+   * @param {any} question `saved` is the text of the file, null where there is none
+   */
+  command({ file, mode, text, saved }) {
     const command = { run: "run", routes: "routes", loads: "load" }[mode] ?? "run";
-    return `anabranch ${command} ${quoted(file ?? "scenario.toml")}`;
+    if (saved === null) throw new Error("Save the scenario first: a command reads it from its file.");
+    const [before, after] = [this.core.tomlData(saved), this.core.tomlData(text)];
+    const changes = before && after ? settingsBetween(before, after) : null;
+    if (changes === null && saved !== text) throw new Error("Save the scenario first: it differs from its file in more than values of fields.");
+    const settings = (changes ?? []).map(([field, value]) => ` --set ${quoted(settingOf(this.core, field, value))}`);
+    return `anabranch ${command} ${quoted(file)}${settings.join("")}`;
   }
 }
 

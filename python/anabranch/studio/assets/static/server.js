@@ -33,6 +33,16 @@ export class Server {
    */
   async ask(question, told = () => {}) {
     if (question.what in this.own) return this.own[question.what](question);
+    return this.work(question, told);
+  }
+
+  /**
+   * Asks the core.
+   * @param {Record<string, any>} question
+   * @param {(told: Record<string, any>) => void} [told]
+   * @returns {Promise<any>}
+   */
+  work(question, told = () => {}) {
     return new Promise((done, fail) => {
       const number = ++this.asked;
       this.waiting.set(number, { done, fail, told });
@@ -65,15 +75,20 @@ export class Server {
     save: (question) => this.save(question),
     look: () => ({ state: "same" }),
     link: (question) => this.link(question),
+    command: async (question) => this.work({ ...question, saved: stored(question.file) ?? await this.example(question.file) }),
   };
 
   async welcome() {
     const welcome = await (await fetch("welcome.json")).json();
-    const opened = await openedFragment(location.hash.slice(1));
+    let said = "";
+    // A link that does not hold is told, and leaves the page as it is without one.
+    const opened = await openedFragment(location.hash.slice(1)).catch((error) => { said = error.message; return null; });
     if (opened?.text !== undefined) this.texts.set(opened.file, opened.text);
     this.examples = welcome.files;
-    const first = opened?.file ?? welcome.files[0];
-    return { ...welcome, files: this.files(), first, mode: opened?.mode };
+    const files = this.files();
+    const isThere = opened === null || files.includes(opened.file);
+    if (!isThere) said = `${opened.file} is no example of this page; its examples are in the list of scenarios.`;
+    return { ...welcome, files, first: isThere && opened ? opened.file : welcome.files[0], mode: opened?.mode, said };
   }
 
   /** The address that shows a scenario; an example as it is needs its name alone. */

@@ -1,6 +1,8 @@
 // The text of a scenario: plain data as TOML, and changes as the core takes them, which keeps everything else as it stands.
 
 const BARE_KEY = /^[\w-]+$/;
+/** A path as `--set` takes it: keys, and numbers of entries. */
+const IS_PATH = /^[\w-]+(\[\d+\])*(\.[\w-]+(\[\d+\])*)*$/;
 
 /** Plain data as a value of TOML in one line. */
 export function tomlValue(value) {
@@ -14,6 +16,39 @@ export function tomlValue(value) {
     return entries.length ? `{ ${entries.join(", ")} }` : "{}";
   }
   throw new Error(`${value} is no value of a scenario`);
+}
+
+/** Whether two values of TOML are the same. */
+function isSame(one, other) {
+  return tomlValue(one) === tomlValue(other);
+}
+
+function isTable(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+/**
+ * The fields to set to get from one plain data to another, each with its value; null where `--set` cannot do that.
+ * @returns {[string, any][] | null}
+ */
+export function settingsBetween(before, after, place = "") {
+  if (before !== undefined && isSame(before, after)) return [];
+  const all = (parts) => (parts.includes(null) ? null : parts.flat());
+  if (isTable(before) && isTable(after)) {
+    if (Object.keys(before).some((key) => !(key in after))) return null;
+    return all(Object.entries(after).map(([key, value]) => settingsBetween(before[key], value, place ? `${place}.${key}` : key)));
+  }
+  const areTables = (values) => Array.isArray(values) && values.every(isTable);
+  if (areTables(before) && areTables(after) && before.length === after.length) {
+    return all(after.map((value, i) => settingsBetween(before[i], value, `${place}[${i}]`)));
+  }
+  return IS_PATH.test(place) ? [[place, after]] : null;
+}
+
+/** `FIELD=VALUE`, without quotes where the text stands for itself. */
+export function settingOf(core, field, value) {
+  const isPlain = typeof value === "string" && typedValue(core, value) === value;
+  return `${field}=${isPlain ? value : tomlValue(value)}`;
 }
 
 /** A value as TOML writes it; text that is not TOML stands for itself, so that quotes can be left out. */
