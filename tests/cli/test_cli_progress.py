@@ -70,5 +70,5 @@ def test_routes_and_runs_report_the_pairs_that_have_routes(tmp_path: Path) -> No
     assert heard
     assert {pairs for _, pairs in heard} == {110}
     before = len(heard)
-    run(scenario, out=tmp_path / "out", page=False, plan_progress=lambda *at: heard.append(at))
+    run(scenario, out=tmp_path / "out", plan_progress=lambda *at: heard.append(at))
     assert len(heard) > before

@@ -12,7 +12,7 @@ from lines import ENDLESS
 from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import ResultError, Scenario, run
-from anabranch.folders import adding, foreign, read_manifest
+from anabranch.results.folders import adding, foreign, read_manifest
 from anabranch.results.result import write_parquet
 
 FILES = ("README.md", "figures/a.png", "report.html")
@@ -136,7 +136,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("anabranch.folders.addition.contents_below", full)
+    monkeypatch.setattr("anabranch.results.folders.addition.contents_below", full)
     with pytest.raises(ResultError, match="out: cannot be written: No space left on device"):
         add(tmp_path / "out", "new")
     assert contents(tmp_path / "out") == dict.fromkeys(FILES, "old")
@@ -158,7 +158,7 @@ for module, names in ((signal, ("SIGHUP", "pthread_sigmask")), (os, ("O_DIRECTOR
     for name in names:
         delattr(module, name)
 import anabranch, anabranch.terminal.cli, anabranch.study.execute
-from anabranch.folders import adding
+from anabranch.results.folders import adding
 for seed in (1, 2):
     anabranch.run("line.toml", out="out", page=False)
 try:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.folders.directory import Directory, opened
-from anabranch.folders.staging import Staging, is_staging, staging
+from anabranch.results.folders.directory import Directory, opened
+from anabranch.results.folders.staging import Staging, is_staging, staging
 
 
 def test_a_folder_of_another_users_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from anabranch import Scenario, ScenarioError, Study
-from anabranch.folders import read_manifest
+from anabranch.results.folders import read_manifest
 from anabranch.scenario.files import with_files
 from anabranch.setup import resolve
 

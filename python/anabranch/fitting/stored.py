@@ -11,7 +11,7 @@ from anabranch.errors import ResultError, reason
 from anabranch.fitting.hypotheses.sprayed import BALANCINGS
 from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed
 from anabranch.fitting.writing import DOCUMENT, SCENARIO
-from anabranch.folders import read_inside
+from anabranch.results.folders import read_inside
 from anabranch.results.stored import read_json
 
 _LARGEST: Final = 1e12

@@ -27,6 +27,7 @@ from anabranch.live.traffic import Hearer
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.process.signals import Deferred
+from anabranch.report.run_folder import page_writer
 from anabranch.results.result import Result
 from anabranch.routing import Planned
 from anabranch.runs import runner
@@ -263,6 +264,8 @@ def run(
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runs.runner.run` has all arguments but these.
 
+    - ``page``: whether the folder gets ``report.html`` as well;
+    - ``figures``: forms in which it gets every figure for print, too;
     - ``latest_us``: lateness of the 99th percentile of packets, in microseconds, above which it is not valid;
     - ``asked``: what is to run in hosts besides the flows of the scenario;
     - ``against_simulation``: simulate the same scenario afterwards, and compare; the table ``against``;
@@ -289,8 +292,7 @@ def run(
     return runner.run(
         scenario,
         out=out,
-        page=page,
-        figures=figures,
+        write=page_writer(page=page, figures=figures),
         replace=replace,
         progress=progress,
         plan_progress=plan_progress,

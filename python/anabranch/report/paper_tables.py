@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from anabranch.folders import write_whole
 from anabranch.media.latex import escaped as in_latex
 from anabranch.media.markdown import escaped as in_markdown
 from anabranch.report.looks import check_table_forms, file_stem
@@ -23,6 +22,7 @@ from anabranch.report.views.study_table import (
     metric_table,
     number_text,
 )
+from anabranch.results.folders import write_whole
 from anabranch.text.units import estimate
 
 FOLDER = "tables"

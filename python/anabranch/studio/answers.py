@@ -14,7 +14,7 @@ from typing import Any
 
 from anabranch import _core, topology
 from anabranch.errors import AnabranchError, StudioError
-from anabranch.folders.stamp import stamp
+from anabranch.results.folders.stamp import stamp
 from anabranch.results.result import json_ready
 from anabranch.runs.runner import run
 from anabranch.scenario.scenario import Scenario

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.errors import StudioError
-from anabranch.folders import write_whole
-from anabranch.folders.stamp import stamp
+from anabranch.results.folders import write_whole
+from anabranch.results.folders.stamp import stamp
 from anabranch.scenario.reading import read_text
 
 _MOST_FILES = 500

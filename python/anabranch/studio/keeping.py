@@ -12,7 +12,8 @@ from typing import Any
 import tomli_w
 
 from anabranch.errors import ScenarioError, StudioError
-from anabranch.folders import write_whole
+from anabranch.report.run_folder import page_writer
+from anabranch.results.folders import write_whole
 from anabranch.results.result import Result
 from anabranch.runs.runner import run
 from anabranch.scenario.reading import parse_toml, value_of
@@ -46,7 +47,7 @@ def keep_run(source: ScenarioText, folder: Folder, name: str) -> str:
     place = Path("results") / _plain(name)
     if (folder.root / place).exists():
         raise StudioError(f'"{place}" is there already; choose another name')
-    run(source.scenario(), out=folder.root / place)
+    run(source.scenario(), out=folder.root / place, write=page_writer())
     return place.as_posix()
 
 

@@ -30,7 +30,7 @@ def examples(
     as_json: JsonOption = False,
 ) -> None:
     """List the scenarios and studies that come with the program, or write one to start from."""
-    from anabranch.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.results.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
     from anabranch.terminal import manual  # noqa: PLC0415
 
     if name is None:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import IO
 
 from anabranch.errors import ResultError, reason, written_for
-from anabranch.folders.content import Content, contents_below, files_below
-from anabranch.folders.directory import (
+from anabranch.process.signals import deferred
+from anabranch.results.folders.content import Content, contents_below, files_below
+from anabranch.results.folders.directory import (
     Directory,
     free_name,
     is_trusted,
@@ -24,7 +25,7 @@ from anabranch.folders.directory import (
     remove_if_empty,
     write_new,
 )
-from anabranch.folders.manifest import (
+from anabranch.results.folders.manifest import (
     MANIFEST,
     REMEDY,
     Inventory,
@@ -33,10 +34,9 @@ from anabranch.folders.manifest import (
     manifest_in,
     some,
 )
-from anabranch.folders.messages import another_writer
-from anabranch.folders.mounts import check_mounts
-from anabranch.folders.staging import NEW, BusyError, Staging, staging
-from anabranch.process.signals import deferred
+from anabranch.results.folders.messages import another_writer
+from anabranch.results.folders.mounts import check_mounts
+from anabranch.results.folders.staging import NEW, BusyError, Staging, staging
 
 _HERE = "."
 """The place of the folder's own files, in a ticket."""
