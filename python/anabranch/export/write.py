@@ -140,7 +140,7 @@ def _job(scenario: Scenario, setup: Setup, layout: DeviceLayout, *, by_flow: boo
         PlanPaths.of(first, setup.links),
         scenario.routing.metric,
         DEFAULT_BUCKETS,
-        own=others_planned,
+        own_plans=others_planned,
         balancing=setup.routing.load_balancing.algorithm,
         has_events=bool(setup.events),
         scheme=scenario.routing.scheme_name,

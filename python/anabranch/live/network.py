@@ -107,7 +107,7 @@ class LiveHosts:
         scenario: Scenario,
         signals: Deferred,
         progress: Callable[[float, int], None] | None,
-        heard: Hearer | None = None,
+        hearer: Hearer | None = None,
     ) -> Measured:
         """Makes the hosts, lets everything run, and removes them.
 
@@ -115,7 +115,7 @@ class LiveHosts:
             scenario: the run's.
             signals: what ends it.
             progress: told how far it is.
-            heard: as of :class:`KernelFlows`.
+            hearer: as of :class:`KernelFlows`.
 
         Raises:
             LiveError: if the system ends it.
@@ -128,7 +128,7 @@ class LiveHosts:
         try:
             with hosts_of(self._host_plans(ends)) as hosts, self._routers.joined(hosts, self._framing):
                 plans = flow_plans(setup, self._kernels, ends, self._routers.flows.address_at)
-                with closing(KernelFlows(plans, hosts, interval_s, heard)) as flows:
+                with closing(KernelFlows(plans, hosts, interval_s, hearer)) as flows:
                     records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())
                     drops += self._routers.dropped_packets()

@@ -19,8 +19,8 @@ def is_long(scenario: Scenario, mode: str) -> bool:
     """Whether a picture takes a solver, or a class of the user's, which end only with their process."""
     if mode == "none":
         return False
-    own = [entry.routing for entry in scenario.traffic if entry.routing is not None]
-    return mode == "loads" or any(routing.planned for routing in [scenario.routing, *own])
+    choices = [entry.routing for entry in scenario.traffic if entry.routing is not None]
+    return mode == "loads" or any(routing.planned for routing in [scenario.routing, *choices])
 
 
 def picture_of(scenario: Scenario, mode: str, look: Callable[[], None], tell: Teller) -> Data:

@@ -34,8 +34,8 @@ def examples(
     from anabranch.terminal import manual  # noqa: PLC0415
 
     if name is None:
-        known = {each: manual.example_title(file) for each, file in manual.examples().items()}
-        titles = {each: title for each, title in known.items() if title and each.endswith(".toml")}
+        example_titles = {each: manual.example_title(file) for each, file in manual.examples().items()}
+        titles = {each: title for each, title in example_titles.items() if title and each.endswith(".toml")}
         if as_json:
             print_json(titles)
             return

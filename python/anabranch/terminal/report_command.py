@@ -87,7 +87,7 @@ def report(
         if xlsx is not None:
             save_run_workbook(result, xlsx)
         with adding(
-            target, kind if in_place else "report", [REPORT], replace=replace, known=in_place
+            target, kind if in_place else "report", [REPORT], replace=replace, is_of_kind=in_place
         ) as place:
             if study_result is not None:
                 save_study_report(study_result, place.partial)

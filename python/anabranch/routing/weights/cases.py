@@ -161,13 +161,13 @@ class BoundsJudge:
 
         numbers = range(len(self._failures))
         if self._jobs == 1 or len(numbers) == 1:
-            found = [case for number in numbers for case in of_failure(number)]
+            judged = [case for number in numbers for case in of_failure(number)]
         else:
             with ThreadPoolExecutor(self._jobs) as pool:
-                found = [case for cases in pool.map(of_failure, numbers) for case in cases]
-        found.sort(key=lambda one: -one[0])
-        highest = found[0][0]
-        near = [case for load, case in found[:_WORST_CASES] if load >= _NEAR * highest]
+                judged = [case for cases in pool.map(of_failure, numbers) for case in cases]
+        judged.sort(key=lambda one: -one[0])
+        highest = judged[0][0]
+        near = [case for load, case in judged[:_WORST_CASES] if load >= _NEAR * highest]
         return Judgement(highest, near[0].failure, tuple(near))
 
     def along(self, present: Weights, steps: Sequence[Step], left_s: float) -> list[float | None]:

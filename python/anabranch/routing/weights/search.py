@@ -162,15 +162,15 @@ class _Search:
             part_s = max(left_s - end_s, 0.0) / (rounds - number)
             if part_s <= 0 or present.load == 0:
                 break
-            found = self._searched(cases, begin, part_s, (number, rounds))
+            candidate = self._searched(cases, begin, part_s, (number, rounds))
             left_s -= part_s
-            judged = self._judge.judge(found)
+            judged = self._judge.judge(candidate)
             if judged.load < best.load * (1 - _SAME):
-                best, best_weights = judged, found
-            known = {case.name for case in cases} if self._by_matrix else set[tuple[int, int]]()
-            cases = self._hardest(cases, found, part_s)
-            cases += [case for case in judged.worst if case.name not in known]
-            begin = found if judged.load <= best.load * (1 + _SAME) else best_weights
+                best, best_weights = judged, candidate
+            names = {case.name for case in cases} if self._by_matrix else set[tuple[int, int]]()
+            cases = self._hardest(cases, candidate, part_s)
+            cases += [case for case in judged.worst if case.name not in names]
+            begin = candidate if judged.load <= best.load * (1 + _SAME) else best_weights
         return self._with_changes(cases, present, (best, best_weights), max(left_s, end_s))
 
     @property
@@ -242,11 +242,11 @@ class _Search:
         self,
         cases: Sequence[TrafficCase],
         present: Judgement,
-        found: tuple[Judgement, Weights],
+        best_judged: tuple[Judgement, Weights],
         work_s: float,
     ) -> FoundWeights:
         """The weights with the changes alone that matter, and what each of them leads to."""
-        best, weights = found
+        best, weights = best_judged
         if best.load >= present.load * (1 - _SAME):
             return FoundWeights(self._present, (), present.load, present.load, present.failure)
         core = weight_cases(self._routers, self._failures, cases)

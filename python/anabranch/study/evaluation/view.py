@@ -78,7 +78,7 @@ def _table(name: str, caption: str, rows: list[Row], reasons: _Reasons) -> DataT
             row.case.title,
             row.measure.name,
             row.measure.section,
-            reasons.cell(row.own, row.measure.digits),
+            reasons.cell(row.control, row.measure.digits),
             reasons.cell(row.cubic, row.measure.digits),
             Badge(row.verdict, _TONES.get(row.verdict, "plain")),
         )
