@@ -35,7 +35,7 @@ impl Loads {
     /// Each flow without end gets its share of the narrowest link of its way, which all that cross the link have alike.
     pub(super) fn estimate(setup: &Setup, network: &Network, plan: &Plan) -> Self {
         let ends = network.links().iter().map(|link| link.to).collect();
-        let mut crossed = LinksOfPairs { ends, plan, known: BTreeMap::new() };
+        let mut crossed = LinksOfPairs { ends, plan, links_of_pairs: BTreeMap::new() };
         let mut flows_over = vec![0.0; setup.links.len()];
         for flow in &setup.flows {
             for &(link, share) in crossed.of(flow.routing, flow.from, flow.to) {
@@ -106,13 +106,13 @@ fn mean(setup: &Setup, variate: &Variate) -> f64 {
 struct LinksOfPairs<'w> {
     ends: Vec<NodeId>,
     plan: &'w Plan,
-    known: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
+    links_of_pairs: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
 }
 
 impl LinksOfPairs<'_> {
     fn of(&mut self, routing: usize, from: NodeId, to: NodeId) -> &[(LinkId, f64)] {
-        let Self { ends, plan, known } = self;
-        known.entry((routing, from, to)).or_insert_with(|| {
+        let Self { ends, plan, links_of_pairs } = self;
+        links_of_pairs.entry((routing, from, to)).or_insert_with(|| {
             plan.at(routing).map(|plan| plan.shares(ends, from, to).links).unwrap_or_default()
         })
     }

@@ -39,10 +39,14 @@ fn least_paths_share_evenly_and_what_is_down_carries_nothing() {
 
 #[test]
 fn the_search_finds_the_tie_with_one_change() {
-    let found = searched(&detour(&[false; 3]), &limits(1));
-    assert_eq!((found.weights.as_slice(), found.load), ([2, 1, 1].as_slice(), 0.6));
+    let outcome = searched(&detour(&[false; 3]), &limits(1));
+    assert_eq!((outcome.weights.as_slice(), outcome.load), ([2, 1, 1].as_slice(), 0.6));
     let again = searched(&detour(&[false; 3]), &limits(1));
-    assert_eq!((again.weights, again.work), (found.weights, found.work), "the same calls, the same answer");
+    assert_eq!(
+        (again.weights, again.work),
+        (outcome.weights, outcome.work),
+        "the same calls, the same answer"
+    );
 }
 
 #[test]
@@ -132,15 +136,15 @@ fn changes_that_are_taken_leave_the_loads_of_a_fresh_start() {
         work: 3_000_000,
         seed: 7,
     };
-    let found = searched(&evaluator, &limits);
+    let outcome = searched(&evaluator, &limits);
     let highest = |weights: &[u32]| evaluator.loads(weights).into_iter().flatten().fold(0.0, f64::max);
     assert!(
-        (found.load - highest(&found.weights)).abs() < 1e-9,
+        (outcome.load - highest(&outcome.weights)).abs() < 1e-9,
         "{} {}",
-        found.load,
-        highest(&found.weights)
+        outcome.load,
+        highest(&outcome.weights)
     );
-    assert!(found.load < highest(&limits.present));
-    assert!(found.trials > 1000);
-    assert!(found.weights.iter().all(|weight| (1..=100).contains(weight)));
+    assert!(outcome.load < highest(&limits.present));
+    assert!(outcome.trials > 1000);
+    assert!(outcome.weights.iter().all(|weight| (1..=100).contains(weight)));
 }
