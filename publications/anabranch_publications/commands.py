@@ -165,7 +165,7 @@ def _live_papers(key: str | None) -> list[Paper]:
             [Problem("paper", f'nothing of "{key}" runs live; there are {", ".join(LIVE_PAPERS)}')]
         )
     check_live()
-    return [own for name, own in LIVE_PAPERS.items() if key in (None, name)]
+    return [ours for name, ours in LIVE_PAPERS.items() if key in (None, name)]
 
 
 def _context(folder: Path, *, quick: bool, jobs: int | None, replace: bool) -> Context:

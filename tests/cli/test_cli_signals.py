@@ -181,9 +181,9 @@ def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.Captur
 
 def test_a_further_ctrl_c_takes_no_words_from_a_program_that_ends() -> None:
     with ending():
-        with deferred() as heard:
+        with deferred() as signals:
             signal.raise_signal(signal.SIGINT)
-            heard.answered = True
+            signals.answered = True
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 

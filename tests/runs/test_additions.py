@@ -27,10 +27,10 @@ def add(folder: Path, text: str, *, replace: bool = False) -> None:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    found = {
+    entries = {
         file.relative_to(folder).as_posix(): file.read_text() for file in folder.rglob("*") if file.is_file()
     }
-    return {name: text for name, text in found.items() if name != "manifest.json"}
+    return {name: text for name, text in entries.items() if name != "manifest.json"}
 
 
 def test_a_folder_that_is_not_ours_refuses_before_anything_is_done(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_whenever_it_stops_all_files_are_old_or_become_new(
         # What opens the folder next ends the move, or leaves all as it was.
         with adding(out, "pages", FILES):
             pass
-        found = contents(out)
-        assert found.pop("report.html.mine") == "mine"
-        assert set(found.values()) in ({f"{stop - 1}"}, {f"{stop}"}, {"0"})
+        outcome = contents(out)
+        assert outcome.pop("report.html.mine") == "mine"
+        assert set(outcome.values()) in ({f"{stop - 1}"}, {f"{stop}"}, {"0"})
         assert all(is_unknown(path) for path in out.glob(".*"))
         assert [name for name in foreign(out) if not is_unknown(out / name)] == ["report.html.mine"]
         add(out, f"{stop}")

@@ -111,9 +111,9 @@ def test_oscillation_is_the_coefficient_of_variation_of_whole_seconds() -> None:
     assert m.oscillation(OWN, (1, 3)).of(tables) == pytest.approx(8**0.5 / 10)
 
 
-def row(own: list[float | None], cubic: list[float | None], better: str, digits: int = 1) -> Row:
+def row(ours: list[float | None], cubic: list[float | None], better: str, digits: int = 1) -> Row:
     measure = m.RunMeasure("", "", better, lambda _: None, digits=digits)  # type: ignore[arg-type]
-    return Row(cases()[0], measure, Performance(tuple(own)), Performance(tuple(cubic)))
+    return Row(cases()[0], measure, Performance(tuple(ours)), Performance(tuple(cubic)))
 
 
 def test_verdicts_follow_paired_differences() -> None:

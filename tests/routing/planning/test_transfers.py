@@ -57,17 +57,17 @@ def paths_of(network: Network, down: Arc | None, pair: Arc) -> tuple[float, list
     for (source, target), bits in ((pair, PACKET), (pair[::-1], ACK)):
         ways = list(nx.all_shortest_paths(graph, source, target, weight="weight"))
 
-        def chance(way: list[str], among: list[list[str]] = ways) -> float:
+        def chance(route: list[str], among: list[list[str]] = ways) -> float:
             """Of each path: at every node one of its next hops on a shortest path."""
             part = 1.0
-            for hop in range(len(way) - 1):
-                part /= len({other[hop + 1] for other in among if other[: hop + 1] == way[: hop + 1]})
+            for hop in range(len(route) - 1):
+                part /= len({other[hop + 1] for other in among if other[: hop + 1] == route[: hop + 1]})
             return part
 
-        for way in ways:
-            arcs = list(pairwise(way))
+        for path in ways:
+            arcs = list(pairwise(path))
             time = sum(1e-3 + bits / (network.mbps[arc] * 1e6) for arc in arcs)
-            total += chance(way) * time
+            total += chance(path) * time
             crossed += arcs if bits == PACKET else []
     return total, crossed
 
@@ -75,12 +75,14 @@ def paths_of(network: Network, down: Arc | None, pair: Arc) -> tuple[float, list
 @pytest.mark.parametrize("seed", range(10))
 def test_round_trips_loads_and_full_links_by_hand(seed: int, tmp_path: Path) -> None:
     network = Network.random(seed)
-    found = transfers(network.scenario(tmp_path), [1], failures="links")
+    outcome = transfers(network.scenario(tmp_path), [1], failures="links")
     edges = [arc for arc in network.mbps if arc[0] < arc[1]]
-    told = "no model knows what they get, and they are in no time"
-    assert any(told in warning for warning in found.warnings) == any(case.full_pairs for case in found.cases)
-    assert len(found.cases) == 1 + len(edges)
-    for case in found.cases:
+    message = "no model knows what they get, and they are in no time"
+    assert any(message in warning for warning in outcome.warnings) == any(
+        case.full_pairs for case in outcome.cases
+    )
+    assert len(outcome.cases) == 1 + len(edges)
+    for case in outcome.cases:
         down = None if not case.name else (case.name.split("->")[0], case.name.split("->")[1])
         loads = network.loads(network.weight, down)
         assert case.load == pytest.approx(max(loads.values()))
@@ -109,11 +111,14 @@ def test_the_failures_that_harm_most_are_simulated(tmp_path: Path) -> None:
     network.weight |= {("n0", "stub"): 3, ("stub", "n0"): 3}
     network.matrix = {("n1", "stub"): 2.0, ("stub", "n1"): 2.0, ("n1", "n2"): 2.0}
     scenario = network.scenario(tmp_path)
-    found = transfers(scenario, [20_000], failures="links")
-    assert found.cases[found.by_harm[0]].name == "n0->stub"
-    assert found.cases[found.by_harm[0]].cut_pairs == 2
-    result = simulate_failures(scenario, found, SimulatedRuns(2, 0.5), jobs=2)
-    assert list(result.cells["down"]) == [NOTHING, *(found.cases[place].name for place in found.by_harm[:2])]
+    outcome = transfers(scenario, [20_000], failures="links")
+    assert outcome.cases[outcome.by_harm[0]].name == "n0->stub"
+    assert outcome.cases[outcome.by_harm[0]].cut_pairs == 2
+    result = simulate_failures(scenario, outcome, SimulatedRuns(2, 0.5), jobs=2)
+    assert list(result.cells["down"]) == [
+        NOTHING,
+        *(outcome.cases[place].name for place in outcome.by_harm[:2]),
+    ]
     assert result.cells["failed"].sum() == 0
     # A third of the traffic is left: about 2 Mbps * 0.5 s / 20 kB = 6.25 flows in each of three runs.
     flows = result.cells["completion_median_s_flows"].to_list()
