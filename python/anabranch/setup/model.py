@@ -522,7 +522,7 @@ PARTS: Final = frozenset(
     (*(name for name, part in vars(Setup).items() if isinstance(part, _Part)), "nodes", "links", "flows")
 )
 """What the engine sees of a setup, by name."""
-_BESIDE = ("planner", "demand", "own_routes", "never_begun", "own")
+_BESIDE = ("planner", "demand", "own_routes", "never_begun", "own_code")
 """What it does not see, or gets beside the setup."""
 
 
