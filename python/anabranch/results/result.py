@@ -53,7 +53,7 @@ class KeptScenario(Protocol):
     """A scenario, as far as the folder of its result keeps it."""
 
     def kept_in(self, folder: Path) -> KeptScenario:
-        """The same with its files in the folder, where they are written."""
+        """The scenario with its files copied into the folder."""
 
     def toml(self) -> str:
         """The text of its file, every default written out."""
