@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -11,6 +12,12 @@ Data = dict[str, Any]
 
 PRESETS = tuple(name for name in _core.transport_preset_names() if name != "sdn-paced")
 """Every preset that needs no controller."""
+WITHOUT_HANDSHAKE = tuple(
+    name
+    for name in PRESETS
+    if json.loads(_core.transport_preset(name))["algorithm"] in ("sliding-window", "spray")
+)
+"""Transports whose first packet has data, and whose last one ends them: they open and close nothing."""
 QUEUES: tuple[Any, ...] = (
     "5 packets",
     "50 packets",

@@ -208,7 +208,7 @@ def _bounds(flows: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
             if flow["completion_s"] is None:
                 continue
             # The handshake's round trip, where there is one, and the way of the last byte.
-            trips = 1 if flow["transport"] == "sliding-window" else 3
+            trips = 1 if flow["transport"] in draws.WITHOUT_HANDSHAKE else 3
             least_s = trips * one_way_ms / 1e3 + flow["delivered_bytes"] * 8 / (cut_mbps * 1e6)
             if flow["completion_s"] < least_s * (1 - 1e-9):
                 yield f"{flow['name']}: complete after {flow['completion_s']} s, and it takes {least_s}"

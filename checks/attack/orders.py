@@ -27,8 +27,6 @@ LONGEST_S = 120
 """Processor time that a scenario may take, with its files and its study."""
 _SLACK = 1e-9
 """Numbers are doubles: sums of a few thousand agree to so many parts."""
-_NO_FIN = ("sliding-window",)
-"""Transports whose completion does not wait for the FIN."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,12 @@ ORDERS = (
         ("handshake_s", "setup_s", "completion_s"),
         "data follow the handshake, and end with the last",
     ),
-    Order("flows", ("handshake_s", "fin_s", "completion_s"), "the FIN follows all data", without=_NO_FIN),
+    Order(
+        "flows",
+        ("handshake_s", "fin_s", "completion_s"),
+        "the FIN follows all data",
+        without=draws.WITHOUT_HANDSHAKE,
+    ),
     Order("subflows", ("opened_s", "handshake_s"), "a handshake begins with its SYN"),
     *(
         Order(table, (part, whole), reason)

@@ -47,6 +47,8 @@ class Row:
     truth: str
     model: str
     score: float
+    explained: bool
+    """Whether the fit says that its model explains the capture."""
     told: bool
     """Whether the fit says that it does not explain the capture, or cannot tell something."""
     run: str
@@ -123,10 +125,10 @@ def floor(scenario: Path) -> dict[str, float]:
         data = tomllib.loads(scenario.read_text(encoding="utf-8"))
         data.pop("capture", None)
         data["run"]["seed"] = seed
-        outcome = flow_answers(
+        answers = flow_answers(
             outcome_of(data)["tables"]["flows"], "f", is_sized="size" in own_entry(scenario)
         )
-        for measure, value in outcome.items():
+        for measure, value in answers.items():
             values.setdefault(measure, []).append(value)
     return {measure: float(np.mean(each)) for measure, each in values.items()}
 
@@ -157,7 +159,7 @@ def rows_of(folder: Path, name: str, path_fit: Fit, answers: dict[str, dict[str,
             rows.append(
                 Row(
                     name, path_fit.kind, path_fit.score or math.nan,
-                    not path_fit.is_explained or bool(path_fit.unknown),
+                    path_fit.is_explained, not path_fit.is_explained or bool(path_fit.unknown),
                     run, measure, kernel[measure], one.value, one.low, one.high,
                     simple.get(measure, math.nan), true.get(measure, math.nan),
                 )
@@ -192,10 +194,10 @@ def _inferred(name: str, path_fit: Fit) -> str:
 
 
 def _large(row: Row) -> str:
-    message = "told" if row.told else "NOT TOLD"
+    words = "told" if row.told else "NOT TOLD"
     return (
         f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
-        f"{row.error(row.floor):+.0f} %), {message}, range {row.low:.3g} to {row.high:.3g}, "
+        f"{row.error(row.floor):+.0f} %), {words}, range {row.low:.3g} to {row.high:.3g}, "
         f"kernel {row.kernel:.3g}"
     )
 
@@ -224,6 +226,8 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         head,
         line("goodput and completion", goodput),
         line("mean RTT", rtts),
+        line("goodput and completion, explained paths", [row for row in goodput if row.explained]),
+        line("mean RTT, explained paths", [row for row in rtts if row.explained]),
         *(line(run, [row for row in goodput if row.run == run]) for run in sorted({row.run for row in rows})),
         "",
         "## By path: goodput and completion",
@@ -239,7 +243,7 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "## What was inferred",
         "",
         "| path | model | misfit | simulations, s | path's parameters |\n|---|---|---|---|---|",
-        *(_inferred(name, entry) for name, entry in fits.items()),
+        *(_inferred(name, path_fit) for name, path_fit in fits.items()),
         "",
         f"## Errors above {LARGE:g} %",
         "",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from anabranch import Scenario
@@ -179,3 +180,28 @@ def test_an_unknown_transport_is_told_with_what_else_is_wrong() -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario.loads(own)
     assert len(caught.value.lines()) == 1
+
+
+def _floats() -> list[tuple[str, str]]:
+    """Commands, and their options that are numbers."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    return [
+        (name, parameter.opts[0])
+        for name, command in group.commands.items()
+        for parameter in command.params
+        if parameter.type.name.startswith("float")
+    ]
+
+
+def test_numbers_are_found() -> None:
+    assert {("weights", "--time-limit"), ("load", "--growth"), ("capacity", "--most")} <= set(_floats())
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999"])
+@pytest.mark.parametrize(("command", "option"), _floats())
+def test_an_option_is_a_finite_number(command: str, option: str, value: str) -> None:
+    """No bound keeps NaN out: each option that is a number has a callback that does."""
+    outcome = CliRunner().invoke(app, [command, "base.toml", f"{option}={value}"])
+    assert outcome.exit_code == 2
+    assert f"Invalid value for '{option}'" in outcome.output

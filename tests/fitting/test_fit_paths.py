@@ -41,7 +41,7 @@ def check(path_fit: Fit, truth: PathModel, *names: str, within: float = 0.0) -> 
 @pytest.mark.parametrize("seed", ["one", "two"])
 def test_drop_tail(seed: str, captured: Captured) -> None:
     truth = drawn(seed)
-    path_fit = anabranch.fit(captured(truth), budget=BUDGET)
+    path_fit = anabranch.fit(captured(truth, duration_s=11.0), budget=BUDGET)
     assert (path_fit.kind, path_fit.is_explained) == ("drop-tail", True)
     check(path_fit, truth, "rate_mbps", "rtt_ms", "buffer_bytes")
     # One segment of Ethernet in a packet of 1500 bytes; a queue drops what is beyond it.
@@ -64,7 +64,7 @@ def test_losses_by_chance(share: float, burst: float, kind: str, captured: Captu
 
 def test_codel_is_no_chance(captured: Captured) -> None:
     truth = replace(drawn("codel"), discipline="codel")
-    path_fit = anabranch.fit(captured(truth), budget=BUDGET)
+    path_fit = anabranch.fit(captured(truth, duration_s=11.0), budget=BUDGET)
     assert (path_fit.kind, path_fit.is_explained) == ("codel", True)
     check(path_fit, truth, "rate_mbps", "rtt_ms")
     assert any("CoDel or FQ-CoDel" in sentence and "ping" in sentence for sentence in path_fit.unknown)
@@ -80,7 +80,7 @@ def test_jitter(captured: Captured) -> None:
 
 def test_constant_cross_traffic_by_the_comb(captured: Captured) -> None:
     truth = PathModel(20.0, 40.0, 100_000, udp_mbps=7.5)
-    path_fit = anabranch.fit(captured(truth), budget=BUDGET)
+    path_fit = anabranch.fit(captured(truth, duration_s=11.0), budget=BUDGET)
     assert (path_fit.kind, path_fit.is_explained) == ("udp-constant", True)
     # No rate that the flow has says so: it got 12.5.
     assert path_fit.model.rate_mbps == pytest.approx(20.0, rel=0.01)
@@ -94,6 +94,27 @@ def test_cross_traffic_that_comes_and_goes(captured: Captured) -> None:
     assert path_fit.kind in ("udp-on-off", "rate-varying")
     drop_tail = next(one for one in path_fit.rivals if one.name == "drop-tail")
     assert drop_tail.score > 2 * path_fit.rivals[0].score
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        # Up and down, and long the same with a fall at the end: the quartiles of its rates do not differ.
+        ((2.0, 24.0), (3.5, 30.0), (5.0, 36.0), (6.5, 24.0), (8.0, 15.0)),
+        ((8.0, 27.0), (9.0, 22.0)),
+    ],
+)
+def test_a_varying_rate_has_a_buffer_in_bytes(
+    captured: Captured, steps: tuple[tuple[float, float], ...]
+) -> None:
+    """The longest queue in time stands where the link is slowest: at another rate it would be more bytes."""
+    first_mbps = 30.0
+    truth = PathModel(first_mbps, 40.0, 150_000, capacity_steps=((0.0, first_mbps), *steps))
+    path_fit = anabranch.fit(captured(truth, duration_s=11.0), budget=BUDGET)
+    assert (path_fit.kind, path_fit.is_explained) == ("rate-varying", True)
+    assert path_fit.model.buffer_bytes == pytest.approx(150_000, rel=0.1)
+    at_end = dict(path_fit.model.capacity_steps)
+    assert at_end[9.5] == pytest.approx(steps[-1][1], rel=0.03)
 
 
 def test_a_slow_way_back(captured: Captured) -> None:

@@ -13,8 +13,8 @@ import anabranch
 from anabranch.errors import ScenarioError
 from anabranch.fitting.path import PathModel, joined_data
 from anabranch.fitting.predict import (
+    ACROSS_ERRORS,
     SEEDS,
-    SIMULATOR_ERRORS,
     PredictedNumber,
     TransportPrediction,
     answer,
@@ -138,8 +138,8 @@ def test_beside_tcp_across_the_median_of_all_members_counts() -> None:
     assert goodput_mbps is not None
     assert goodput_mbps.value == pytest.approx(sorted(runs)[1])
     low, high = np.percentile([*runs_of_best, *runs[1:]], (5, 95))
-    assert goodput_mbps.low == pytest.approx(low * (1 - SIMULATOR_ERRORS["goodput_mbps"]))
-    assert goodput_mbps.high == pytest.approx(high * (1 + SIMULATOR_ERRORS["goodput_mbps"]))
+    assert goodput_mbps.low == pytest.approx(low * (1 - ACROSS_ERRORS["goodput_mbps"]))
+    assert goodput_mbps.high == pytest.approx(high * (1 + ACROSS_ERRORS["goodput_mbps"]))
 
 
 def test_beside_tcp_across_all_values_change_together(captured: Captured) -> None:

@@ -99,7 +99,9 @@ def rtt_error_ms(measured: Features) -> float:
 
 def _rates(measured: Features, simulated: Features) -> Iterator[Residual]:
     yield Residual("goodput", _ratio(simulated.goodput_mbps, measured.goodput_mbps, 0.02), 2.0)
-    yield Residual("rate mode", _ratio(simulated.rate_mode_mbps, measured.rate_mode_mbps, 0.004), 1.5)
+    # The mode is the bottleneck's where a queue stood and its rate stayed, and one rate of many elsewhere.
+    mode_error = 0.004 if measured.is_steady else 0.03
+    yield Residual("rate mode", _ratio(simulated.rate_mode_mbps, measured.rate_mode_mbps, mode_error), 1.5)
     yield Residual(
         "rate p95", _ratio(simulated.rate_shares_mbps[3], measured.rate_shares_mbps[3], 0.015), 0.5
     )

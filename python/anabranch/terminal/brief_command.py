@@ -19,6 +19,7 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
+    finite,
     load_scenario,
 )
 
@@ -32,7 +33,10 @@ def brief(
     growth: Annotated[
         float | None,
         typer.Option(
-            metavar="PERCENT", min=0.0, help="Growth of all traffic a year: say when links are full."
+            metavar="PERCENT",
+            min=0.0,
+            callback=finite,
+            help="Growth of all traffic a year: say when links are full.",
         ),
     ] = None,
     plan: Annotated[

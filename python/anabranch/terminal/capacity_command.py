@@ -20,6 +20,7 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
+    finite,
     load_scenario,
 )
 
@@ -34,7 +35,10 @@ def capacity(
     during: DuringOption = None,
     failures: FailuresOption = None,
     most: Annotated[
-        float, typer.Option(metavar="PERCENT", min=1.0, max=100.0, help="The highest load of a link.")
+        float,
+        typer.Option(
+            metavar="PERCENT", min=1.0, max=100.0, callback=finite, help="The highest load of a link."
+        ),
     ] = 100.0,
     prices: Annotated[
         Path | None,

@@ -50,6 +50,7 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
+    finite,
     load_study,
 )
 from anabranch.terminal.command_options import load_scenario as _load
@@ -337,7 +338,10 @@ def load(
     growth: Annotated[
         float | None,
         typer.Option(
-            metavar="PERCENT", min=0.0, help="Growth of all traffic a year: say when links are full."
+            metavar="PERCENT",
+            min=0.0,
+            callback=finite,
+            help="Growth of all traffic a year: say when links are full.",
         ),
     ] = None,
     series: Annotated[

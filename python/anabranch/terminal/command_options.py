@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -139,6 +140,17 @@ class OptionalValues(TyperCommand):
             if argument in self.usual and not (following and _is_value(following[0])):
                 given.append(self.usual[argument])
         return super().parse_args(ctx, given)
+
+
+def finite(value: float | None) -> float | None:
+    """The value of an option that is a number: its callback, because no bound keeps NaN out.
+
+    Raises:
+        typer.BadParameter: if it is infinite, or no number.
+    """
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number.")
+    return value
 
 
 def _is_value(argument: str) -> bool:

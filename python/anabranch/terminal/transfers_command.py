@@ -17,6 +17,7 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
+    finite,
     load_scenario,
 )
 
@@ -41,7 +42,10 @@ def transfers(
         typer.Option(metavar="N", min=1, help="Simulate the N failures that harm most, and none, as well."),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1e-3, max=1e6, help="Simulated time of each run.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=1e-3, max=1e6, callback=finite, help="Simulated time of each run."
+        ),
     ] = 1.0,
     replications: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs of each failure and size; 3 have intervals.")

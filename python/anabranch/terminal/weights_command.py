@@ -17,6 +17,7 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
+    finite,
     load_scenario,
 )
 
@@ -40,7 +41,11 @@ def weights(
     time_limit: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0.01, max=1e6, help="Work of the search, about so long on one core."
+            metavar="SECONDS",
+            min=0.01,
+            max=1e6,
+            callback=finite,
+            help="Work of the search, about so long on one core.",
         ),
     ] = 10.0,
     jobs: JobsOption = None,

@@ -206,6 +206,12 @@ def test_failures_that_cut_are_told(tmp_path: Path) -> None:
     assert any(told in warning for warning in found.warnings)
 
 
+def test_more_changes_than_links_are_as_many_as_there_are(tmp_path: Path) -> None:
+    scenario = Network.random(2).scenario(tmp_path)
+    everything = search_weights(scenario, WeightLimits(max_changes=2 * 10**60, time_limit_s=0.2))
+    assert everything.load == search_weights(scenario, WeightLimits(time_limit_s=0.2)).load
+
+
 def test_overload_says_what_no_routing_can_do(tmp_path: Path) -> None:
     network = Network.random(2)
     network.matrix = {pair: 100 * mbps for pair, mbps in network.matrix.items()}

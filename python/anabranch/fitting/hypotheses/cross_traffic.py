@@ -16,6 +16,8 @@ _COMB_MISS = 0.12
 """Chance has gaps a quarter of a packet time away from a multiple."""
 _STEADY = 0.1
 _VARYING = 0.12
+_VARYING_LONG = 0.15
+"""Of quarters of a second with a queue, where the link gives what it has."""
 _MOST_ELASTIC = 3
 
 
@@ -26,9 +28,15 @@ def is_shared(estimates: Estimates) -> bool:
 
 
 def varies(estimates: Estimates) -> bool:
-    """Whether what is left to the flow differs much from time to time."""
+    """Whether what is left to the flow differs much from time to time: usually, or while a queue stood."""
     features = estimates.features
-    return features.rate_spread_mbps > _VARYING * features.rate_shares_mbps[1]
+    if features.rate_spread_mbps > _VARYING * features.rate_shares_mbps[1]:
+        return True
+    own_mbps, busy = estimates.own_mbps()
+    if not busy.any():
+        return False
+    low_mbps, usual_mbps, high_mbps = np.percentile(own_mbps[busy], (10, 50, 90))
+    return bool(high_mbps - low_mbps > _VARYING_LONG * usual_mbps)
 
 
 def _whole(estimates: Estimates) -> PathModel:

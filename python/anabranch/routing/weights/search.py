@@ -228,8 +228,8 @@ class _Search:
 
     @property
     def _most_changes(self) -> int:
-        most = self._limits.max_changes
-        return self._routers.network.arc_count if most is None else most
+        most, arcs = self._limits.max_changes, self._routers.network.arc_count
+        return arcs if most is None else min(most, arcs)
 
     def _told(self, part: tuple[int, int]) -> Callable[[int, int], None] | None:
         """Progress of a round among all."""

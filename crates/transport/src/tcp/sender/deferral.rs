@@ -83,8 +83,13 @@ impl Sender {
         waits
     }
 
-    /// What leaves within a millisecond at a rate somewhat above that of the window, in segments.
+    /// What leaves in one piece, in segments: as much as a controller that paces says, otherwise what leaves within a
+    /// millisecond at a rate somewhat above that of the window.
     fn longest_train(&self) -> u64 {
+        let quantum = self.controller.send_quantum();
+        if quantum > 0 {
+            return (quantum / self.full_payload).max(1);
+        }
         let cwnd = self.controller.cwnd();
         let percent = if cwnd < self.controller.ssthresh() / 2 { 200 } else { 120 };
         let per_second = u128::from(cwnd) * percent / 100 * 1_000_000_000_000;
@@ -121,6 +126,24 @@ mod tests {
             pair.sender.controller.on_loss(&episode);
             assert_eq!(pair.sender.longest_train(), behind_it, "{delay_ms} ms");
         }
+    }
+
+    /// BBR's window is twice what is in the path, and says nothing of the rate at which segments leave: a train of the
+    /// window's rate would be half as long again as what pacing lets go, and each train's PSH asks for one ACK more.
+    #[test]
+    fn what_bbr_paces_is_a_train() {
+        let mut pair = Pair::new(&crate::tcp_preset("linux-bbr").expect("a preset"), 9);
+        pair.delay = Span::from_ms(20);
+        pair.sender.open();
+        pair.sender.write(u64::MAX / 2);
+        let mut pieces = Vec::new();
+        for rounds in 1..8 {
+            pair.run(Instant::ZERO + Span::from_ms(40 * rounds), |_, _, _| Fate::Arrive);
+            let quantum = pair.sender.controller.send_quantum();
+            assert_eq!(pair.sender.train(), quantum, "after {rounds} round trips");
+            pieces.push(quantum / pair.sender.full_payload);
+        }
+        assert!(pieces[0] == 2 && pieces[6] > 4, "{pieces:?}");
     }
 
     /// Linux, tcp_tso_should_defer(): what has the FIN behind it waits only where it does not all have room.
