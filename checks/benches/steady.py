@@ -106,12 +106,12 @@ def percent(value: float) -> str:
     return "" if math.isnan(value) else "none" if math.isinf(value) else f"{100 * value:.2f}"
 
 
-def worst(found: Sequence[Errors]) -> tuple[str, str, str]:
+def worst(outcome: Sequence[Errors]) -> tuple[str, str, str]:
     """The 95th percentiles: goodput of flows, of all flows together, and completion."""
     return (
-        percent(at_most(value for one in found for value in one.goodput.tolist())),
-        percent(at_most(one.total for one in found)),
-        percent(at_most(value for one in found for value in one.completion.tolist())),
+        percent(at_most(value for one in outcome for value in one.goodput.tolist())),
+        percent(at_most(one.total for one in outcome)),
+        percent(at_most(value for one in outcome for value in one.completion.tolist())),
     )
 
 
@@ -154,23 +154,23 @@ def watch(path: Path) -> Watched:
     """Looks at one plain run."""
     whole = watched(path)
     returned = returns(whole, [TOLERANCE, 5 * TOLERANCE])
-    known, roughly = returned.first
+    expected, roughly = returned.first
     return Watched(
         returned.closest,
         returned.cycle * STEP_S,
         float(whole.reductions[-1].mean()),
-        known,
+        expected,
         roughly,
-        errors(whole, known) if known else None,
+        errors(whole, expected) if expected else None,
         errors(whole, after(whole, DURATION_S / FACTOR)),
         float(whole.delivered[-1].std() / whole.delivered[-1].mean()),
     )
 
 
-def when(found: Sequence[Known | None]) -> str:
+def when(outcome: Sequence[Known | None]) -> str:
     """How many were satisfied, and the median of when."""
-    times = [known.step * STEP_S for known in found if known]
-    return f"{len(times)} of {len(found)}" + (f", {statistics.median(times):.0f} s" if times else "")
+    times = [expected.step * STEP_S for expected in outcome if expected]
+    return f"{len(times)} of {len(outcome)}" + (f", {statistics.median(times):.0f} s" if times else "")
 
 
 def plain_sections(each: Map, seeds: int) -> list[str]:
@@ -245,8 +245,8 @@ class Judged:
 
     def simulated_s(self, rule: str) -> float:
         """What is left to simulate by a rule."""
-        found = self.by_rule[rule]
-        return (found[0].step + 1) * STEP_S if found else DURATION_S
+        outcome = self.by_rule[rule]
+        return (outcome[0].step + 1) * STEP_S if outcome else DURATION_S
 
 
 def judge(seed: int) -> Judged:
@@ -256,9 +256,9 @@ def judge(seed: int) -> Judged:
     half = before(whole, DURATION_S / 2)
     by_rule: dict[str, tuple[Known, Errors] | None] = {}
     for name, rule in RULES.items():
-        known = rule(half, TOLERANCE)
-        by_rule[name] = (known, errors(whole, known)) if known else None
-    tell(f"{seed}: {path.flows} flows, " + ", ".join(f"{name}: {found}" for name, found in by_rule.items()))
+        expected = rule(half, TOLERANCE)
+        by_rule[name] = (expected, errors(whole, expected)) if expected else None
+    tell(f"{seed}: {path.flows} flows, " + ", ".join(f"{name}: {entry}" for name, entry in by_rule.items()))
     return Judged(path, by_rule)
 
 
@@ -276,9 +276,9 @@ def groups(judged: Sequence[Judged]) -> dict[str, list[Judged]]:
 
 def judged_row(rule: str, name: str, group: Sequence[Judged]) -> tuple[str, ...]:
     """A group of random runs under a rule."""
-    found = [one.by_rule[rule] for one in group]
+    entries = [one.by_rule[rule] for one in group]
     times = [one.simulated_s(rule) for one in group]
-    skipped = [DURATION_S / seconds for seconds, one in zip(times, found, strict=True) if one]
+    skipped = [DURATION_S / seconds for seconds, one in zip(times, entries, strict=True) if one]
     return (
         rule,
         name,
@@ -286,7 +286,7 @@ def judged_row(rule: str, name: str, group: Sequence[Judged]) -> tuple[str, ...]
         f"{len(skipped)}",
         f"{statistics.median(skipped):.1f}" if skipped else "",
         f"{DURATION_S * len(times) / sum(times):.2f}" if times else "",
-        *worst([one[1] for one in found if one]),
+        *worst([one[1] for one in entries if one]),
     )
 
 

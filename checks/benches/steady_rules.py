@@ -178,8 +178,8 @@ def returns(seen: Trace, tolerances: Sequence[float]) -> Returned:
             closest, cycle = least, lag
         for number, tolerance in enumerate(tolerances):
             close = np.flatnonzero(far <= tolerance)
-            known = first[number]
-            if close.size and (known is None or close[0] < known.step):
+            expected = first[number]
+            if close.size and (expected is None or close[0] < expected.step):
                 step = int(close[0])
                 first[number] = Known(step, _rates(seen, step, CYCLES * lag), lag)
     return Returned(closest, cycle, first)
@@ -263,13 +263,13 @@ class Errors:
     completion: Floats
 
 
-def errors(whole: Trace, known: Known) -> Errors:
+def errors(whole: Trace, expected: Known) -> Errors:
     """The whole run beside what was known of it at a step."""
-    so_far, left = whole.delivered[known.step], whole.steps - 1 - known.step
-    foretold, true = so_far + known.rates * left, whole.delivered[-1]
+    so_far, left = whole.delivered[expected.step], whole.steps - 1 - expected.step
+    foretold, true = so_far + expected.rates * left, whole.delivered[-1]
     mark = whole.at(0.9 * whole.steps * whole.step_s)
-    rates = np.maximum(known.rates, 1e-9)
-    reached = known.step + (whole.delivered[mark] - so_far) / rates
+    rates = np.maximum(expected.rates, 1e-9)
+    reached = expected.step + (whole.delivered[mark] - so_far) / rates
     return Errors(
         np.abs(foretold / true - 1),
         abs(float(foretold.sum() / true.sum()) - 1),

@@ -52,7 +52,7 @@ def rows(report: Path) -> list[tuple[str, str, str, str]]:
 
 def _rounded(text: str) -> str:
     """With three decimals, which is what 6,000 flows tell."""
-    return re.sub(r"\d+\.\d{4,}", lambda found: f"{float(found[0]):.3f}", text)
+    return re.sub(r"\d+\.\d{4,}", lambda match: f"{float(match[0]):.3f}", text)
 
 
 def page(checks: list[tuple[str, str, str, str]]) -> str:

@@ -125,24 +125,26 @@ def floor(scenario: Path) -> dict[str, float]:
         data = tomllib.loads(scenario.read_text(encoding="utf-8"))
         data.pop("capture", None)
         data["run"]["seed"] = seed
-        found = flow_answers(outcome_of(data)["tables"]["flows"], "f", is_sized="size" in own_entry(scenario))
-        for measure, value in found.items():
+        answers = flow_answers(
+            outcome_of(data)["tables"]["flows"], "f", is_sized="size" in own_entry(scenario)
+        )
+        for measure, value in answers.items():
             values.setdefault(measure, []).append(value)
     return {measure: float(np.mean(each)) for measure, each in values.items()}
 
 
-def baseline_of(found: Fit) -> PathModel:
+def baseline_of(path_fit: Fit) -> PathModel:
     """Rate and round-trip time as estimated, and one bandwidth-delay product of buffer."""
-    if found.measured is None:
-        return found.model
-    estimates = Estimates(found.measured)
+    if path_fit.measured is None:
+        return path_fit.model
+    estimates = Estimates(path_fit.measured)
     rate_mbps, rtt_ms = estimates.rate_mbps, estimates.rtt_ms
     return PathModel(rate_mbps, rtt_ms, rate_mbps * 1e3 / 8 * rtt_ms)
 
 
-def rows_of(folder: Path, name: str, found: Fit, answers: dict[str, dict[str, float]]) -> list[Row]:
+def rows_of(folder: Path, name: str, path_fit: Fit, answers: dict[str, dict[str, float]]) -> list[Row]:
     """Every answer of a truth."""
-    fitted, baseline = fitted_of(found), baseline_of(found)
+    fitted, baseline = fitted_of(path_fit), baseline_of(path_fit)
     rows = []
     for run, kernel in sorted(answers.items()):
         scenario = folder / f"{name}.{run}.toml"
@@ -156,8 +158,8 @@ def rows_of(folder: Path, name: str, found: Fit, answers: dict[str, dict[str, fl
                 continue
             rows.append(
                 Row(
-                    name, found.kind, found.score or math.nan,
-                    found.is_explained, not found.is_explained or bool(found.unknown),
+                    name, path_fit.kind, path_fit.score or math.nan,
+                    path_fit.is_explained, not path_fit.is_explained or bool(path_fit.unknown),
                     run, measure, kernel[measure], one.value, one.low, one.high,
                     simple.get(measure, math.nan), true.get(measure, math.nan),
                 )
@@ -185,17 +187,17 @@ def kind_of(truth: str) -> str:
     return truth.partition("-")[2] or truth
 
 
-def _inferred(name: str, found: Fit) -> str:
-    values = "; ".join(f"{label(one.name)} {estimate_words(one)}" for one in found.ranges)
-    score = found.score or math.nan
-    return f"| {name} | {found.title} | {score:.2f} | {found.runs}, {found.wall_s:.1f} | {values} |"
+def _inferred(name: str, path_fit: Fit) -> str:
+    values = "; ".join(f"{label(one.name)} {estimate_words(one)}" for one in path_fit.ranges)
+    score = path_fit.score or math.nan
+    return f"| {name} | {path_fit.title} | {score:.2f} | {path_fit.runs}, {path_fit.wall_s:.1f} | {values} |"
 
 
 def _large(row: Row) -> str:
-    told = "told" if row.told else "NOT TOLD"
+    words = "told" if row.told else "NOT TOLD"
     return (
         f"- {row.truth}, {row.run}, {row.measure}: {row.error(row.value):+.0f} % (true scenario "
-        f"{row.error(row.floor):+.0f} %), {told}, range {row.low:.3g} to {row.high:.3g}, "
+        f"{row.error(row.floor):+.0f} %), {words}, range {row.low:.3g} to {row.high:.3g}, "
         f"kernel {row.kernel:.3g}"
     )
 
@@ -241,7 +243,7 @@ def page(rows: Sequence[Row], fits: dict[str, Fit], failures: Sequence[str]) -> 
         "## What was inferred",
         "",
         "| path | model | misfit | simulations, s | path's parameters |\n|---|---|---|---|---|",
-        *(_inferred(name, found) for name, found in fits.items()),
+        *(_inferred(name, path_fit) for name, path_fit in fits.items()),
         "",
         f"## Errors above {LARGE:g} %",
         "",

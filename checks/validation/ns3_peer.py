@@ -173,7 +173,9 @@ def main() -> int:
     parser.add_argument("--limit-s", type=float, default=600.0, help="most seconds for one run")
     options = parser.parse_args()
     finders = {"pypi": (find_wheel,), "system": (find_system,), "any": (find_wheel, find_system)}
-    installation = next((found for find in finders[options.origin] if (found := find()) is not None), None)
+    installation = next(
+        (outcome for find in finders[options.origin] if (outcome := find()) is not None), None
+    )
     if installation is None:
         sys.stdout.write("skipped: ns-3 is not installed here (pip install ns3, or apt install libns3-dev)\n")
         return 0

@@ -53,11 +53,11 @@ def test_goodput_is_held_against_the_tolerance_of_its_group(name: str, inside: f
 
 @pytest.mark.parametrize("name", sorted(KNOWN_DIFFERENCES))
 def test_a_known_difference_is_accepted_with_its_reason_and_only_as_far_as_it_explains(name: str) -> None:
-    scenario, known = SCENARIOS[name], KNOWN_DIFFERENCES[name]
+    scenario, expected = SCENARIOS[name], KNOWN_DIFFERENCES[name]
     theirs = runs(scenario)
-    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=known.least + 0.01)))
-    assert (row.verdict, row.reason) == (KNOWN, known.reason)
-    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=known.least - 0.01)))
+    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=expected.least + 0.01)))
+    assert (row.verdict, row.reason) == (KNOWN, expected.reason)
+    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=expected.least - 0.01)))
     assert (row.verdict, row.reason) == (BROKEN, "")
     assert goodput_row(Pair(scenario, theirs, runs(scenario))).verdict == KEPT
     assert goodput_row(Pair(scenario, theirs, [])).verdict == MISSING
@@ -170,9 +170,9 @@ def test_a_claim_is_held_to_ip_bytes_or_to_the_best_of_its_rivals() -> None:
 
 
 def test_every_claim_has_its_own_scenario() -> None:
-    found: list[Claim] = list(claims())
-    assert len({claim.scenario.name for claim in found}) == len(found) == 19
-    assert {claim.figure for claim in found} == {"2.4", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8"}
+    outcome: list[Claim] = list(claims())
+    assert len({claim.scenario.name for claim in outcome}) == len(outcome) == 19
+    assert {claim.figure for claim in outcome} == {"2.4", "5.3", "5.4", "5.5", "5.6", "5.7", "5.8"}
 
 
 def test_a_folder_without_ns_3_is_skipped_with_a_word(
@@ -190,6 +190,6 @@ def test_the_version_of_ns_3_is_its_package_s(tmp_path: Path) -> None:
     about = tmp_path / "ns3-3.39.post2.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ns3\nVersion: 3.39.post2\n")
-    found = find_wheel(tmp_path)
-    assert found is not None
-    assert (found.version, found.source, found.prefix) == (AUTHOR, "PyPI ns3 3.39.post2", "ns3-dev-")
+    outcome = find_wheel(tmp_path)
+    assert outcome is not None
+    assert (outcome.version, outcome.source, outcome.prefix) == (AUTHOR, "PyPI ns3 3.39.post2", "ns3-dev-")

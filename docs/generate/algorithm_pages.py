@@ -61,20 +61,20 @@ def kind(parameter: Declaration) -> str:
 
 def default(parameter: Declaration) -> str:
     """The default of a parameter."""
-    found = parameter["default"]
-    if found is None:
+    outcome = parameter["default"]
+    if outcome is None:
         return "*required*" if parameter["required"] else ""
-    if isinstance(found, bool):
-        return f"`{str(found).lower()}`"
-    quoted = parameter["kind"] in QUANTITIES or isinstance(found, str)
-    return f'`"{value(parameter, found)}"`' if quoted else f"`{value(parameter, found)}`"
+    if isinstance(outcome, bool):
+        return f"`{str(outcome).lower()}`"
+    quoted = parameter["kind"] in QUANTITIES or isinstance(outcome, str)
+    return f'`"{value(parameter, outcome)}"`' if quoted else f"`{value(parameter, outcome)}`"
 
 
 def text(parameter: Declaration) -> str:
     """What a parameter does, and what its names mean."""
     choices = [f"`{choice['name']}`: {choice['text'].rstrip('.')}" for choice in parameter["choices"]]
-    found = " ".join([parameter["text"], *([f"{'; '.join(choices)}."] if choices else [])])
-    return found.replace("|", "\\|")
+    outcome = " ".join([parameter["text"], *([f"{'; '.join(choices)}."] if choices else [])])
+    return outcome.replace("|", "\\|")
 
 
 def algorithm(name: str, declared: Declaration) -> str:

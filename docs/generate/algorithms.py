@@ -74,22 +74,22 @@ def core() -> ModuleType:
 @cache
 def registries() -> list[Declaration]:
     """What the core declares of algorithms."""
-    found: list[Declaration] = json.loads(core().declarations())
-    return found
+    document: list[Declaration] = json.loads(core().declarations())
+    return document
 
 
 @cache
 def declared_leaves() -> list[Declaration]:
     """What the core says of the other parts of a setup."""
-    found: list[Declaration] = json.loads(core().setup_leaves())
-    return found
+    document: list[Declaration] = json.loads(core().setup_leaves())
+    return document
 
 
 @cache
 def declared_tables() -> list[Declaration]:
     """What the core says of the tables of a scenario."""
-    found: list[Declaration] = json.loads(core().scenario_tables())
-    return found
+    document: list[Declaration] = json.loads(core().scenario_tables())
+    return document
 
 
 def camel(name: str) -> str:
@@ -206,11 +206,11 @@ def union(registry: Declaration) -> str:
     names = [algorithm["name"] for algorithm in registry["algorithms"]]
     kind = registry["name"]
     classes = [class_name(name, kind) for name in names]
-    own = " | Own" if registry["external"] else ""
+    own_text = " | Own" if registry["external"] else ""
     brought = [f"Python{camel(kind)}"] if kind in leaves.brought_along(declared_leaves()) else []
     return (
         f"{camel(kind)} = (\n"
-        f"    Literal[{', '.join(map(json.dumps, names))}] | {' | '.join(classes)}{own}\n)\n"
+        f"    Literal[{', '.join(map(json.dumps, names))}] | {' | '.join(classes)}{own_text}\n)\n"
         f'"""Its name, or a table with its parameters, as a scenario has it."""\n'
         f"Any{camel(kind)} = {' | '.join([*classes, *brought])}\n"
         f'"""As a setup has it: every parameter has its value."""'

@@ -34,7 +34,7 @@ def _filled(name: str, tables: Mapping[str, Meanings]) -> str:
             for names, meaning in meanings.items()
         )
         pattern = rf"(^## `{table}`\n(?:(?!^## ).*\n)*?){re.escape(_HEAD)}(?:\|.*\n)+"
-        text, count = re.subn(pattern, lambda found, rows=rows: f"{found[1]}{_HEAD}{rows}", text, flags=re.M)
+        text, count = re.subn(pattern, lambda match, rows=rows: f"{match[1]}{_HEAD}{rows}", text, flags=re.M)
         if count != 1:
             raise ValueError(f"docs/{name} has {count} tables of columns below the heading `{table}`")
     return text

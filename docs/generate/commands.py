@@ -41,10 +41,10 @@ def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def usage(name: str, command: Any) -> str:
     """How the command is called."""
-    arguments = [known for known in command.params if known.param_type_name == _ARGUMENT]
+    arguments = [expected for expected in command.params if expected.param_type_name == _ARGUMENT]
     words = [
-        known.metavar if known.required or known.metavar.startswith("[") else f"[{known.metavar}]"
-        for known in arguments
+        expected.metavar if expected.required or expected.metavar.startswith("[") else f"[{expected.metavar}]"
+        for expected in arguments
     ]
     options = ["[OPTIONS]"] if len(arguments) < len(command.params) else []
     return " ".join([f"anabranch {name}", *words, *options])
@@ -67,11 +67,11 @@ def rows(command: Any) -> Iterator[str]:
 
 def page() -> str:
     """The whole page."""
-    found = list(commands(typer.main.get_command(app)))
+    entries = list(commands(typer.main.get_command(app)))
     parts = [HEAD, "| command | does |", "|---|---|"]
-    for name, command in found:
+    for name, command in entries:
         parts.append(f"| [`anabranch {name}`](#anabranch-{name.replace(' ', '-')}) | {command.help} |")
-    for name, command in found:
+    for name, command in entries:
         parts += ["", f"## `anabranch {name}`\n", command.help, "", f"    {usage(name, command)}", ""]
         if command.params:
             parts += ["| argument or option | default | meaning |", "|---|---|---|", *rows(command)]

@@ -37,8 +37,8 @@ class Book:
             return None
         if items == list(values.fields()):
             return FIELDS
-        for name, known in self.lists.items():
-            if known == items:
+        for name, expected in self.lists.items():
+            if expected == items:
                 return name
         self.lists[parameter.name] = items
         return str(parameter.name)

@@ -46,16 +46,16 @@ def _presets() -> dict[str, dict[str, Any]]:
 
 def _of_presets(name: str) -> str:
     """The value of a transport's field in the presets; each value with its presets where they differ."""
-    found: dict[str, list[str]] = {}
+    entries: dict[str, list[str]] = {}
     for preset, config in _presets().items():
         value = _value(config, name)
         if value is not None:
-            found.setdefault(_code(value), []).append(preset)
-    if len(found) <= 1:
-        return next(iter(found), "")
+            entries.setdefault(_code(value), []).append(preset)
+    if len(entries) <= 1:
+        return next(iter(entries), "")
     # The value of most presets needs no list.
-    most = max(found, key=lambda value: len(found[value]))
-    others = [f"{value} ({', '.join(presets)})" for value, presets in found.items() if value != most]
+    most = max(entries, key=lambda value: len(entries[value]))
+    others = [f"{value} ({', '.join(presets)})" for value, presets in entries.items() if value != most]
     return "; ".join([most, *others])
 
 

@@ -113,11 +113,11 @@ class Kinds:
 
     def _choice(self, book: Book, options: list[Schema], field: str) -> str:
         """Alternatives, with all distributions as one and tables as links to where they are described."""
-        found: list[str] = []
+        entries: list[str] = []
         for option in options:
             words = self._words(book, option, field)
             if option.get("type") == "array" and self._words(book, option["items"], field) == " or ".join(
-                found
+                entries
             ):
                 words = "list of these"
             if "$ref" in option:
@@ -129,9 +129,9 @@ class Kinds:
                     words = f"a [table with its parameters](#{field})"
                 elif words == "table" and table != "Scenario":
                     words = f"[table](#{anchor(self.variant_heading(book, book.home(table, field), table))})"
-            if words not in found:
-                found.append(words)
-        return " or ".join(found)
+            if words not in entries:
+                entries.append(words)
+        return " or ".join(entries)
 
 
 def _bounds(node: Schema) -> str:

@@ -49,20 +49,20 @@ def annotation(shape: Declaration, types: dict[str, str]) -> str:
     kind, of = shape["kind"], shape.get("of")
     match kind:
         case "choice":
-            found = f"Literal[{', '.join(map(json.dumps, of))}]"
+            text = f"Literal[{', '.join(map(json.dumps, of))}]"
         case "algorithm":
-            found = f"Any{camel(of)}"
+            text = f"Any{camel(of)}"
         case "leaf":
-            found = types[of]
+            text = types[of]
         case "list":
-            found = f"list[{annotation(of, types)}]"
+            text = f"list[{annotation(of, types)}]"
         case "pair":
-            found = f"tuple[{', '.join(annotation(each, types) for each in of)}]"
+            text = f"tuple[{', '.join(annotation(each, types) for each in of)}]"
         case "optional":
-            found = f"{annotation(of, types)} | None"
+            text = f"{annotation(of, types)} | None"
         case _:
-            found = PLAIN[kind]
-    return found
+            text = PLAIN[kind]
+    return text
 
 
 def unit(shape: Declaration) -> str | None:

@@ -47,9 +47,9 @@ def execute(notebook: nbformat.NotebookNode) -> str:
 
 def kept(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
     """What was printed, as one text, and then the picture; without progress bars and addresses in memory."""
-    found = []
+    entries = []
     if text := "".join(output["text"] for output in outputs if output.get("name") == "stdout"):
-        found.append(nbformat.v4.new_output("stream", name="stdout", text=text))
+        entries.append(nbformat.v4.new_output("stream", name="stdout", text=text))
     for output in outputs:
         if encoded := output.get("data", {}).get(PICTURE):
             picture = Image.open(BytesIO(b64decode(encoded))).convert("RGB").quantize(COLOURS)
@@ -57,8 +57,8 @@ def kept(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
             # A palette makes it a third as large, with no difference to the eye.
             picture.save(small, "png", optimize=True)
             data = {PICTURE: b64encode(small.getvalue()).decode()}
-            found.append(nbformat.v4.new_output("display_data", data=data))
-    return found
+            entries.append(nbformat.v4.new_output("display_data", data=data))
+    return entries
 
 
 def shown(notebook: nbformat.NotebookNode) -> list[list[str]]:

@@ -64,10 +64,10 @@ class Book:
         """The fields of a table that may be tables of their own kind, and which."""
         for name, field in self.definitions[table].get("properties", {}).items():
             if whole_table(field) is None:
-                for found in references(field):
-                    plain = distribution(found) is None and found not in ("JsonValue", "Scenario")
-                    if plain and not self.is_declared(found):
-                        yield name, found
+                for entry in references(field):
+                    plain = distribution(entry) is None and entry not in ("JsonValue", "Scenario")
+                    if plain and not self.is_declared(entry):
+                        yield name, entry
 
     def is_declared(self, table: str) -> bool:
         """Whether a table is an algorithm of the core's declarations, which have a chapter of their own."""
@@ -77,8 +77,8 @@ class Book:
     def home(self, table: str, field: str) -> str:
         """The field under which a table is described that several fields may be; else ``field``."""
         for section in self.sections:
-            for name, found in self.variants(section.table):
-                if found == table:
+            for name, entry in self.variants(section.table):
+                if entry == table:
                     return name
         return field
 
@@ -146,12 +146,12 @@ def section(book: Book, place: Section, kinds: Kinds, described: set[str]) -> st
 
 def _base(book: Book, table: str) -> str | None:
     """A table that stands before another one, and whose fields are all among those of it."""
-    own = book.definitions[table]["properties"]
+    ours = book.definitions[table]["properties"]
     for place in book.sections:
         if place.table == table:
             break
         fields = book.definitions[place.table]["properties"]
-        if len(fields) > 3 and fields.items() < own.items():
+        if len(fields) > 3 and fields.items() < ours.items():
             return place.table
     return None
 

@@ -35,8 +35,8 @@ def references(node: object) -> list[str]:
 
 def distribution(table: str) -> str | None:
     """Name of what a table is a distribution of, such as ``Span``; None if it is none."""
-    found = re.fullmatch(r"[A-Z]\w*?_(Span|ByteCount|Number)_", table)
-    return found.group(1) if found else None
+    match = re.fullmatch(r"[A-Z]\w*?_(Span|ByteCount|Number)_", table)
+    return match.group(1) if match else None
 
 
 def anchor(heading: str) -> str:

@@ -74,27 +74,27 @@ def annotation(form: Declaration) -> str:
         return OF_FORMS[kind]
     match kind:
         case "quantity":
-            found = form["quantity"]
+            outcome = form["quantity"]
         case "choice":
-            found = f"Literal[{', '.join(map(json.dumps, form['names']))}]"
+            outcome = f"Literal[{', '.join(map(json.dumps, form['names']))}]"
         case "algorithm":
-            found = camel(form["registry"])
+            outcome = camel(form["registry"])
         case "declared":
-            found = _of_parameter(form["parameter"])
+            outcome = _of_parameter(form["parameter"])
         case "table":
-            found = form["table"].partition("[")[0]
+            outcome = form["table"].partition("[")[0]
         case "list":
-            found = f"list[{annotation(form['of'])}]"
+            outcome = f"list[{annotation(form['of'])}]"
         case "named":
-            found = f"dict[str, {annotation(form['of'])}]"
+            outcome = f"dict[str, {annotation(form['of'])}]"
         case "optional":
-            found = f"{annotation(form['of'])} | None"
+            outcome = f"{annotation(form['of'])} | None"
         case "within":
-            found = annotation(form["of"])
+            outcome = annotation(form["of"])
         case _:
-            found = " | ".join(dict.fromkeys(map(annotation, form["of"])))
-            found = found.replace(" | ".join(ROOMS["variates"][1]), "AnyDistribution")
-    return str(found)
+            outcome = " | ".join(dict.fromkeys(map(annotation, form["of"])))
+            outcome = outcome.replace(" | ".join(ROOMS["variates"][1]), "AnyDistribution")
+    return str(outcome)
 
 
 _QUANTITIES = {"span": "Span", "bytes": "ByteCount", "rate": "Rate", "packets": "PacketCount"}

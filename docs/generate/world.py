@@ -46,8 +46,8 @@ def _steps(points: Sequence[Point]) -> list[int]:
     """The first point and the steps from there, in whole units; equal points in a row are one."""
     whole = np.round(np.array(points) * UNITS_PER_DEGREE).astype(int)
     steps = np.diff(whole, axis=0)
-    found: list[int] = np.concatenate([whole[:1], steps[steps.any(axis=1)]]).ravel().tolist()
-    return found
+    outcome: list[int] = np.concatenate([whole[:1], steps[steps.any(axis=1)]]).ravel().tolist()
+    return outcome
 
 
 def _arcs(topology: dict[str, Any]) -> list[list[Point]]:
@@ -74,14 +74,14 @@ def _unwound(ring: Sequence[Point]) -> list[Point]:
 
     A ring around a pole (Antarctica) does not come back to where it began; it is closed along that pole.
     """
-    found, turns = [ring[0]], 0
+    outcome, turns = [ring[0]], 0
     for (before, _), (x, y) in pairwise(ring):
         turns += (before - x > 180) - (x - before > 180)
-        found.append((x + 360 * turns, y))
+        outcome.append((x + 360 * turns, y))
     if turns:
-        pole = math.copysign(90, found[0][1])
-        found += [(found[-1][0], pole), (found[0][0], pole)]
-    return found
+        pole = math.copysign(90, outcome[0][1])
+        outcome += [(outcome[-1][0], pole), (outcome[0][0], pole)]
+    return outcome
 
 
 def _polygons(geometry: dict[str, Any]) -> Iterable[list[list[int]]]:

@@ -30,8 +30,8 @@ _CODE = re.compile(r"(^```.*?^```|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 def pages() -> list[Path]:
     """Every page, relative to the repository."""
-    found = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "reproductions").glob("*.md")]
-    return [Path(name) for name in AT_TOP] + sorted(file.relative_to(ROOT) for file in found)
+    entries = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "reproductions").glob("*.md")]
+    return [Path(name) for name in AT_TOP] + sorted(file.relative_to(ROOT) for file in entries)
 
 
 def laid_out(page: Path, there: set[Path]) -> str:

@@ -87,8 +87,8 @@ def with_live(page: Path, text: str) -> str:
         return f"{match[0]}\n{block(page, example, fragment(example, []))}"
 
     def below_commands(match: re.Match[str]) -> str:
-        found = (of_command(line) for line in match[1].splitlines() if line.strip())
-        blocks = (block(page, *each) for each in dict.fromkeys(each for each in found if each))
+        words = (of_command(line) for line in match[1].splitlines() if line.strip())
+        blocks = (block(page, *each) for each in dict.fromkeys(each for each in words if each))
         return "\n".join([match[0], *blocks])
 
     # Commands of a page with figures have them.

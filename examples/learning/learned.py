@@ -4,8 +4,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-from anabranch.learning import Interval, LinearPolicy, observe
 from anabranch.own import CongestionControl, LossEpisode, Report
+from anabranch.runs.learning import Interval, LinearPolicy, observe
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pathlib import Path
 import cma
 import numpy as np
 
-from anabranch.learning import FEATURES, CongestionEnv, LinearPolicy
+from anabranch.runs.learning import FEATURES, CongestionEnv, LinearPolicy
 
 FILE = Path(__file__).with_name("lossy.toml")
 CAPACITY_MBPS, DELAY_WEIGHT = 20, 0.5

@@ -30,20 +30,20 @@ class LeastUsed(ControllerApplication):
 
     def on_packet(self, packet: PacketIn) -> None:
         """A flow gets a path with its first packet of each direction; the packet follows it."""
-        way = (packet.flow, packet.direction)
-        if way not in self.paths or not self.network.usable[self.paths[way]].all():
-            self.paths[way] = self.best(packet.source, packet.destination)
-            self.add_path(*way, self.paths[way])
-        link = next(link for link in self.paths[way] if self.network.link_from[link] == packet.switch)
+        direction = (packet.flow, packet.direction)
+        if direction not in self.paths or not self.network.usable[self.paths[direction]].all():
+            self.paths[direction] = self.best(packet.source, packet.destination)
+            self.add_path(*direction, self.paths[direction])
+        link = next(link for link in self.paths[direction] if self.network.link_from[link] == packet.switch)
         self.send(link)
 
     def on_network_change(self, now_s: float) -> None:
         """Flows whose path is down have another one."""
-        for way, links in self.paths.items():
+        for direction, links in self.paths.items():
             if not self.network.usable[links].all():
                 ends = int(self.network.link_from[links[0]]), int(self.network.link_to[links[-1]])
-                self.paths[way] = self.best(*ends)
-                self.add_path(*way, self.paths[way])
+                self.paths[direction] = self.best(*ends)
+                self.add_path(*direction, self.paths[direction])
 
     def best(self, source: int, destination: int) -> list[int]:
         """The links of that path, among the first 16 shortest ones."""

@@ -22,10 +22,10 @@ class ShortestWidest(RoutingScheme):
         wide = nx.DiGraph()
         for origin, to, edge in network.graph.edges(data=True):
             if edge["capacity_bps"] >= width:
-                known = wide.get_edge_data(origin, to, {"delay_s": float("inf")})
-                wide.add_edge(origin, to, delay_s=min(edge["delay_s"], known["delay_s"]))
-        found = nx.shortest_simple_paths(wide, source, target, weight="delay_s")
-        chosen = [nodes for nodes, _ in zip(found, range(self.paths_per_pair), strict=False)]
+                present = wide.get_edge_data(origin, to, {"delay_s": float("inf")})
+                wide.add_edge(origin, to, delay_s=min(edge["delay_s"], present["delay_s"]))
+        by_delay = nx.shortest_simple_paths(wide, source, target, weight="delay_s")
+        chosen = [nodes for nodes, _ in zip(by_delay, range(self.paths_per_pair), strict=False)]
         return [(network.links_of(nodes), 1.0) for nodes in chosen]
 
     def widest_bps(self, network: RoutingNetwork, source: int, target: int) -> float:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch.errors import Problem
-from anabranch.folders import adding
 from anabranch.media.terminal import show as show_pieces
 from anabranch.process.console import (
     EXIT_INCOMPLETE,
@@ -21,6 +20,7 @@ from anabranch.process.console import (
 )
 from anabranch.process.progress import study_progress
 from anabranch.process.signals import exit_status
+from anabranch.results.folders import adding
 from anabranch.results.result import json_ready
 from anabranch.terminal.command_options import TrustOption
 from anabranch_publications.errors import ReproductionError
@@ -165,7 +165,7 @@ def _live_papers(key: str | None) -> list[Paper]:
             [Problem("paper", f'nothing of "{key}" runs live; there are {", ".join(LIVE_PAPERS)}')]
         )
     check_live()
-    return [own for name, own in LIVE_PAPERS.items() if key in (None, name)]
+    return [ours for name, ours in LIVE_PAPERS.items() if key in (None, name)]
 
 
 def _context(folder: Path, *, quick: bool, jobs: int | None, replace: bool) -> Context:

@@ -386,7 +386,7 @@ def read_path(text: str) -> list[tuple[str, int]]: ...
 class Setup:
     """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
 
-    def __new__(cls, setup_json: str, own: Sequence[object] = ...) -> Self: ...
+    def __new__(cls, setup_json: str, makers: Sequence[object] = ...) -> Self: ...
     def json(self) -> str: ...
     def plan(
         self,
@@ -440,7 +440,7 @@ class Scenario:
         topology: Topology,
         is_generated: bool,
         files: _Files,
-        own: Callable[[str, str, dict[str, Any], list[int], list[int]], str],
+        own_code: Callable[[str, str, dict[str, Any], list[int], list[int]], str],
     ) -> tuple[Network, Resolved | None, list[tuple[str, str]]]: ...
 
 LinkRow = tuple[int, int, str, int, int, int | None, int]
@@ -472,7 +472,7 @@ class Resolved:
         network: Network,
         changes_json: str | None = None,
         flows: dict[str, Any] | None = None,
-        own: Sequence[object] = ...,
+        makers: Sequence[object] = ...,
     ) -> Setup: ...
     def json(
         self, network: Network, changes_json: str | None = None, flows: dict[str, Any] | None = None

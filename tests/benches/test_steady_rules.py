@@ -33,11 +33,11 @@ def saws(period_s: float, scatter: float, seconds: float = 150) -> Trace:
 @pytest.mark.parametrize("period_s", [0.55, 0.537, 2.9])
 def test_a_common_cycle_of_ten_flows_is_found_and_foretells_the_rest(period_s: float) -> None:
     whole = saws(period_s, 0)
-    (known,) = returns(whole, [0.01]).first
-    assert known is not None
+    (expected,) = returns(whole, [0.01]).first
+    assert expected is not None
     # 0.537 s is no whole number of steps, but some multiples of it nearly are.
-    assert (CYCLES + 1) * period_s <= known.step * STEP_S + STEP_S <= 12
-    assert errors(whole, known).goodput.max() < 0.01
+    assert (CYCLES + 1) * period_s <= expected.step * STEP_S + STEP_S <= 12
+    assert errors(whole, expected).goodput.max() < 0.01
 
 
 def test_cycles_of_different_lengths_do_not_repeat() -> None:
@@ -49,6 +49,6 @@ def test_cycles_of_different_lengths_do_not_repeat() -> None:
 
 def test_means_of_a_saw_settle_though_its_cycles_differ() -> None:
     whole = saws(0.55, 0.05)
-    known = settled(whole, 0.01)
-    assert known is not None
-    assert known.rates == pytest.approx(0.75, rel=0.02)
+    expected = settled(whole, 0.01)
+    assert expected is not None
+    assert expected.rates == pytest.approx(0.75, rel=0.02)

@@ -50,8 +50,8 @@ def check(alone: CaptureResult, both: CaptureResult) -> None:
             if column.startswith("rtt_") and column != "rtt_at":
                 # Of what the sender's file has none, the receiver's times of a part of the way are shown.
                 samples = first["rtt_samples"].to_list()
-                known = [pair for pair, count in zip(pairs, samples, strict=True) if count > 0]
-                assert all(before == pytest.approx(after) for before, after in known), f"{table}.{column}"
+                names = [pair for pair, count in zip(pairs, samples, strict=True) if count > 0]
+                assert all(before == pytest.approx(after) for before, after in names), f"{table}.{column}"
             elif first[column].dtype == pl.Int64 and column not in NOT_MORE:
                 assert all(before <= after for before, after in pairs), f"{table}.{column}: {pairs}"
     assert both.rtt_distribution["samples"].sum() >= alone.rtt_distribution["samples"].sum()

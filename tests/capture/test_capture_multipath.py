@@ -63,13 +63,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
 
 def test_the_connection_and_its_subflows_are_those_of_the_run(run: tuple[Result, Path]) -> None:
     result, folder = run
-    found = analyze([folder / "source.pcapng"])
-    assert found.connections["kind"].to_list() == ["mptcp"]
-    assert found.connections["subflows"].to_list() == [SUBFLOWS]
+    analysis = analyze([folder / "source.pcapng"])
+    assert analysis.connections["kind"].to_list() == ["mptcp"]
+    assert analysis.connections["subflows"].to_list() == [SUBFLOWS]
     # Not by a guess: the tokens of the joins are those of the key that the first handshake showed.
-    assert sorted(found.subflows["tie"]) == ["capable"] + ["key"] * (SUBFLOWS - 1)
+    assert sorted(analysis.subflows["tie"]) == ["capable"] + ["key"] * (SUBFLOWS - 1)
     both = result.subflows.join(
-        found.subflows, on=["client", "client_port", "server", "server_port"], suffix="_captured"
+        analysis.subflows, on=["client", "client_port", "server", "server_port"], suffix="_captured"
     )
     assert both.height == result.subflows.height == SUBFLOWS
     assert both["acked_bytes"].cast(pl.Int64).to_list() == both["acknowledged_bytes"].cast(pl.Int64).to_list()
@@ -79,13 +79,13 @@ def test_the_connection_and_its_subflows_are_those_of_the_run(run: tuple[Result,
     (connection,) = result.connections.to_dicts()
     assert flow["delivered_bytes"] == connection["acknowledged_bytes"] == BYTES
     # What is acknowledged on all subflows is the stream, and what was sent on two of them.
-    assert found.connections["acked_bytes"][0] == result.subflows["acknowledged_bytes"].sum() >= BYTES
+    assert analysis.connections["acked_bytes"][0] == result.subflows["acknowledged_bytes"].sum() >= BYTES
 
 
 def test_arrivals_at_the_sink_are_those_of_the_run(run: tuple[Result, Path]) -> None:
     result, folder = run
-    found = analyze([folder / "sink.pcapng"])
-    both = result.subflows.join(found.subflows, on=["client", "client_port"], suffix="_captured")
+    analysis = analyze([folder / "sink.pcapng"])
+    both = result.subflows.join(analysis.subflows, on=["client", "client_port"], suffix="_captured")
     assert both.height == SUBFLOWS
     assert both["data_packets"].to_list() == both["packets_received"].to_list()
     # Each subflow stays on one path, where nothing overtakes.

@@ -21,10 +21,10 @@ def test_bytes_and_retransmissions_are_those_of_the_run(
     run_with_captures: tuple[Result, Path], names: tuple[str, ...]
 ) -> None:
     run, folder = run_with_captures
-    found = analyze(captures(folder, *names))
+    analysis = analyze(captures(folder, *names))
     flows = run.flows
     assert flows["retransmissions"].min() > 5
-    subflows = found.subflows.sort("client")
+    subflows = analysis.subflows.sort("client")
     assert subflows.height == 2
     assert subflows["acked_bytes"].to_list() == flows["delivered_bytes"].to_list()
     # At the sender every transmission is seen. At the receiver those that arrived are.
@@ -41,35 +41,35 @@ def test_bytes_and_retransmissions_are_those_of_the_run(
 
 def test_throughput_is_the_goodput_of_the_run(run_with_captures: tuple[Result, Path]) -> None:
     run, folder = run_with_captures
-    found = analyze(captures(folder, "right1", "right2"), interval="100 ms")
+    analysis = analyze(captures(folder, "right1", "right2"), interval="100 ms")
     # At the receiver, from the first packet to the last ACK: what the run calls completion, less the one-way
     # delay of the SYN, and plus a delayed ACK at most (40 ms).
-    for flow, row in zip(run.flows.to_dicts(), found.subflows.sort("client").to_dicts(), strict=True):
+    for flow, row in zip(run.flows.to_dicts(), analysis.subflows.sort("client").to_dicts(), strict=True):
         length_s = row["fin_s"] - row["first_s"]
         assert length_s == pytest.approx(flow["completion_s"] - 0.015, abs=0.041)
     # The series adds up to everything.
-    series = found.capture_series
+    series = analysis.capture_series
     widths = series["time_s"].diff().fill_null(series["time_s"][0])
     total = (series["throughput_mbps"] * widths).sum() * 1e6 / 8
     assert total == pytest.approx(4_000_000, rel=1e-9)
-    by_connection = found.connection_series.group_by("time_s").agg(pl.col("throughput_mbps").sum())
+    by_connection = analysis.connection_series.group_by("time_s").agg(pl.col("throughput_mbps").sum())
     assert by_connection["throughput_mbps"].max() == pytest.approx(series["throughput_mbps"].max())
 
 
 def test_the_window_is_the_one_of_the_handshakes_and_fins(run_with_captures: tuple[Result, Path]) -> None:
     run, folder = run_with_captures
-    found = analyze(captures(folder, "left1", "left2"), window="1 s")
+    analysis = analyze(captures(folder, "left1", "left2"), window="1 s")
     first_fin = (run.flows["start_s"] + run.flows["fin_s"]).min()
     connected = (run.flows["start_s"] + run.flows["handshake_s"]).max()
     # Both begin at time 0 of the run, with a SYN; the handshake's ACK leaves as the SYN/ACK arrives.
-    assert found.summary["t2_s"] == pytest.approx(first_fin, abs=1e-6)
-    assert found.summary["t1_s"] == pytest.approx(connected, abs=1e-6)
-    assert found.summary["window_end_s"] - found.summary["window_start_s"] == pytest.approx(1.0)
+    assert analysis.summary["t2_s"] == pytest.approx(first_fin, abs=1e-6)
+    assert analysis.summary["t1_s"] == pytest.approx(connected, abs=1e-6)
+    assert analysis.summary["window_end_s"] - analysis.summary["window_start_s"] == pytest.approx(1.0)
     # Two flows fill the bottleneck: 10 Mbps, of which 1448 of 1500 bytes are payload.
-    assert found.summary["throughput_mbps"] == pytest.approx(10 * 1448 / 1500, rel=0.03)
-    shares = found.connections["window_throughput_mbps"]
+    assert analysis.summary["throughput_mbps"] == pytest.approx(10 * 1448 / 1500, rel=0.03)
+    shares = analysis.connections["window_throughput_mbps"]
     jain = shares.sum() ** 2 / (2 * (shares**2).sum())
-    assert found.summary["jain_index"] == pytest.approx(jain)
+    assert analysis.summary["jain_index"] == pytest.approx(jain)
 
 
 LONG_QUEUE = """
@@ -110,16 +110,16 @@ def test_the_mean_round_trip_time_is_that_of_the_run(
 
 def test_percentiles_series_and_distribution_agree(run_with_captures: tuple[Result, Path]) -> None:
     run, folder = run_with_captures
-    found = analyze(captures(folder, "left1", "left2"), interval="100 ms")
-    for flow, row in zip(run.flows.to_dicts(), found.subflows.sort("client").to_dicts(), strict=True):
+    analysis = analyze(captures(folder, "left1", "left2"), interval="100 ms")
+    for flow, row in zip(run.flows.to_dicts(), analysis.subflows.sort("client").to_dicts(), strict=True):
         # With losses the run has further samples of SACK blocks, all of them with a full queue.
         assert 0.9 * flow["rtt_mean_ms"] < row["rtt_mean_ms"] < flow["rtt_mean_ms"]
         assert row["rtt_min_ms"] >= 30
         percentiles = [row[f"rtt_{name}_ms"] for name in ("min", "p50", "p90", "p95", "p99", "max")]
         assert percentiles == sorted(percentiles)
-        series = found.subflow_series.filter(subflow=row["subflow"])["rtt_ms"].drop_nulls()
+        series = analysis.subflow_series.filter(subflow=row["subflow"])["rtt_ms"].drop_nulls()
         assert row["rtt_min_ms"] <= series.min() <= row["rtt_mean_ms"] <= series.max() <= row["rtt_max_ms"]
-        steps = found.rtt_distribution.filter(subflow=row["subflow"], data_from="client")
+        steps = analysis.rtt_distribution.filter(subflow=row["subflow"], data_from="client")
         assert steps["samples"].sum() == row["rtt_samples"]
         assert steps["rtt_ms"].is_sorted()
         assert steps["rtt_ms"].max() == row["rtt_max_ms"]
@@ -129,9 +129,9 @@ def test_away_from_the_sender_round_trip_times_are_of_the_rest(
     run_with_captures: tuple[Result, Path],
 ) -> None:
     _, folder = run_with_captures
-    found = analyze(captures(folder, "right1"))
-    assert found.subflows["rtt_p50_ms"][0] < found.subflows["handshake_rtt_ms"][0] / 2
-    assert any("captured away from the sender of the data" in text for text in found.summary["warnings"])
+    analysis = analyze(captures(folder, "right1"))
+    assert analysis.subflows["rtt_p50_ms"][0] < analysis.subflows["handshake_rtt_ms"][0] / 2
+    assert any("captured away from the sender of the data" in text for text in analysis.summary["warnings"])
 
 
 REORDERING = """
@@ -160,8 +160,8 @@ duration = "10 s"
 def test_reordering_is_that_of_the_run(tmp_path: Path) -> None:
     scenario = Scenario.loads(REORDERING)
     run = scenario.run(out=tmp_path / "run")
-    found: CaptureResult = analyze([tmp_path / "run" / "sink.pcapng"])
-    (flow,), (row,) = run.flows.to_dicts(), found.subflows.to_dicts()
+    analysis: CaptureResult = analyze([tmp_path / "run" / "sink.pcapng"])
+    (flow,), (row,) = run.flows.to_dicts(), analysis.subflows.to_dicts()
     # Nothing is lost or sent twice, so that bytes are in the order of transmissions, which the run numbers.
     assert (flow["retransmissions"], row["retransmissions"]) == (0, 0)
     assert flow["reordered_packets"] > 50
@@ -173,12 +173,12 @@ def test_reordering_is_that_of_the_run(tmp_path: Path) -> None:
 
 def test_a_saved_analysis_loads_again(run_with_captures: tuple[Result, Path], tmp_path: Path) -> None:
     _, folder = run_with_captures
-    found = analyze(captures(folder, "left1"))
-    found.save(tmp_path / "tables")
+    analysis = analyze(captures(folder, "left1"))
+    analysis.save(tmp_path / "tables")
     again = CaptureResult.load(tmp_path / "tables")
-    assert set(again.tables) == set(found.tables)
-    assert again.subflows.equals(found.subflows)
-    assert again.summary["t2_s"] == found.summary["t2_s"]
+    assert set(again.tables) == set(analysis.tables)
+    assert again.subflows.equals(analysis.subflows)
+    assert again.summary["t2_s"] == analysis.summary["t2_s"]
 
 
 def test_threads_and_order_of_files_change_nothing(run_with_captures: tuple[Result, Path]) -> None:

@@ -58,8 +58,8 @@ def test_every_file_is_recognised_and_has_the_tables_of_captures(file: Path) -> 
 
 
 def test_every_reader_has_a_file() -> None:
-    known = (reader_of(MeasurementFile(file)) for file in DATA.iterdir())
-    assert {reader.name for reader in known if reader} == set(READERS)
+    expected = (reader_of(MeasurementFile(file)) for file in DATA.iterdir())
+    assert {reader.name for reader in expected if reader} == set(READERS)
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
@@ -83,10 +83,10 @@ def test_iperf3_says_what_its_own_end_says() -> None:
     assert result.summary["throughput_mbps"] == pytest.approx(received, rel=1e-4)
     assert result.summary["began_unix_s"] == document["start"]["timestamp"]["timesecs"]
     series = result.subflow_series.filter(subflow=1)
-    told = [interval["streams"][1] for interval in document["intervals"]]
-    assert series["cwnd_bytes"].to_list() == [each["snd_cwnd"] for each in told]
+    sentences = [interval["streams"][1] for interval in document["intervals"]]
+    assert series["cwnd_bytes"].to_list() == [each["snd_cwnd"] for each in sentences]
     assert series["throughput_mbps"].to_list() == pytest.approx(
-        [each["bits_per_second"] / 1e6 for each in told]
+        [each["bits_per_second"] / 1e6 for each in sentences]
     )
     assert result.subflows.equals(read("iperf3_stream.json").subflows)
 
@@ -119,12 +119,12 @@ def test_ss_becomes_differences_of_its_counters() -> None:
         (1.0, 10.0, 3.0, 40.0, 30 * 1448.0), (3.0, 10.0, 0.0, 44.0, 25 * 1448.0),
     ]  # fmt: skip
     assert rows(second, "time_s", "throughput_mbps", "delivery_rate_mbps") == [(1.0, 4.0, 5.1)]
-    told = (
+    sentences = (
         "acked_bytes", "retransmissions", "retransmitted_bytes", "data_packets", "rtt_min_ms", "cwnd_packets",
         "pacing_rate_mbps", "delivery_rate_mbps", "reordering_packets", "reordering_events",
         "congestion_control", "busy_s", "rwnd_limited_s", "bbr_bandwidth_mbps", "bbr_rtt_min_ms",
     )  # fmt: skip
-    assert rows(result.subflows, *told) == [
+    assert rows(result.subflows, *sentences) == [
         (4_750_001, 5, 7240, 3390, 30.1, 25, 7.9, 10.0, 5, 3, "cubic", 4.0, None, None, None),
         # ss prints neither reord_seen nor bytes_retrans where they are 0; reordering where it is the usual 3.
         (500_000, 0, 0, 352, 49.5, 10, 5.2, 5.1, None, 0, "bbr", 0.4, 0.1, 5.1, 49.5),
@@ -213,8 +213,8 @@ def test_flent_says_what_was_measured_and_not_what_it_computes() -> None:
     # (8 + 12 + 10 + 6) / 4 Mbps; pings of 20, 21, 30, 40 and 29 ms.
     assert result.connections["throughput_mbps"].to_list() == [pytest.approx(9.0), None]
     ping = result.connections.row(1, named=True)
-    told = [ping[f"rtt_{name}"] for name in ("samples", "min_ms", "mean_ms", "p50_ms", "max_ms")]
-    assert told == [5, 20.0, 28.0, 29.0, 40.0]
+    sentences = [ping[f"rtt_{name}"] for name in ("samples", "min_ms", "mean_ms", "p50_ms", "max_ms")]
+    assert sentences == [5, 20.0, 28.0, 29.0, 40.0]
     series = result.subflow_series.filter(subflow=0)
     assert series["time_s"].to_list() == pytest.approx([1.0, 1.5, 2.0, 2.5])
     assert series["srtt_ms"].to_list() == [None, 25.5, 25.5, 25.5]

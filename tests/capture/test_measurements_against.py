@@ -107,9 +107,9 @@ def test_a_measurement_beside_itself_has_no_difference() -> None:
 
 
 def document(page: str) -> Any:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
 
 
 def test_the_page_has_both_in_one_chart(compared: CaptureResult) -> None:

@@ -47,28 +47,28 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 def test_the_line_shows_the_last_report(
     terminal: io.StringIO, reports: list[tuple[str, tuple[float, int]]], shown: str
 ) -> None:
-    with progress.run_progress("abilene [small]", 2.0) as told:
+    with progress.run_progress("abilene [small]", 2.0) as bars:
         for kind, values in reports:
-            report = getattr(told, kind)
+            report = getattr(bars, kind)
             report(*values)
     assert "abilene [small]" in terminal.getvalue()
     assert shown in terminal.getvalue()
 
 
 def test_a_pipe_gets_no_line(capfd: pytest.CaptureFixture[str]) -> None:
-    with progress.run_progress("abilene", 2.0) as told:
-        assert told == progress.RunProgress()
+    with progress.run_progress("abilene", 2.0) as bars:
+        assert bars == progress.RunProgress()
     with progress.plan_progress("abilene") as plan:
         assert plan is None
     assert capfd.readouterr() == ("", "")
 
 
 def test_routes_and_runs_report_the_pairs_that_have_routes(tmp_path: Path) -> None:
-    heard: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
     scenario = Scenario.loads(ABILENE)
-    routes(scenario, lambda done, pairs: heard.append((done, pairs)))
-    assert heard
-    assert {pairs for _, pairs in heard} == {110}
-    before = len(heard)
-    run(scenario, out=tmp_path / "out", page=False, plan_progress=lambda *at: heard.append(at))
-    assert len(heard) > before
+    routes(scenario, lambda done, pairs: entries.append((done, pairs)))
+    assert entries
+    assert {pairs for _, pairs in entries} == {110}
+    before = len(entries)
+    run(scenario, out=tmp_path / "out", plan_progress=lambda *at: entries.append(at))
+    assert len(entries) > before

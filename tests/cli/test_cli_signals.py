@@ -92,12 +92,12 @@ def test_a_signal_ends_a_run_and_keeps_what_it_has(
 
 
 def test_ctrl_c_while_a_result_is_saved_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def press_twice(_: Path) -> None:
+    def press_twice(*_: object, **__: object) -> None:
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
-    monkeypatch.setattr("anabranch.runs.runner.page_writer", lambda _, **__: press_twice)
+    monkeypatch.setattr("anabranch.report.run_folder.write_run_folder", press_twice)
     with pytest.raises(KeyboardInterrupt, match=r"what was measured is in .*out"):
         run(Scenario.loads(SMALL), out=tmp_path / "out")
     assert not Result.load(tmp_path / "out").interrupted
@@ -181,9 +181,9 @@ def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.Captur
 
 def test_a_further_ctrl_c_takes_no_words_from_a_program_that_ends() -> None:
     with ending():
-        with deferred() as heard:
+        with deferred() as signals:
             signal.raise_signal(signal.SIGINT)
-            heard.answered = True
+            signals.answered = True
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -218,7 +218,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(small: Path, tmp_path: Path) -> 
 
 def test_a_full_temporary_folder_loses_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
-    monkeypatch.setattr("anabranch.folders.Replacement.put", _full)
+    monkeypatch.setattr("anabranch.results.folders.Replacement.put", _full)
     with pytest.raises(
         ResultError, match=r"No space left on device; what was measured is lost, .*No such file"
     ):

@@ -33,8 +33,8 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
     group = command_group.ENTRY_POINTS
     assert group == "anabranch.commands"
 
-    def do(**found: str) -> None:
-        entries = [EntryPoint(name, value, group) for name, value in found.items()]
+    def do(**outcome: str) -> None:
+        entries = [EntryPoint(name, value, group) for name, value in outcome.items()]
         monkeypatch.setattr(
             importlib.metadata, "entry_points", lambda *, group: [e for e in entries if e.group == group]
         )

@@ -55,7 +55,7 @@ def damaged(file: Path) -> Iterator[bytes]:
 @pytest.mark.parametrize("kind", ["run", "study"])
 def test_a_damaged_folder_is_one_message(results: Path, tmp_path: Path, kind: str) -> None:
     copy = tmp_path / kind
-    told = 0
+    telling = 0
     for name in FILES[kind]:
         original = results / kind / name
         shutil.rmtree(copy, ignore_errors=True)
@@ -65,10 +65,10 @@ def test_a_damaged_folder_is_one_message(results: Path, tmp_path: Path, kind: st
             done = CliRunner().invoke(app, ["report", str(copy)])
             assert done.exit_code in (0, 2), (original.name, done.exception)
             if done.exit_code == 2:
-                told += 1
+                telling += 1
                 assert done.output.startswith(str(copy)), done.output
                 assert done.output.count("\n") == 1
-    assert told >= 5
+    assert telling >= 5
 
 
 def test_what_cannot_belong_together_is_told_with_the_reason(results: Path, tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ def faults() -> Iterator[ModuleType]:
 def test_faults_lose_nothing(faults: ModuleType) -> None:
     complaints: list[str] = []
     outcomes = faults.attack(len(faults.FAULTS), 1, "3", chosen=("run",), say=complaints.append)
-    found = faults.counts(outcomes)
-    assert set(found["by fault"]) == set(faults.FAULTS)
-    assert (found["faults"], found["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints
+    outcome = faults.counts(outcomes)
+    assert set(outcome["by fault"]) == set(faults.FAULTS)
+    assert (outcome["faults"], outcome["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints
 
 
 def test_pythons_own_start_is_told_from_the_program(faults: ModuleType) -> None:
@@ -50,8 +50,8 @@ def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
     (work / ".anabranch-0123456789abcdef").mkdir()
     (work / "out" / "flows.parquet").write_text("cut off")
     ground = faults.Ground(command, template, before, {}, 1.0, 1)
-    found = faults.judged(ground, work, "SIGINT", 3, "Traceback (most recent call last)")
-    assert found == [
+    outcome = faults.judged(ground, work, "SIGINT", 3, "Traceback (most recent call last)")
+    assert outcome == [
         "ends with status 3: Traceback (most recent call last)",
         "a traceback: Traceback (most recent call last)",
         "lost: notes.txt",

@@ -44,5 +44,5 @@ def test_one_function_says_why() -> None:
     assert len(files) > 150
     users = {file.relative_to(ROOT).as_posix() for file in files if "strerror" in file.read_text()}
     # The journal and folders make errors of their own, with the system's words.
-    makers = {"python/anabranch/study/journal.py", "python/anabranch/folders/directory.py"}
+    makers = {"python/anabranch/study/journal.py", "python/anabranch/results/folders/directory.py"}
     assert users == {"python/anabranch/errors.py", *makers}

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from anabranch import Result
-from anabranch.folders import foreign
+from anabranch.results.folders import foreign
 
 from .conftest import Anabranch
 

@@ -53,13 +53,13 @@ def command(*arguments: str) -> tuple[set[str], set[str]]:
 
 def cpu_seconds(*arguments: str) -> float:
     """Processor time of a Python process, the least of three."""
-    found = []
+    entries = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, *arguments], capture_output=True, check=True, timeout=120)  # noqa: S603
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    return min(found)
+        entries.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(entries)
 
 
 def test_the_package_alone_imports_nothing_else() -> None:

@@ -70,9 +70,9 @@ def test_no_hidden_folder_is_named(arguments: tuple[str, ...], most_bytes: int, 
     assert not HIDDEN.search(done.stderr)
     # A journal is written without a buffer, which the system answers with less than it was asked for.
     words = ("File too large", "No space left on device")
-    told = [line for line in done.stderr.splitlines() if any(word in line for word in words)]
-    assert told, done.stderr
-    assert all(line.startswith("out") for line in told)
+    message = [line for line in done.stderr.splitlines() if any(word in line for word in words)]
+    assert message, done.stderr
+    assert all(line.startswith("out") for line in message)
     assert arguments[0] == "study" or not (folder / "out").exists() or not any((folder / "out").iterdir())
 
 

@@ -27,9 +27,9 @@ def test_it_says_what_rounding_adds_and_where_the_files_are(tmp_path: Path) -> N
     again = anabranch(
         "export", "s.toml", "--to", "openflow", "--out", "of", "--buckets", "10", "--json", folder=tmp_path
     )
-    found = json.loads(again.stdout)
-    assert found["format"] == "openflow"
-    assert max(abs(entry["added"]) for entry in found["loads"]) < 1e-12
+    document = json.loads(again.stdout)
+    assert document["format"] == "openflow"
+    assert max(abs(entry["added"]) for entry in document["loads"]) < 1e-12
 
 
 def test_mistakes_are_one_message_and_status_2(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ DEMAND = '[routing.demand]\npair = "1 Mbps"\n'
 def test_every_format_says_how_to_load_and_to_undo(tmp_path: Path) -> None:
     assert len(FORMATS) >= 12
     for name in FORMATS:
-        found = export(diamond(SPLIT), name, tmp_path / name)
+        files = export(diamond(SPLIT), name, tmp_path / name)
         readme = (tmp_path / name / "README.md").read_text()
         for heading in ("## To load", "## To undo", "## What it cannot express", "## Nodes"):
             assert heading in readme, (name, heading)
@@ -41,7 +41,7 @@ def test_every_format_says_how_to_load_and_to_undo(tmp_path: Path) -> None:
             for path in (tmp_path / name).rglob("*")
             if path.is_file()
         }
-        assert set(found.files) == there - {"manifest.json"}
+        assert set(files.files) == there - {"manifest.json"}
 
 
 def test_routes_as_tables_come_back_as_they_were(tmp_path: Path) -> None:
@@ -146,12 +146,12 @@ def test_buckets_of_a_group_and_labels_where_paths_cross(tmp_path: Path) -> None
 def test_rounding_says_what_it_adds_worst_link_first(tmp_path: Path) -> None:
     """0.7 and 0.3 in at most three buckets are 2/3 and 1/3: one flow of a, and none of b's, over a->c."""
     routing = given(("abd", 0.7), ("acd", 0.3), ("bd", 1))
-    found = export(diamond(routing), "openflow", tmp_path, buckets=3)
-    assert found.what == "flows"
-    worst = found.loads[0]
+    files = export(diamond(routing), "openflow", tmp_path, buckets=3)
+    assert files.what == "flows"
+    worst = files.loads[0]
     assert (worst.link, worst.before) == ("a->c", pytest.approx(0.3))
     assert worst.added == pytest.approx(1 / 3 - 0.3)
-    assert [entry.added for entry in found.loads] == sorted((e.added for e in found.loads), reverse=True)
+    assert [entry.added for entry in files.loads] == sorted((e.added for e in files.loads), reverse=True)
     exact = export(diamond(routing), "openflow", tmp_path, buckets=10, replace=True)
     assert max(abs(entry.added) for entry in exact.loads) < 1e-12
 
@@ -162,9 +162,9 @@ def test_rounding_of_worst_case_loads(tmp_path: Path) -> None:
     direct = {frozenset(edge) for edge in (("a", "b"), ("b", "d"), ("a", "c"), ("c", "d"), ("b", "c"))}
     single = [(a + b, 1.0) for a, b in pairs if frozenset((a, b)) in direct]
     routing = given(*single, ("abd", 0.7), ("acd", 0.3), ("dba", 1))
-    found = export(diamond(routing + DEMAND), "csv", tmp_path, buckets=3)
-    assert found.what == "worst-case load"
-    worst = found.loads[0]
+    files = export(diamond(routing + DEMAND), "csv", tmp_path, buckets=3)
+    assert files.what == "worst-case load"
+    worst = files.loads[0]
     assert worst.link in ("a->c", "c->d")
     assert (worst.before, worst.after) == (pytest.approx(0.13), pytest.approx(0.1 + 0.1 / 3))
 
@@ -174,8 +174,8 @@ def test_emulators_name_what_they_cannot_express(tmp_path: Path) -> None:
         'scheme = "ecmp"\n', loss='{ algorithm = "gilbert-elliott", to_bad = 0.01, to_good = 0.5 }'
     )
     for name in ("mininet", "containerlab"):
-        found = export(scenario, name, tmp_path / name)
-        assert any(note.startswith("a loss model with bursts") for note in found.notes)
+        files = export(scenario, name, tmp_path / name)
+        assert any(note.startswith("a loss model with bursts") for note in files.notes)
     head = (tmp_path / "mininet" / "topology.py").read_text().split('"""')[1]
     assert "- a loss model with bursts; the mean loss stands for it: a->b and 9 more" in head
     top = (tmp_path / "containerlab" / "anabranch.clab.yml").read_text().splitlines()[:4]
@@ -358,9 +358,9 @@ def test_the_file_of_containerlab_is_yaml_of_its_form(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_asked(tmp_path: Path, to: str, buckets: int, words: str) -> None:
-    with pytest.raises(ExportError) as told:
+    with pytest.raises(ExportError) as caught:
         export(diamond(SPLIT), to, tmp_path / "out", buckets=buckets)
-    assert words in str(told.value)
+    assert words in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -389,11 +389,11 @@ def test_only_what_a_scenario_has_is_told_as_left_out(name: str, tmp_path: Path)
     """Each property beside the same scenario without it: the note is there, and is not."""
 
     def notes(routing: str, *, more: str = "", loss: str = "0.001") -> str:
-        found = export(diamond(routing, more=more, loss=loss), name, tmp_path / "out", replace=True)
+        files = export(diamond(routing, more=more, loss=loss), name, tmp_path / "out", replace=True)
         readme = (tmp_path / "out" / "README.md").read_text()
-        assert all(f"- {note}" in readme for note in found.notes)
-        assert found.notes or "Nothing of these routes is left out." in readme
-        return "\n".join(found.notes)
+        assert all(f"- {note}" in readme for note in files.notes)
+        assert files.notes or "Nothing of these routes is left out." in readme
+        return "\n".join(files.notes)
 
     by_packet = 'load_balancing = "packet"\n'
     single, several = notes('scheme = "shortest"\n'), notes('scheme = "ecmp"\n')
@@ -472,9 +472,9 @@ def test_hostile_names_begin_no_line_of_their_own(name: str, tmp_path: Path) -> 
             "routing": {"scheme": "ecmp", "metric": "weight"},
         }
     )  # fmt: skip
-    found = export(scenario, name, tmp_path / "out")
-    assert len(found.files) >= 2
-    for file in found.files:
+    files = export(scenario, name, tmp_path / "out")
+    assert len(files.files) >= 2
+    for file in files.files:
         text = (tmp_path / "out" / file).read_bytes().decode()
         assert file.endswith((".csv", ".trace", ".sh")) or "EVIL" in text or "/" in file
         if file.endswith(".csv"):

@@ -155,9 +155,9 @@ def test_a_table_that_does_not_fit_is_told_with_its_line(
 ) -> None:
     assert old in TABLE
     (tmp_path / "t.csv").write_text(TABLE.replace(old, new, 1))
-    with pytest.raises((ScenarioError, ExportError)) as told:
+    with pytest.raises((ScenarioError, ExportError)) as caught:
         export(diamond(ECMP), "frr-ospf", tmp_path / "out", interfaces=tmp_path / "t.csv")
-    assert words in str(told.value)
+    assert words in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -193,10 +193,10 @@ def test_what_has_no_costs_is_refused(tmp_path: Path) -> None:
         text = diamond(f'scheme = "ecmp"\nmetric = "{metric}"\n').toml()
         return Scenario.loads(re.sub(r"(?m)^weight = .*\n", "", text))
 
-    with pytest.raises(ExportError) as told:
+    with pytest.raises(ExportError) as caught:
         export(without("loss"), "frr-ospf", tmp_path / "out")
     assert "routers find routes by costs of links, and a->b has none; give network.links.weight" in str(
-        told.value
+        caught.value
     )
     _, files = written(without("hops"), "frr-ospf", tmp_path / "hops")
     assert files["a"].count("ip ospf cost 1\n") == 2
@@ -205,9 +205,9 @@ def test_what_has_no_costs_is_refused(tmp_path: Path) -> None:
     _, files = written(without("delay"), "frr-ospf", tmp_path / "delay")
     assert files["a"].count("ip ospf cost 1\n") == 2
     for option in ("interfaces", "present"):
-        with pytest.raises(ExportError) as told:
+        with pytest.raises(ExportError) as caught:
             export(diamond(ECMP), "mininet", tmp_path / "out", **{option: tmp_path})
-        assert str(told.value).startswith(f"--{option}: changes nothing with --to mininet; it is for ")
+        assert str(caught.value).startswith(f"--{option}: changes nothing with --to mininet; it is for ")
 
 
 def test_policies_have_one_path_and_say_so(tmp_path: Path) -> None:
@@ -323,16 +323,16 @@ def test_changes_from_what_runs_and_back(tmp_path: Path) -> None:
 )
 def test_present_costs_that_do_not_fit_are_told(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "now.csv").write_text(text)
-    with pytest.raises((ScenarioError, ExportError)) as told:
+    with pytest.raises((ScenarioError, ExportError)) as caught:
         export(planned(4), "frr-ospf", tmp_path / "out", present=tmp_path / "now.csv")
-    assert words in str(told.value)
+    assert words in str(caught.value)
 
 
 def test_changes_need_traffic(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE)
-    with pytest.raises(ExportError) as told:
+    with pytest.raises(ExportError) as caught:
         export(diamond(ECMP), "frr-ospf", tmp_path / "out", present=tmp_path / "t.csv")
-    assert "--present looks at the loads on the way, and the scenario has no traffic" in str(told.value)
+    assert "--present looks at the loads on the way, and the scenario has no traffic" in str(caught.value)
 
 
 def test_a_link_out_of_service_has_a_weight_and_no_change(tmp_path: Path) -> None:
@@ -371,9 +371,9 @@ interface {interface}
 
 @pytest.mark.parametrize("interface", ["e1';touch${IFS}ran;'", "e1`id`", "e1$(id)", 'e1"', "e1\\x"])
 def test_a_received_configuration_names_nothing_that_a_shell_obeys(interface: str, tmp_path: Path) -> None:
-    for last, (name, own) in enumerate((("a", interface), ("b", "e1"))):
+    for last, (name, ours) in enumerate((("a", interface), ("b", "e1"))):
         (tmp_path / name).mkdir()
-        text = RECEIVED.format(name=name, interface=own, last=last)
+        text = RECEIVED.format(name=name, interface=ours, last=last)
         (tmp_path / name / "frr.conf").write_text(text)
     with pytest.raises(ScenarioError, match="which no configuration can name"):
         read_ports(tmp_path, ["a", "b"])

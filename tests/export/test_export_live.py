@@ -79,9 +79,11 @@ def send_flows(name: str, source: str, target: str) -> None:
 def arrive(count: Callable[[], int], packets: int) -> None:
     """Waits until so many packets have been counted: a switch that is late drops what comes on top."""
     deadline = time.monotonic() + ARRIVE_S
-    while (found := count()) < packets and time.monotonic() < deadline:
+    while (outcome := count()) < packets and time.monotonic() < deadline:
         time.sleep(0.002)
-    assert found >= packets, f"{packets - found} of {packets} packets are still missing after {ARRIVE_S:g} s"
+    assert outcome >= packets, (
+        f"{packets - outcome} of {packets} packets are still missing after {ARRIVE_S:g} s"
+    )
 
 
 PING = """
@@ -315,8 +317,8 @@ def lay(ovs: Callable[..., str], folder: Path, name: str) -> None:
 def transmitted(ovs: Callable[..., str], folder: Path, node: str) -> dict[int, int]:
     """Packets that each port of a switch has sent."""
     text = ovs("ovs-ofctl", "-O", "OpenFlow13", "dump-ports", f"unix:{folder}/{node}.mgmt")
-    found = re.findall(r"port\s+\"?([^:\"]+)\"?: rx .*?\n\s+tx pkts=(\d+)", text)
-    return {int(port): int(packets) for port, packets in found if port.strip().isdigit()}
+    outcome = re.findall(r"port\s+\"?([^:\"]+)\"?: rx .*?\n\s+tx pkts=(\d+)", text)
+    return {int(port): int(packets) for port, packets in outcome if port.strip().isdigit()}
 
 
 @contextmanager
@@ -382,7 +384,7 @@ def test_select_groups_share_by_their_weights(
 
 def test_flows_with_routes_of_their_own_take_them(tmp_path: Path) -> None:
     """a to d goes over b and c, and the flow of one entry by fewest hops, which is not over both."""
-    own = """
+    own_text = """
 [[traffic]]
 name = "calls"
 from = "a"
@@ -390,7 +392,7 @@ to = "d"
 application = { kind = "udp", rate = "80 kbps", packet = "200 B" }
 routing = { metric = "hops" }
 """
-    export(diamond(given(("abcd", 1), ("bd", 1), ("dca", 1)), more=own), "openflow", tmp_path)
+    export(diamond(given(("abcd", 1), ("bd", 1), ("dca", 1)), more=own_text), "openflow", tmp_path)
     table = list(csv.DictReader((tmp_path / "own_flows.csv").read_text().splitlines()))
     (forth,) = (row for row in table if row["source"] == "10.0.0.1")
     assert (forth["traffic"], forth["protocol"], forth["destination"]) == ("calls", "17", "10.0.0.4")

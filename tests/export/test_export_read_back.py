@@ -68,11 +68,11 @@ class Drawn:
 
 
 def directions(topology: Topology) -> list[Direction]:
-    found: list[Any] = []
+    entries: list[Any] = []
     for link in topology.links:
         rest = (link.capacity_bps, link.delay_ps, link.loss, link.weight)
-        found += [(link.a, link.b, *rest)] + [(link.b, link.a, *rest)] * (not link.directed)
-    return sorted(found, key=repr)
+        entries += [(link.a, link.b, *rest)] + [(link.b, link.a, *rest)] * (not link.directed)
+    return sorted(entries, key=repr)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
@@ -137,8 +137,8 @@ def test_what_xml_cannot_hold_is_said(tmp_path: Path) -> None:
     odd = Drawn({"first": ("router", None), "last\x07": ("router", None), "last": ("router", None)}, [
         ("first", "last", 1000, 0, 0.0, None), ("last", "first", 1000, 0, 0.0, None),
     ])  # fmt: skip
-    found = export(odd.scenario(tmp_path), "graphml", tmp_path / "out")
-    assert any("characters of names that XML does not have" in note for note in found.notes)
+    files = export(odd.scenario(tmp_path), "graphml", tmp_path / "out")
+    assert any("characters of names that XML does not have" in note for note in files.notes)
     again = load("file:network.graphml", base=tmp_path / "out")
     assert [node.name for node in again.nodes] == ["first", "last\N{REPLACEMENT CHARACTER}", "last"]
 
@@ -147,13 +147,13 @@ def test_what_a_table_cannot_hold_is_said(tmp_path: Path) -> None:
     odd = Drawn({"first": ("router", None), "a\0b": ("router", None), "last": ("router", None)}, [
         ("first", "last", 1000, 0, 0.0, None), ("last", "first", 1000, 0, 0.0, None),
     ])  # fmt: skip
-    found = export(odd.scenario(tmp_path), "csv", tmp_path / "out")
-    assert any("U+0000" in note for note in found.notes)
+    files = export(odd.scenario(tmp_path), "csv", tmp_path / "out")
+    assert any("U+0000" in note for note in files.notes)
 
 
 def test_nodes_that_a_table_of_links_does_not_have_are_said(tmp_path: Path) -> None:
     alone = Drawn({"first": ("router", None), "last": ("router", None), "alone": ("router", None)}, [
         ("first", "last", 1000, 0, 0.0, None), ("last", "first", 1000, 0, 0.0, None),
     ])  # fmt: skip
-    found = export(alone.scenario(tmp_path), "csv", tmp_path / "out")
-    assert "`links.csv`: nodes without links, 1 of them" in found.notes
+    files = export(alone.scenario(tmp_path), "csv", tmp_path / "out")
+    assert "`links.csv`: nodes without links, 1 of them" in files.notes

@@ -249,13 +249,13 @@ def schemes() -> Iterator[tuple[str, Data]]:
     yield "scheme/concurrent-flow", mesh(network=lossy, routing={"scheme": together})
     near = {"algorithm": "near-shortest", "within_percent": 60}
     yield "scheme/near-shortest", mesh(network=lossy, routing={"scheme": near, "metric": "delay"})
-    own: tuple[Data, ...] = (
+    ours: tuple[Data, ...] = (
         {},
         {"routing": {"scheme": "ecmp", "metric": "delay"}},
         {"routing": {"scheme": "tcpbp"}},
     )
     flows = mesh()["traffic"]
-    several = [{**flow, **routes} for routes in own for flow in flows]
+    several = [{**flow, **routes} for routes in ours for flow in flows]
     yield "scheme/by-flow", mesh(network=lossy, routing={"scheme": "ecmp"}, traffic=several)
     between = (["Denver", "Kansas City"], ["Houston", "Atlanta"], ["Chicago", "New York"])
     weighted = {"links": {"weight": 2}, "link": [{"between": ends, "weight": 3} for ends in between]}
@@ -266,7 +266,7 @@ def schemes() -> Iterator[tuple[str, Data]]:
         ("New York->Washington DC->Atlanta->Houston->Los Angeles", 1),
         ("Denver->Kansas City->Indianapolis", 1),
     )
-    given = [{"nodes": way.split("->"), "weight": weight} for way, weight in ways]
+    given = [{"nodes": words.split("->"), "weight": weight} for words, weight in ways]
     yield "scheme/given", mesh(routing={"scheme": "given", "paths": given, "load_balancing": "packet"})
     metrics = (
         "delay",
@@ -527,7 +527,7 @@ def applications() -> Iterator[tuple[str, Data]]:
 def every_scenario() -> dict[str, Data]:
     """All of them by name."""
     parts = (transports, sprayed, multipath, schemes, links, controllers, changes, applications)
-    found = {name: data for part in parts for name, data in part()}
-    controlled = {name: data for name, data in found.items() if "controller" in data}
+    entries = {name: data for part in parts for name, data in part()}
+    controlled = {name: data for name, data in entries.items() if "controller" in data}
     control = {"controller": {"links": CONTROL_LINKS}}
-    return found | {name: merged(data, control) for name, data in controlled.items()}
+    return entries | {name: merged(data, control) for name, data in controlled.items()}

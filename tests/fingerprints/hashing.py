@@ -25,10 +25,10 @@ Hashes = dict[str, str]
 def simulated(data: Mapping[str, Any], folder: Path, *, cores: int = 1) -> dict[str, pl.DataFrame | bytes]:
     """The tables of a run of plain data, and the bytes of its captures."""
     result = Scenario.from_data(dict(data)).run(out=folder / "result", page=False, cores=cores)
-    found: dict[str, pl.DataFrame | bytes] = dict(result.tables)
+    outcome: dict[str, pl.DataFrame | bytes] = dict(result.tables)
     for capture in data.get("capture", []):
-        found[capture["file"]] = (folder / "result" / capture["file"]).read_bytes()
-    return found
+        outcome[capture["file"]] = (folder / "result" / capture["file"]).read_bytes()
+    return outcome
 
 
 def columns_of(tables: Mapping[str, pl.DataFrame | bytes]) -> Columns:

@@ -21,7 +21,7 @@ def main() -> None:
 def _renew_setups() -> None:
     old = json.loads(SETUPS.read_text(encoding="utf-8")) if SETUPS.exists() else {}
     hashes = {name: hash_setup(scenario) for name, scenario in every_setup().items()}
-    moved = [name for name, found in hashes.items() if old.get(name) != found]
+    moved = [name for name, entry in hashes.items() if old.get(name) != entry]
     SETUPS.write_text(json.dumps(hashes, indent=1) + "\n", encoding="utf-8")
     print(f"{len(hashes)} setups; new or moved: {', '.join(moved) or 'none'}")  # noqa: T201
 
@@ -33,10 +33,10 @@ def _renew_runs() -> None:
     for name, data in every_scenario().items():
         with tempfile.TemporaryDirectory() as folder:
             runs[name] = simulated(data, Path(folder))
-        for table, found in columns_of(runs[name]).items():
-            columns[table] = list(dict.fromkeys([*columns.get(table, []), *found]))
+        for table, entry in columns_of(runs[name]).items():
+            columns[table] = list(dict.fromkeys([*columns.get(table, []), *entry]))
     hashes = {name: hashes_of(tables, columns) for name, tables in runs.items()}
-    moved = [name for name, found in hashes.items() if old["scenarios"].get(name) != found]
+    moved = [name for name, entry in hashes.items() if old["scenarios"].get(name) != entry]
     FILE.write_text(json.dumps({"columns": columns, "scenarios": hashes}, indent=1) + "\n", encoding="utf-8")
     print(f"{len(hashes)} scenarios; new or moved: {', '.join(moved) or 'none'}")  # noqa: T201
 

@@ -21,11 +21,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def every_setup() -> dict[str, Scenario]:
     """The scenarios of the fingerprints, and the examples under their paths."""
-    found = {name: Scenario.from_data(dict(data)) for name, data in every_scenario().items()}
+    entries = {name: Scenario.from_data(dict(data)) for name, data in every_scenario().items()}
     for path in sorted(EXAMPLES.rglob("*.toml")):
         if path.parent.name != "studies" and path.name != "study.toml":
-            found[path.relative_to(EXAMPLES.parent).as_posix()] = Scenario.load(path)
-    return found
+            entries[path.relative_to(EXAMPLES.parent).as_posix()] = Scenario.load(path)
+    return entries
 
 
 def hash_setup(scenario: Scenario) -> str:
@@ -38,7 +38,10 @@ def hash_setup(scenario: Scenario) -> str:
         None if setup.demand is None else asdict(setup.demand),
         {name: count for name, count in setup.never_begun.items() if count},
         _planner(setup.planner),
-        [[own.place, own.traffic, own.scheme, own.metric, _planner(own.planner)] for own in setup.own_routes],
+        [
+            [ours.place, ours.traffic, ours.scheme, ours.metric, _planner(ours.planner)]
+            for ours in setup.own_routes
+        ],
         _flows(setup),
     ]
     text = json.dumps(content, sort_keys=True)

@@ -21,15 +21,15 @@ KEPT = json.loads(FILE.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_tables_are_what_they_were(name: str, tmp_path: Path) -> None:
-    found = hashes_of(simulated(SCENARIOS[name], tmp_path), KEPT["columns"])
-    assert found == KEPT["scenarios"][name]
+    hashes = hashes_of(simulated(SCENARIOS[name], tmp_path), KEPT["columns"])
+    assert hashes == KEPT["scenarios"][name]
 
 
 @pytest.mark.parametrize("cores", [2, 3, 8])
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_so_are_those_of_several_cores(name: str, cores: int, tmp_path: Path) -> None:
-    found = hashes_of(simulated(SCENARIOS[name], tmp_path, cores=cores), KEPT["columns"])
-    assert found == KEPT["scenarios"][name]
+    hashes = hashes_of(simulated(SCENARIOS[name], tmp_path, cores=cores), KEPT["columns"])
+    assert hashes == KEPT["scenarios"][name]
 
 
 def trims(flows: pl.DataFrame, sprayed: object) -> pl.Series:

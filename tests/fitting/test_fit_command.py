@@ -62,9 +62,9 @@ def test_a_fit_is_a_scenario_that_runs_and_predictions_over_it(
     again = command("fit", file, "--out", "path")
     assert again.returncode == 2
     assert "exists; choose another folder" in again.stderr
-    told = command("predict", "path", "--transport", "linux-bbr", "--buffer", "2 BDP", "--json")
-    assert told.returncode == 0, told.stderr
-    prediction = json.loads(told.stdout)["predictions"][0]
+    process = command("predict", "path", "--transport", "linux-bbr", "--buffer", "2 BDP", "--json")
+    assert process.returncode == 0, process.stderr
+    prediction = json.loads(process.stdout)["predictions"][0]
     goodput = prediction["answers"]["goodput_mbps"]
     # BBR takes what the bottleneck has, less what is lost and its probes; a range has its value.
     assert 10.5 < goodput["value"] < 12
@@ -84,10 +84,10 @@ def test_predictions_say_what_is_wrong(command: Command, tmp_path: Path) -> None
 
 def test_ranges_are_carried_through(captured: Captured) -> None:
     """What is left open of the loss makes a range of Reno's goodput: the square root of 1 / p."""
-    found = anabranch.fit(captured(PathModel(30.0, 40.0, 200_000, loss=3e-3), duration_s=8.0), budget=15)
-    loss = next(one for one in found.ranges if one.name == "loss")
+    path_fit = anabranch.fit(captured(PathModel(30.0, 40.0, 200_000, loss=3e-3), duration_s=8.0), budget=15)
+    loss = next(one for one in path_fit.ranges if one.name == "loss")
     assert loss.high is not None
-    goodput = predict(found, transports=["linux-reno"])[0].answers["goodput_mbps"]
+    goodput = predict(path_fit, transports=["linux-reno"])[0].answers["goodput_mbps"]
     assert goodput is not None
     # Mathis et al. 1997, eq. 3, where the queue is short: from the lowest to the highest probability.
     spread = (loss.high / loss.low) ** 0.5
@@ -95,7 +95,9 @@ def test_ranges_are_carried_through(captured: Captured) -> None:
 
 
 def test_a_fit_is_read_back(captured: Captured, tmp_path: Path) -> None:
-    found = anabranch.fit(captured(PathModel(12.0, 30.0, 60_000)), budget=20, out=tmp_path / "p", page=False)
-    known = read_fitted(tmp_path / "p")
-    assert list(known.members) == found.members()
+    path_fit = anabranch.fit(
+        captured(PathModel(12.0, 30.0, 60_000)), budget=20, out=tmp_path / "p", page=False
+    )
+    expected = read_fitted(tmp_path / "p")
+    assert list(expected.members) == path_fit.members()
     assert not (tmp_path / "p" / "report.html").exists()

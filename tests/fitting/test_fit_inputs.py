@@ -123,19 +123,19 @@ def test_a_ping_tells_codel_from_fq_codel(captured: Captured, tmp_path: Path) ->
     busy = tmp_path / "busy.txt"
     busy.write_text(pings(1.0))
     assert anabranch.fit(file, budget=12).model.discipline == "codel"
-    told = anabranch.fit(file, ping=quiet, budget=12)
-    assert told.model.discipline == "fq-codel"
-    assert not any("CoDel" in sentence for sentence in told.unknown)
+    path_fit = anabranch.fit(file, ping=quiet, budget=12)
+    assert path_fit.model.discipline == "fq-codel"
+    assert not any("CoDel" in sentence for sentence in path_fit.unknown)
     assert anabranch.fit(file, ping=busy, budget=12).model.discipline == "codel"
 
 
 def test_the_receivers_capture_tells_which_direction_queues(captured: Captured) -> None:
     truth = PathModel(20.0, 40.0, 100_000, uplink_mbps=0.3, uplink_packets=40)
     file = captured(truth, receiver=True)
-    found = anabranch.fit(file, receiver=file.with_name("dst.pcapng"), budget=20)
-    assert found.kind == "slow-uplink"
-    assert found.model.uplink_packets == pytest.approx(40, rel=0.1)
-    assert not any("which direction queues" in sentence for sentence in found.unknown)
+    path_fit = anabranch.fit(file, receiver=file.with_name("dst.pcapng"), budget=20)
+    assert path_fit.kind == "slow-uplink"
+    assert path_fit.model.uplink_packets == pytest.approx(40, rel=0.1)
+    assert not any("which direction queues" in sentence for sentence in path_fit.unknown)
     # Given the other way round, the receiver's capture is taken as one of the same transfer.
     swapped = anabranch.fit(file, file.with_name("dst.pcapng"), budget=20)
     assert swapped.model.uplink_packets == pytest.approx(40, rel=0.1)
@@ -143,22 +143,22 @@ def test_the_receivers_capture_tells_which_direction_queues(captured: Captured) 
 
 def test_the_receiver_alone_gives_rate_and_rtt(captured: Captured) -> None:
     file = captured(PATH, receiver=True).with_name("dst.pcapng")
-    found = anabranch.fit(file)
-    assert found.kind == "coarse"
-    assert found.score is None
-    assert not found.is_explained
-    assert found.model.rate_mbps == pytest.approx(12.0, rel=0.03)
-    assert found.model.rtt_ms == pytest.approx(30.0, abs=2)
-    assert any("give that of the sender" in note for note in found.notes)
+    path_fit = anabranch.fit(file)
+    assert path_fit.kind == "coarse"
+    assert path_fit.score is None
+    assert not path_fit.is_explained
+    assert path_fit.model.rate_mbps == pytest.approx(12.0, rel=0.03)
+    assert path_fit.model.rtt_ms == pytest.approx(30.0, abs=2)
+    assert any("give that of the sender" in note for note in path_fit.notes)
 
 
 def test_a_second_transfer_is_predicted_from_the_first(captured: Captured) -> None:
     first, second = captured(PATH), captured(PATH, name="b", transport="linux-reno", seed=12)
-    found = anabranch.fit(first, second, transport=["linux-cubic", "linux-reno"], budget=20)
-    errors = {one.measure: one.error_percent for one in found.held_out}
+    path_fit = anabranch.fit(first, second, transport=["linux-cubic", "linux-reno"], budget=20)
+    errors = {one.measure: one.error_percent for one in path_fit.held_out}
     assert abs(errors["goodput_mbps"]) < 2
     assert abs(errors["rtt_mean_ms"]) < 5
-    assert found.is_explained
+    assert path_fit.is_explained
 
 
 def test_logs_without_packets(tmp_path: Path) -> None:
@@ -175,15 +175,15 @@ def test_logs_without_packets(tmp_path: Path) -> None:
             f"bytes_sent:{acked} bytes_acked:{acked}",
         ]
     log.write_text("\n".join(lines) + "\n")
-    found = anabranch.fit(log)
+    path_fit = anabranch.fit(log)
     # 10 Mbps of data.
-    assert found.model.rate_mbps == pytest.approx(10.0 * 1500 / 1448, rel=0.02)
-    assert found.model.rtt_ms == pytest.approx(20.0 - (1500 + 52) * 8 / 10_359, abs=0.2)
-    assert found.kind == "coarse"
-    assert "no packets" in found.verdict
-    assert found.ranges[0].high is not None
-    assert found.ranges[0].high >= 1.9 * found.ranges[0].value
-    assert any("tcpdump" in sentence for sentence in found.unknown)
+    assert path_fit.model.rate_mbps == pytest.approx(10.0 * 1500 / 1448, rel=0.02)
+    assert path_fit.model.rtt_ms == pytest.approx(20.0 - (1500 + 52) * 8 / 10_359, abs=0.2)
+    assert path_fit.kind == "coarse"
+    assert "no packets" in path_fit.verdict
+    assert path_fit.ranges[0].high is not None
+    assert path_fit.ranges[0].high >= 1.9 * path_fit.ranges[0].value
+    assert any("tcpdump" in sentence for sentence in path_fit.unknown)
     local = refused(MEASUREMENTS / "iperf3_tcp.json")
     assert "round-trip time" in local
 

@@ -32,14 +32,14 @@ def test_the_kernel_gets_what_was_measured(captured: Captured) -> None:
         machine.check_machine(["cubic"])
     except LiveError as error:
         pytest.skip(f"not here: live runs: {error}")
-    found = anabranch.fit(captured(PATH, duration_s=5.0), budget=12, live=True)
-    if not found.live:
-        pytest.skip(f"by chance: {found.notes[-1]}")
-    rows = {one.measure: one for one in found.live}
+    path_fit = anabranch.fit(captured(PATH, duration_s=5.0), budget=12, live=True)
+    if not path_fit.live:
+        pytest.skip(f"by chance: {path_fit.notes[-1]}")
+    rows = {one.measure: one for one in path_fit.live}
     assert rows.keys() == {"goodput_mbps", "rtt_mean_ms", "retransmissions"}
     assert abs(rows["goodput_mbps"].difference_percent) < 5
     assert abs(rows["rtt_mean_ms"].difference_percent) < 15
-    assert found.data()["live"][0]["kernel"] == rows["goodput_mbps"].kernel
+    assert path_fit.data()["live"][0]["kernel"] == rows["goodput_mbps"].kernel
 
 
 def test_a_transport_that_no_kernel_has_is_told(captured: Captured) -> None:
@@ -47,6 +47,6 @@ def test_a_transport_that_no_kernel_has_is_told(captured: Captured) -> None:
         machine.check_machine()
     except LiveError as error:
         pytest.skip(f"not here: live runs: {error}")
-    found = anabranch.fit(captured(PATH, transport="bbr3"), transport="bbr3", budget=10, live=True)
-    assert found.live == ()
-    assert any("none of the kernel's transports" in note for note in found.notes)
+    path_fit = anabranch.fit(captured(PATH, transport="bbr3"), transport="bbr3", budget=10, live=True)
+    assert path_fit.live == ()
+    assert any("none of the kernel's transports" in note for note in path_fit.notes)

@@ -33,8 +33,8 @@ def write(folder: Path, **changes: Any) -> Path:
 
 
 def test_a_whole_one_predicts(tmp_path: Path) -> None:
-    (found,) = predict(write(tmp_path), transports=["linux-cubic"])
-    goodput = found.answers["goodput_mbps"]
+    (entry,) = predict(write(tmp_path), transports=["linux-cubic"])
+    goodput = entry.answers["goodput_mbps"]
     assert goodput is not None
     assert 0 < goodput.value < 10
 

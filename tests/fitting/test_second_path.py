@@ -33,9 +33,9 @@ PAYLOAD = 1448 / 1500
 
 def goodput(one: TransportPrediction) -> PredictedNumber:
     """The predicted goodput, which there is."""
-    found = one.answers["goodput_mbps"]
-    assert found is not None
-    return found
+    outcome = one.answers["goodput_mbps"]
+    assert outcome is not None
+    return outcome
 
 
 def by_path(predictions: list[TransportPrediction]) -> dict[tuple[str, str], TransportPrediction]:
@@ -44,9 +44,9 @@ def by_path(predictions: list[TransportPrediction]) -> dict[tuple[str, str], Tra
 
 
 def test_multipath_tcp_has_both_and_plain_tcp_one(captured: Captured) -> None:
-    found = anabranch.fit(captured(PathModel(8.0, 30.0, 60_000)), budget=12)
+    path_fit = anabranch.fit(captured(PathModel(8.0, 30.0, 60_000)), budget=12)
     second = "rate=4 Mbps, delay=20 ms, buffer=2 BDP"
-    rows = by_path(predict(found, transports=["linux-cubic"], second_paths=[second]))
+    rows = by_path(predict(path_fit, transports=["linux-cubic"], second_paths=[second]))
     assert rows.keys() == {
         ("fitted", "linux-cubic"), ("second", "linux-cubic"), ("both", "linux-mptcp"),
     }  # fmt: skip
@@ -64,9 +64,9 @@ def test_what_is_open_of_both_is_carried_through(captured: Captured, tmp_path: P
     lossy = captured(PathModel(8.0, 40.0, 60_000, loss=6e-3), name="b", seed=4)
     first = anabranch.fit(file, budget=12)
     anabranch.fit(lossy, budget=12, out=tmp_path / "second", page=False)
-    known = second_path(tmp_path / "second")
-    assert known.verdict
-    assert len(known.members) > 3
+    expected = second_path(tmp_path / "second")
+    assert expected.verdict
+    assert len(expected.members) > 3
     open_, said = (
         goodput(
             by_path(predict(first, transports=["linux-mptcp"], second_paths=[each]))["both", "linux-mptcp"]
@@ -121,9 +121,9 @@ def test_beside_several_paths_there_is_no_second(captured: Captured, tmp_path: P
 
     paths = (Sprayed(6.0, 20.0, 30_000), Sprayed(3.0, 40.0, 30_000))
     truth = PathModel(6.0, 20.0, 30_000, paths=paths, balancing=BY_SUBFLOW)
-    found = anabranch.fit(captured(truth, transport="linux-mptcp"), budget=10)
+    path_fit = anabranch.fit(captured(truth, transport="linux-mptcp"), budget=10)
     with pytest.raises(ScenarioError, match="is a fit of several paths"):
-        predict(found, second_paths=["rate=6 Mbps, delay=10 ms"])
+        predict(path_fit, second_paths=["rate=6 Mbps, delay=10 ms"])
     assert not list(tmp_path.glob("*.json"))
 
 

@@ -26,36 +26,36 @@ def test_what_a_bucket_saved_is_seen(captured: Captured) -> None:
 
 
 def test_a_bucket_is_no_queue(captured: Captured) -> None:
-    found = anabranch.fit(captured(TRUTH), budget=40)
-    assert (found.kind, found.is_explained) == ("token-bucket", True)
-    ranges = {one.name: one for one in found.ranges}
+    path_fit = anabranch.fit(captured(TRUTH), budget=40)
+    assert (path_fit.kind, path_fit.is_explained) == ("token-bucket", True)
+    ranges = {one.name: one for one in path_fit.ranges}
     for name in ("rate_mbps", "rtt_ms", "buffer_bytes", "bucket_bytes"):
         one, true = ranges[name], TRUTH.value(name)
         assert one.high is not None
         assert one.low <= true <= one.high, (name, true, one)
-    assert found.model.rate_mbps == pytest.approx(10.0, rel=0.005)
-    queue = next(one for one in found.rivals if one.name == "drop-tail")
-    assert queue.score > 2 * found.rivals[0].score
-    assert any("the line behind the token bucket" in sentence for sentence in found.unknown)
+    assert path_fit.model.rate_mbps == pytest.approx(10.0, rel=0.005)
+    queue = next(one for one in path_fit.rivals if one.name == "drop-tail")
+    assert queue.score > 2 * path_fit.rivals[0].score
+    assert any("the line behind the token bucket" in sentence for sentence in path_fit.unknown)
 
 
 def test_a_bucket_of_three_packets(captured: Captured) -> None:
     """The whole difference is that three packets do not wait."""
     small = PathModel(10.0, 30.0, 60_000, bucket_bytes=5000, line_mbps=100.0)
-    found = anabranch.fit(captured(small), budget=20)
-    assert (found.kind, found.is_explained) == ("token-bucket", True)
-    assert found.model.rate_mbps == pytest.approx(10.0, rel=0.005)
-    assert found.model.bucket_bytes == pytest.approx(5000, rel=0.3)
+    path_fit = anabranch.fit(captured(small), budget=20)
+    assert (path_fit.kind, path_fit.is_explained) == ("token-bucket", True)
+    assert path_fit.model.rate_mbps == pytest.approx(10.0, rel=0.005)
+    assert path_fit.model.bucket_bytes == pytest.approx(5000, rel=0.3)
 
 
 def test_a_queue_alone_is_no_bucket(captured: Captured) -> None:
-    found = anabranch.fit(captured(PathModel(10.0, 30.0, 60_000)), budget=20)
-    assert (found.kind, found.is_explained) == ("drop-tail", True)
+    path_fit = anabranch.fit(captured(PathModel(10.0, 30.0, 60_000)), budget=20)
+    assert (path_fit.kind, path_fit.is_explained) == ("drop-tail", True)
 
 
 def test_the_scenario_has_the_bucket_with_its_comment(captured: Captured) -> None:
-    found = anabranch.fit(captured(TRUTH), budget=20)
-    text = scenario_text(found)
+    path_fit = anabranch.fit(captured(TRUTH), budget=20)
+    text = scenario_text(path_fit)
     assert "# burst of the token bucket: " in text
     assert "# capacity: " in text
     assert "shaper = { rate = " in text

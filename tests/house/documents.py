@@ -23,13 +23,13 @@ class Block:
 
 def blocks(*languages: str) -> list[Block]:
     """The fenced blocks in these languages in all documents, in their order."""
-    found = []
+    entries = []
     for file in DOCUMENTS:
         text = file.read_text(encoding="utf-8")
         for match in re.finditer(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
             line = text.count("\n", 0, match.start()) + 1
-            found.append(Block(file.name, line, match.group(1), match.group(2)))
-    return [block for block in found if block.language in languages]
+            entries.append(Block(file.name, line, match.group(1), match.group(2)))
+    return [block for block in entries if block.language in languages]
 
 
 def file_of(block: Block) -> str | None:

@@ -17,15 +17,15 @@ def without_words(text: str) -> str:
 
 def modules_of(source: Path) -> dict[str, str]:
     """The code of each module of a crate's sources, by its path; those of unit tests left out."""
-    found = {}
+    entries = {}
     for file in sorted(source.rglob("*.rs")):
         parts = list(file.relative_to(source).with_suffix("").parts)
         if parts[0] == "bin" or any(part.startswith("tests") for part in parts):
             continue
         if parts[-1] in ("mod", "lib", "main"):
             parts.pop()
-        found["::".join(["crate", *parts])] = without_words(file.read_text(encoding="utf-8"))
-    return found
+        entries["::".join(["crate", *parts])] = without_words(file.read_text(encoding="utf-8"))
+    return entries
 
 
 def paths_of(tree: str) -> Iterator[str]:

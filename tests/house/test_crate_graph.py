@@ -52,14 +52,14 @@ def allowed_edges(kind: str, text: str) -> Allowed:
 
 def complaints(parts: set[str], edges: set[Edge], allowed: Allowed) -> list[str]:
     """What does not agree with the table."""
-    found = [f"{part} is not in the table" for part in sorted(parts - allowed.keys())]
-    found += [f"{part} is in the table, but not there" for part in sorted(allowed.keys() - parts)]
+    entries = [f"{part} is not in the table" for part in sorted(parts - allowed.keys())]
+    entries += [f"{part} is in the table, but not there" for part in sorted(allowed.keys() - parts)]
     for edge in sorted(edges):
         permits = allowed.get(edge.user, frozenset())
         # What may be imported with the module may be imported later, too, but not the other way round.
         if edge not in permits and Edge(edge.user, edge.used) not in permits:
-            found.append(f"{edge} is not allowed")
-    return found
+            entries.append(f"{edge} is not allowed")
+    return entries
 
 
 def circle(allowed: Allowed) -> list[str]:
@@ -156,15 +156,15 @@ def architecture() -> str:
 
 
 def test_crates_use_only_what_the_table_allows(architecture: str) -> None:
-    found = manifests()
-    edges = {edge for crate, manifest in found.items() for edge in crate_edges(crate, manifest)}
-    for crate, manifest in found.items():
+    outcome = manifests()
+    edges = {edge for crate, manifest in outcome.items() for edge in crate_edges(crate, manifest)}
+    for crate, manifest in outcome.items():
         package = manifest["package"]
         assert isinstance(package, dict)
         assert package["name"] == PREFIX + crate
-    assert len(found) >= 6
+    assert len(outcome) >= 6
     assert len(edges) > 6
-    assert complaints(set(found), edges, allowed_edges("crates", architecture)) == []
+    assert complaints(set(outcome), edges, allowed_edges("crates", architecture)) == []
 
 
 def test_python_parts_use_only_what_the_table_allows(architecture: str) -> None:
@@ -240,8 +240,8 @@ def test_the_library_does_without_its_publications(architecture: str) -> None:
 def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -> None:
     allowed = allowed_edges("python-parts", architecture)
     source = "def f():\n    from anabranch.report import style"
-    edges = python_edges("runs", source, [PACKAGE], set(allowed))
-    assert edges == {Edge("runs", "report", deferred=True)}
+    edges = python_edges("study", source, [PACKAGE], set(allowed))
+    assert edges == {Edge("study", "report", deferred=True)}
     assert complaints(set(allowed), edges, allowed) == []
 
 
@@ -318,7 +318,7 @@ def test_no_files_of_a_part_import_each_other_in_a_circle() -> None:
     What is looked up by its name while the program runs is no import: the generated classes of tables and
     algorithms (`scenario/classes.py`), commands of other distributions.
     """
-    found = []
+    entries = []
     for sources in python_parts().values():
         files = {}
         for file in sources:
@@ -326,8 +326,8 @@ def test_no_files_of_a_part_import_each_other_in_a_circle() -> None:
             module = ".".join(package if file.name == "__init__.py" else [*package, file.stem])
             files[module] = (file.read_text(encoding="utf-8"), package)
         if len(files) > 1:
-            found += circles(file_edges(files))
-    assert found == []
+            entries += circles(file_edges(files))
+    assert entries == []
 
 
 def test_a_circle_of_files_is_found() -> None:
@@ -350,14 +350,14 @@ LEFT_IN_CRATES = {
 
 
 def test_modules_of_a_crate_use_each_other_in_no_new_circle() -> None:
-    found, modules = {}, 0
+    outcome, modules = {}, 0
     for crate in sorted(manifests()):
         edges = edges_of(modules_of(ROOT / "crates" / crate / "src"))
         modules += len(edges)
         if sizes := sorted(len(group) for group in circles(edges)):
-            found[crate] = sizes
+            outcome[crate] = sizes
     assert modules > 300
-    assert found == LEFT_IN_CRATES
+    assert outcome == LEFT_IN_CRATES
 
 
 def test_a_circle_of_rust_modules_is_found() -> None:

@@ -51,11 +51,11 @@ def needed(folder: Path) -> set[str]:
     files = sorted(folder.rglob("*.py"))
     assert len(files) > 40
     modules = {name for file in files for name in imported(file.read_text(encoding="utf-8"))}
-    known = packages_distributions()
+    expected = packages_distributions()
     modules -= set(sys.stdlib_module_names) | {folder.name}
     # One that is installed for editing is not listed with its modules.
-    found = {normal(distribution) for module in modules for distribution in known.get(module, [module])}
-    return {PART_OF.get(distribution, distribution) for distribution in found}
+    entries = {normal(distribution) for module in modules for distribution in expected.get(module, [module])}
+    return {PART_OF.get(distribution, distribution) for distribution in entries}
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -66,9 +66,9 @@ def test_a_distribution_declares_what_it_imports_and_nothing_else(name: str) -> 
     chosen = ("cluster", "learning", "live", "openflow", "pandas", "spreadsheet", "studio")
     optional = {normal(one) for extra in chosen for one in extras.get(extra, ())}
     assert len(declared) >= 6
-    found = needed(DISTRIBUTIONS[name][1])
-    assert sorted(found - declared - optional) == []
-    assert sorted(declared - found - NOT_IMPORTED) == []
+    outcome = needed(DISTRIBUTIONS[name][1])
+    assert sorted(outcome - declared - optional) == []
+    assert sorted(declared - outcome - NOT_IMPORTED) == []
 
 
 def test_only_the_publications_stand_on_the_other_distribution() -> None:

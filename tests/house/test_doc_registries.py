@@ -66,20 +66,24 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "room of a queue": (BandwidthDelay.model_fields, "links.md", 2),
     "queue discipline": (declarations()["queue"], "links.md", 6),
     "parameter of a queue discipline": (
-        {name for known in declarations()["queue"] for name in parameters_of("queue", known)},
+        {name for expected in declarations()["queue"] for name in parameters_of("queue", expected)},
         "links.md",
         16,
     ),
     "change of a link": ({"capacity", "delay", "loss", "queue"} & set(Event.model_fields), "links.md", 4),
     "application of the controller": (declarations()["application"], "sdn.md", 4),
     "parameter of an application": (
-        {name for known in declarations()["application"] for name in parameters_of("application", known)},
+        {
+            name
+            for expected in declarations()["application"]
+            for name in parameters_of("application", expected)
+        },
         "sdn.md",
         13,
     ),
     "estimator": (declarations()["estimator"], "sdn.md", 3),
     "parameter of an estimator": (
-        {name for known in declarations()["estimator"] for name in parameters_of("estimator", known)},
+        {name for expected in declarations()["estimator"] for name in parameters_of("estimator", expected)},
         "sdn.md",
         3,
     ),

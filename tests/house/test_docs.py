@@ -34,11 +34,11 @@ duration = "1 s"
 
 def columns(markdown: str) -> dict[str, set[str]]:
     """The columns that docs/results.md explains, by table: rows of a table under a heading in code."""
-    found = {}
+    entries = {}
     for name, section in re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", markdown, re.MULTILINE | re.DOTALL):
         first_cells = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
-        found[name] = {column for cell in first_cells for column in re.findall(r"`(\w+)`", cell)}
-    return found
+        entries[name] = {column for cell in first_cells for column in re.findall(r"`(\w+)`", cell)}
+    return entries
 
 
 def test_every_column_is_explained(tmp_path: Path) -> None:
@@ -106,9 +106,9 @@ def test_the_ratios_to_ns3_are_those_of_the_validation() -> None:
         ("NewReno", 2, "lossy/[^/]+/newreno(?:-ack-each)?"),
         ("of ns-3 without", 2, "lossy/[^/]+/newreno-repaired[a-z-]*"),
     ):
-        found = ratios(rows)
-        assert len(found) >= 3
-        assert f"{min(found):.{places}f} to {max(found):.{places}f} {name}" in trust
+        outcome = ratios(rows)
+        assert len(outcome) >= 3
+        assert f"{min(outcome):.{places}f} to {max(outcome):.{places}f} {name}" in trust
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ MACHINE_PATHS = r"(?<![\w.$}])/(work|root|home|Users)/|/tmp/" + "bash"
 
 def files(*suffixes: str) -> list[Path]:
     """The project's own files with these suffixes, builds and hidden folders left out."""
-    found = []
+    entries = []
     folders = [ROOT]
     while folders:
         for path in sorted(folders.pop().iterdir()):
@@ -29,8 +29,8 @@ def files(*suffixes: str) -> list[Path]:
                 if not path.name.startswith(".") and path.name not in SKIPPED and path != ROOT / "results":
                     folders.append(path)
             elif path.suffix in suffixes:
-                found.append(path)
-    return found
+                entries.append(path)
+    return entries
 
 
 def relative(file: Path) -> str:
@@ -130,9 +130,9 @@ def code_in(markdown: str) -> str:
 
 
 def test_no_file_is_too_long() -> None:
-    found = files(*SOURCE - {".md"}, ".sh")
-    assert len(found) > 100
-    lengths = {relative(file): len(file.read_text(encoding="utf-8").splitlines()) for file in found}
+    outcome = files(*SOURCE - {".md"}, ".sh")
+    assert len(outcome) > 100
+    lengths = {relative(file): len(file.read_text(encoding="utf-8").splitlines()) for file in outcome}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
@@ -182,7 +182,7 @@ def types_of_one_name(sources: dict[str, str]) -> list[str]:
             names = [node.name for node in classes if not node.name.startswith("_")]
         for name in names:
             places.setdefault((Path(place).suffix, name), []).append(place)
-    return [f"{name}: {', '.join(found)}" for (_, name), found in places.items() if len(found) > 1]
+    return [f"{name}: {', '.join(entry)}" for (_, name), entry in places.items() if len(entry) > 1]
 
 
 def test_no_two_public_types_have_one_name() -> None:
@@ -209,11 +209,11 @@ def test_types_of_one_name_are_found() -> None:
 )
 def test_no_markers_and_no_paths_of_a_machine(rule: str, sample: str) -> None:
     assert re.search(rule, sample)
-    found = [ROOT / "Makefile", ROOT / ".ci" / "run", *files(*SOURCE, ".sh", ".json")]
-    assert len(found) > 150
+    entries = [ROOT / "Makefile", ROOT / ".ci" / "run", *files(*SOURCE, ".sh", ".json")]
+    assert len(entries) > 150
     matches = {
         relative(file): match.group()
-        for file in found
+        for file in entries
         if (match := re.search(rule, file.read_text(encoding="utf-8")))
     }
     assert matches == {}

@@ -43,22 +43,22 @@ def code_of(file: Path) -> str:
 
 def sources(pattern: str) -> list[Path]:
     """The Rust files that a pattern stands for, those of tests left out."""
-    found = [path for path in CRATES.glob(pattern) if path.suffix == ".rs"]
-    found += [path for folder in CRATES.glob(pattern) for path in folder.rglob("*.rs")]
+    entries = [path for path in CRATES.glob(pattern) if path.suffix == ".rs"]
+    entries += [path for folder in CRATES.glob(pattern) for path in folder.rglob("*.rs")]
     tests = ("tests", "testing", "properties")
-    return sorted(p for p in found if p.stem not in tests and "tests" not in p.parts)
+    return sorted(p for p in entries if p.stem not in tests and "tests" not in p.parts)
 
 
 @pytest.mark.parametrize(("rule", "where", "forbidden"), RULES, ids=[f"{r[0]}: {r[1]}" for r in RULES])
 def test_what_must_be_absent_is_absent(rule: str, where: str, forbidden: str) -> None:
     files = sources(where)
     assert files, f"{rule}: nothing matches {where}"
-    found = [
+    entries = [
         f"{file.relative_to(ROOT)}: {m.group()}"
         for file in files
         for m in re.finditer(forbidden, code_of(file))
     ]
-    assert found == []
+    assert entries == []
 
 
 @pytest.mark.parametrize(

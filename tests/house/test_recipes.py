@@ -30,9 +30,9 @@ def tracked() -> tuple[str, ...]:
         return tuple(name for name in listed.stdout.splitlines() if (ROOT / name).is_file())
     # An unpacked archive has no history.
     skipped = {"target", ".venv", ".git"}
-    found = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
+    outcome = (path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file())
     return tuple(
-        path.as_posix() for path in found if not skipped & set(path.parts) and path.parts[0] != "results"
+        path.as_posix() for path in outcome if not skipped & set(path.parts) and path.parts[0] != "results"
     )
 
 
@@ -57,12 +57,12 @@ def steps() -> list[tuple[str, list[str]]]:
     """Each step of each recipe: the recipe's heading, and what is set as code in the step."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     text = text[text.index("## Where things go") : text.index("## Style")]
-    found, recipe = [], ""
+    outcome, recipe = [], ""
     for step in re.split(r"\n(?=### |\d\. |\n[A-Z])", text):
         heading = re.match(r"\n*### (.*)", step)
         recipe = heading.group(1) if heading else recipe
-        found.append((recipe, re.findall(r"`([^`]+)`", step)))
-    return found
+        outcome.append((recipe, re.findall(r"`([^`]+)`", step)))
+    return outcome
 
 
 def test_the_recipes_are_found() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from .test_crate_graph import PART_PREFIX, package_of, python_edges, python_parts
 
-MOST_ROOMS = 26
-MOST_FLOORS = 13
+MOST_ROOMS = 24
+MOST_FLOORS = 12
 
 
 @pytest.fixture(scope="module")

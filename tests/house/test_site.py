@@ -32,13 +32,13 @@ def site() -> ModuleType:
 def slugs(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and the site make them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    found: dict[str, int] = {}
+    entries: dict[str, int] = {}
     names = set()
     for heading in re.findall(r"^#{1,6} +(.+?) *$", text, re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
         slug = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
-        names.add(slug if slug not in found else f"{slug}-{found[slug]}")
-        found[slug] = found.get(slug, 0) + 1
+        names.add(slug if slug not in entries else f"{slug}-{entries[slug]}")
+        entries[slug] = entries.get(slug, 0) + 1
     return names
 
 
@@ -87,18 +87,18 @@ def test_the_files_of_the_questions_are_examples_or_written_by_a_command() -> No
 
 def test_figures_and_commands_of_the_manual_run_in_it(site: ModuleType) -> None:
     there = set(site.pages())
-    found: dict[str, list[dict[str, list[str]]]] = {}
+    entries: dict[str, list[dict[str, list[str]]]] = {}
     for name in ("docs/classroom.md", "docs/guide.md"):
         text = site.with_live(Path(name), site.laid_out(Path(name), there))
         places = [html.unescape(place) for place in re.findall(r'data-live="([^"]*)"', text)]
         assert all(place.startswith("../studio/index.html#") for place in places)
-        found[name] = [parse_qs(place.split("#", 1)[1]) for place in places]
+        entries[name] = [parse_qs(place.split("#", 1)[1]) for place in places]
     classroom = {f"classroom/{file.name}" for file in (ROOT / "examples" / "classroom").glob("*.toml")}
-    assert {shown["example"][0] for shown in found["docs/classroom.md"]} == classroom
-    scenario = found["docs/guide.md"][-1]["scenario"][0]
+    assert {shown["example"][0] for shown in entries["docs/classroom.md"]} == classroom
+    scenario = entries["docs/guide.md"][-1]["scenario"][0]
     deflated = base64.urlsafe_b64decode(scenario + "=" * (-len(scenario) % 4))
     data = tomllib.loads(zlib.decompress(deflated, wbits=-15).decode())
-    assert len(found["docs/guide.md"]) >= 5
+    assert len(entries["docs/guide.md"]) >= 5
     assert data["routing"]["scheme"] == "disjoint"
     assert data["traffic"][0]["transport"] == "mprc"
     assert data["network"]["topology"] == "zoo/Abilene"

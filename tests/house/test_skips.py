@@ -64,7 +64,7 @@ def test_a_skipped_test_is_told(
 
 def test_every_reason_of_the_tests_begins_with_its_kind() -> None:
     """So that none is taken for one that fails, or for one that does not."""
-    found = [
+    entries = [
         text
         for folder in ("tests", "publications/tests", "checks/validation")
         for file in sorted((ROOT / folder).rglob("*.py"))
@@ -72,9 +72,9 @@ def test_every_reason_of_the_tests_begins_with_its_kind() -> None:
         if isinstance(node, ast.Call)
         for text in reasons_of(node)
     ]
-    assert len(found) >= 30
+    assert len(entries) >= 30
     kinds = ("not installed: ", "needs root: ", "not here: ", "by chance: ")
-    assert [text for text in found if not text.startswith(kinds)] == []
+    assert [text for text in entries if not text.startswith(kinds)] == []
 
 
 def reasons_of(call: ast.Call) -> list[str]:

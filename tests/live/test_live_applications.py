@@ -103,11 +103,11 @@ def test_a_controller_in_python_runs_switches(live_run: LiveRun, tmp_path: Path)
     # 20 kB are 28 ms of 6 Mbps.
     assert result.flows["completion_s"][0] is not None
     assert result.flows["rtt_mean_ms"][0] < 40
-    heard = json.loads((tmp_path / "heard").read_text())
-    assert heard[0] == ["packet", True, False, True]
-    assert ["notice", False, True, True] in heard
-    assert ["timer"] in heard
-    assert ["statistics", True] in heard
+    document = json.loads((tmp_path / "heard").read_text())
+    assert document[0] == ["packet", True, False, True]
+    assert ["notice", False, True, True] in document
+    assert ["timer"] in document
+    assert ["statistics", True] in document
 
 
 @pytest.mark.usefixtures("can_switch", "can_run")
@@ -188,15 +188,15 @@ def test_entries_go_idle_together_as_in_a_simulation(live_run: LiveRun, tmp_path
     settings = {"duration": "8 s"}
     data = governed({"python": "mine.py:Mine"}, traffic=traffic, controller=controller, run=settings).data()
     scenario = Scenario.from_data(data, base=tmp_path).trusted()
-    heard = []
+    entries = []
     for run_it in (Scenario.run, lambda scenario: live_run(scenario, switches="ovs")):
         run_it(scenario)
-        heard.append(json.loads((tmp_path / "heard").read_text()))
-    for told in heard:
-        assert ["notice", True] in told
+        entries.append(json.loads((tmp_path / "heard").read_text()))
+    for message in entries:
+        assert ["notice", True] in message
         # The last of the flow is behind its FIN.
-        assert not [what for what in told[: told.index(["notice", True])] if what[0] != "notice"]
-    gone = [sorted(what for what in told if what[0] != "notice") for told in heard]
+        assert not [what for what in message[: message.index(["notice", True])] if what[0] != "notice"]
+    gone = [sorted(what for what in message if what[0] != "notice") for message in entries]
     assert gone[0] == gone[1]
     assert len(gone[0]) == 7
 

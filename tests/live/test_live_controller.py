@@ -38,17 +38,17 @@ def rounds(counts: list[tuple[int, int]], late_ms: float = 0.0) -> LinkCounts:
         (Reading(at, sent), Reading(at + 5 * MS + round(late_ms * MS), received))
         for at, (sent, received) in zip(range(0, len(counts) * 1000 * MS, 1000 * MS), counts, strict=True)
     ]
-    found = LinkCounts(*readings[0])
+    outcome = LinkCounts(*readings[0])
     for sent, received in readings[1:]:
-        found.read(sent, received, 5 * MS)
-    return found
+        outcome.read(sent, received, 5 * MS)
+    return outcome
 
 
 def test_packets_are_counted_from_the_first_reading_on() -> None:
     """Ports had 50 and 48 before: 8 of 400 are lost."""
-    found = rounds([(50, 48), (150, 146), (350, 340), (450, 440)])
-    assert found.counted == (400, 392)
-    assert (found.since_ns, found.until_ns) == (0, 3000 * MS)
+    meter = rounds([(50, 48), (150, 146), (350, 340), (450, 440)])
+    assert meter.counted == (400, 392)
+    assert (meter.since_ns, meter.until_ns) == (0, 3000 * MS)
 
 
 def test_what_is_sent_between_the_readings_is_no_loss() -> None:
@@ -64,12 +64,12 @@ def test_a_reading_that_is_far_too_late_does_not_count() -> None:
 
 def test_what_a_failure_takes_is_no_loss() -> None:
     """One of 200 is lost before it, and 95 while the link is down, until the first reading behind it."""
-    found = rounds([(0, 0), (100, 100), (200, 199)])
-    found.on_down()
+    meter = rounds([(0, 0), (100, 100), (200, 199)])
+    meter.on_down()
     for second, (sent, received) in enumerate([(300, 205), (400, 305)], 10):
         at = second * 1000 * MS
-        found.read(Reading(at, sent), Reading(at + 5 * MS, received), 5 * MS)
-    assert found.counted == (300, 299)
+        meter.read(Reading(at, sent), Reading(at + 5 * MS, received), 5 * MS)
+    assert meter.counted == (300, 299)
 
 
 class Switches:
@@ -179,9 +179,13 @@ def test_routes_are_made_without_what_is_down() -> None:
     names = [node.name for node in setup.nodes]
     link = {(names[link.origin], names[link.to]): number for number, link in enumerate(setup.links)}
     pair = (names.index("a"), names.index("b"))
-    for down, way in (([], "asctb"), ([link["s", "c"]], "asdetb"), ([link["s", "c"], link["d", "e"]], None)):
+    for down, route in (
+        ([], "asctb"),
+        ([link["s", "c"]], "asdetb"),
+        ([link["s", "c"], link["d", "e"]], None),
+    ):
         paths = setup.core().plan(down=down).paths(*pair)
-        expected = None if way is None else [([link[hop] for hop in pairwise(way)], 1.0)]
+        expected = None if route is None else [([link[hop] for hop in pairwise(route)], 1.0)]
         assert paths == expected
     with pytest.raises(_core.SetupError, match="no link number 99"):
         setup.core().plan(down=[99])
@@ -189,7 +193,7 @@ def test_routes_are_made_without_what_is_down() -> None:
 
 def test_tables_have_the_flows_of_the_scenario_and_when_packets_were_counted() -> None:
     """Flow 9 is of a program; the second estimate was made behind the second probe."""
-    told = {
+    facts = {
         "tables": {
             "flow_routes": {"flow": [0, 9], "since_s": [1.0, 2.0], "route_changes": [1, 0]},
             "route_changes": {"time_s": [], "flow": []},
@@ -197,7 +201,7 @@ def test_tables_have_the_flows_of_the_scenario_and_when_packets_were_counted() -
         },
         "counted": [[1.9, 4, 0.0, 1.5], [3.0, 4, 0.0, 2.5]],
     }
-    tables = controller_tables(told, 3)
+    tables = controller_tables(facts, 3)
     assert tables["flow_routes"].rows() == [(0, 1.0, 1)]
     assert tables["link_estimates"].rows() == [(2.0, 4, None, 0.0, 1.5), (3.0, 4, 0.5, 0.0, 2.5)]
     assert "route_changes" not in tables

@@ -43,10 +43,10 @@ def test_iperf3_and_curl_cross_abilene_while_a_link_fails(live_run: LiveRun, tmp
     before = sorted(Path("/mnt").iterdir())
     out = tmp_path / "out"
     result = live_run(scenario, asked=Asked(programs()), out=out, page=False, replace=True)
-    told = result.summary["live"]["programs"]
-    said = [(out / program["output"]).read_text() for program in told]
+    programs_one = result.summary["live"]["programs"]
+    said = [(out / program["output"]).read_text() for program in programs_one]
     # The server of iperf3 ends with its client, the web server with the run.
-    assert [program["status"] for program in told] == [0, 0, None, 0], said
+    assert [program["status"] for program in programs_one] == [0, 0, None, 0], said
     assert "iperf Done" in said[1]
     times = [float(seconds) for seconds in re.findall(r"([0-9.]+) s", said[3])]
     assert len(times) == 2

@@ -45,7 +45,7 @@ def outside() -> dict[str, object]:
 
 def namespaces(processes: str = "[0-9]*") -> set[str]:
     """The network namespaces that processes are in, or hold as open files."""
-    found = set()
+    outcome = set()
     for process in Path("/proc").glob(processes):
         for link in [process / "ns" / "net", *process.glob("fd/*")]:
             try:
@@ -53,8 +53,8 @@ def namespaces(processes: str = "[0-9]*") -> set[str]:
             except OSError:
                 continue
             if target.startswith("net:"):
-                found.add(target)
-    return found
+                outcome.add(target)
+    return outcome
 
 
 def started(folder: Path, seconds: int = 20) -> subprocess.Popen[str]:
@@ -78,14 +78,14 @@ def test_a_run_changes_nothing_outside(live_run: LiveRun) -> None:
 
 
 def test_nothing_stays_of_runs_that_are_killed(tmp_path: Path) -> None:
-    before, own = outside(), namespaces("self")
+    before, own_namespaces = outside(), namespaces("self")
     moments = random.Random(1)  # noqa: S311 - moments, no secret
     for number in range(KILLED):
         folder = tmp_path / str(number)
         folder.mkdir()
         process = started(folder)
         time.sleep(0.5 + 2.5 * moments.random())
-        held = namespaces(str(process.pid)) - own
+        held = namespaces(str(process.pid)) - own_namespaces
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert outside() == before
@@ -94,10 +94,10 @@ def test_nothing_stays_of_runs_that_are_killed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_keeps_what_was_measured(tmp_path: Path, number: signal.Signals) -> None:
-    own = namespaces("self")
+    own_namespaces = namespaces("self")
     process = started(tmp_path)
     deadline = time.monotonic() + 15
-    while not (held := namespaces(str(process.pid)) - own) and time.monotonic() < deadline:
+    while not (held := namespaces(str(process.pid)) - own_namespaces) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(1.5)
     process.send_signal(number)

@@ -85,8 +85,8 @@ def test_ctrl_c_ends_an_endless_loop(live_run: LiveRun, tmp_path: Path) -> None:
             assert program.poll() is None
             time.sleep(0.05)
         program.send_signal(signal.SIGINT)
-        _, told = program.communicate(timeout=20)
+        _, message = program.communicate(timeout=20)
     assert program.returncode == 130
-    assert "Traceback" not in told
-    assert "mine.py, line " in told
-    assert "Window.on_ack" in told
+    assert "Traceback" not in message
+    assert "mine.py, line " in message
+    assert "Window.on_ack" in message

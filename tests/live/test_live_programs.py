@@ -93,8 +93,10 @@ def test_a_program_that_fails_is_told(tmp_path: Path) -> None:
     command = live(tmp_path, "1 s", "--json", "--exec", "source=echo no >&2; exit 3")
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     assert ended.returncode == 1
-    told = "--exec: source: echo no >&2; exit 3: ended with status 3; its output is in programs/1-source.txt"
-    assert told in ended.stderr
+    message = (
+        "--exec: source: echo no >&2; exit 3: ended with status 3; its output is in programs/1-source.txt"
+    )
+    assert message in ended.stderr
     (program,) = json.loads(ended.stdout)["summary"]["live"]["programs"]
     assert program["status"] == 3
     assert (tmp_path / "out" / "programs" / "1-source.txt").read_text() == "no\n"
@@ -105,13 +107,13 @@ def test_programs_of_a_killed_run_are_gone(tmp_path: Path) -> None:
     mark = f"3{os.getpid()}"
 
     def sleeping() -> int:
-        found = 0
+        outcome = 0
         for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                found += cmdline.read_bytes() == f"sleep\0{mark}\0".encode()
+                outcome += cmdline.read_bytes() == f"sleep\0{mark}\0".encode()
             except OSError:
                 continue
-        return found
+        return outcome
 
     def wait_for(count: int) -> None:
         deadline = time.monotonic() + 15

@@ -208,10 +208,10 @@ def test_a_live_run_is_held_against_its_simulation(live_run: LiveRun) -> None:
     assert row["goodput_mbps"] == result.flows["goodput_mbps"][0]
     ratio = row["simulated_goodput_mbps"] / row["goodput_mbps"]
     assert row["difference_percent"] == pytest.approx((ratio - 1) * 100)
-    told = result.summary["live"]["against"]
+    verdict = result.summary["live"]["against"]
     # Nothing is random: the five simulated runs are the same, and one live run says nothing of its spread.
     assert row["within_spread"] == "unknown"
-    assert told == {
+    assert verdict == {
         "flows": 1,
         "live_runs": 1,
         "simulated_runs": 5,
@@ -352,5 +352,5 @@ def test_a_capture_has_the_packets_of_the_kernel(live_run: LiveRun, tmp_path: Pa
     assert 300_000 in row.values()
     # UDP is what it was, and no segment.
     assert file.read_bytes().count(b"what the program said") == 3
-    (told,) = result.tables["conversations"].filter(pl.col("protocol") == "udp").rows(named=True)
-    assert told["packets_received"] == 3
+    (rows_of_one,) = result.tables["conversations"].filter(pl.col("protocol") == "udp").rows(named=True)
+    assert rows_of_one["packets_received"] == 3

@@ -29,18 +29,18 @@ def study(**given: Any) -> Study:
 
 @pytest.mark.usefixtures("can_run")
 def test_a_study_runs_live_beside_its_simulation_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    found = study(keep="tables").run(live=True, against_simulation=True, out=tmp_path / "out")
-    assert found.live
-    assert [factor.name for factor in found.factors] == ["rate_mbps", "hosts"]
-    if (found.runs["status"] != "ok").any():
-        pytest.skip(f"by chance: the machine is too busy: {found.runs['reason'].drop_nulls()[0]}")
-    assert found.runs["hosts"].to_list() == ["live", "simulated"] * 2
-    assert found.runs["delivered_bytes"].to_list() == [200_000.0] * 4
-    assert found.runs["real"].to_list() == [1, 0, 1, 0]
-    checks = found.query("select run, tries, lateness_p99_us, kernel from live order by run")
+    result = study(keep="tables").run(live=True, against_simulation=True, out=tmp_path / "out")
+    assert result.live
+    assert [factor.name for factor in result.factors] == ["rate_mbps", "hosts"]
+    if (result.runs["status"] != "ok").any():
+        pytest.skip(f"by chance: the machine is too busy: {result.runs['reason'].drop_nulls()[0]}")
+    assert result.runs["hosts"].to_list() == ["live", "simulated"] * 2
+    assert result.runs["delivered_bytes"].to_list() == [200_000.0] * 4
+    assert result.runs["real"].to_list() == [1, 0, 1, 0]
+    checks = result.query("select run, tries, lateness_p99_us, kernel from live order by run")
     assert checks["run"].to_list() == [0, 2]
     assert checks["lateness_p99_us"].max() <= 1000  # type: ignore[operator]
-    hosts = found.query("select run, hosts from flows order by run")["hosts"].to_list()
+    hosts = result.query("select run, hosts from flows order by run")["hosts"].to_list()
     assert hosts == ["kernel", "simulated"] * 2
 
     # The page says so, in one chart.

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("can_run")
 @pytest.fixture
 def behind_tbf() -> Iterator[tuple[int, int]]:
     """Two namespaces, 10.9.0.1 and 10.9.0.2, and tbf in front of the link from the first to the second."""
-    ends = (namespace.in_new(lambda own: own), namespace.in_new(lambda own: own))
+    ends = (namespace.in_new(lambda ours: ours), namespace.in_new(lambda ours: ours))
 
     def command(end: int, line: str) -> None:
         subprocess.run(  # noqa: S603 - our own
@@ -60,9 +60,9 @@ def bound(end: int, kind: socket.SocketKind, address: str, port: int) -> socket.
     """A socket of an address in a namespace."""
 
     def made() -> socket.socket:
-        found = socket.socket(socket.AF_INET, kind)
-        found.bind((address, port))
-        return found
+        outcome = socket.socket(socket.AF_INET, kind)
+        outcome.bind((address, port))
+        return outcome
 
     return namespace.inside(end, made)
 

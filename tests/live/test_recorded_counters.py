@@ -216,17 +216,17 @@ class Network:
         return sent
 
     def counter(self, switch: int, port: int, then: Callable[[tuple[int, int], int], None]) -> None:
-        own = self.ports[switch, port]
-        due, read_ns = self.far_ends.get(own.link_in, (None, 0))
+        ours = self.ports[switch, port]
+        due, read_ns = self.far_ends.get(ours.link_in, (None, 0))
         if due == self.now:
-            del self.far_ends[own.link_in]
-            seen = self.probes.get((own.link_in, self.round))
+            del self.far_ends[ours.link_in]
+            seen = self.probes.get((ours.link_in, self.round))
             # It has been read so much later as the link has been seen to be long.
             then((seen[5], 0) if seen else (0, 0), read_ns + ((seen[3] - seen[2]) // NS if seen else 0))
         else:
-            seen = self.probes.get((own.link_out, self.round))
+            seen = self.probes.get((ours.link_out, self.round))
             then((0, seen[4]) if seen else (0, 0), self.now)
-            self.just_read = own.link_out
+            self.just_read = ours.link_out
 
     def counters(self, switch: int, then: Callable[[list[PortCounters], int], None]) -> None:
         if self.statistics[switch]:
@@ -343,10 +343,10 @@ def recorded_run(folder: Path, data: dict[str, Any]) -> tuple[Any, Any, Recorded
     (folder / "built_in.toml").write_text(built_in.toml())
     (folder / "recorder.py").write_text(RECORDER)
     application = {"python": "recorder.py:Recorder"}
-    own = Scenario.from_data(
+    ours = Scenario.from_data(
         {**data, "controller": {**data["controller"], "application": application}}, base=folder
     )
-    results = built_in.run(), own.run()
+    results = built_in.run(), ours.run()
     return *results, [tuple(json.loads(line)) for line in (folder / "log").read_text().splitlines()]
 
 
@@ -367,12 +367,12 @@ def played(setup: Setup, recorded: Recorded) -> tuple[Network, Recorded]:
     governed.on_switches()
     governed.on_begin(0)
     network.run_until(0)
-    heard = Heard(governed._core)  # type: ignore[arg-type]
-    governed._core = heard  # type: ignore[assignment]
+    reports = Heard(governed._core)  # type: ignore[arg-type]
+    governed._core = reports  # type: ignore[assignment]
     for hook, now, facts, _ in recorded:
         network.hear(hook, now, facts, endpoints)
     network.endpoints = endpoints
-    return network, heard.log
+    return network, reports.log
 
 
 def orders_of(log: Recorded) -> list[Any]:
@@ -393,17 +393,17 @@ APPLICATIONS: list[Any] = [
 def test_orders_are_those_of_the_simulation(tmp_path: Path, application: object) -> None:
     statistics = "1 s" if isinstance(application, dict) else None
     data = scenario(application, statistics)
-    built_in, own, recorded = recorded_run(tmp_path, data)
+    built_in, ours, recorded = recorded_run(tmp_path, data)
     # The core's controller behind a class in Python does what it does in the engine.
     for name in ("flows", "links", "control_messages", "flow_tables"):
-        assert own.tables[name].equals(built_in.tables[name]), name
+        assert ours.tables[name].equals(built_in.tables[name]), name
     setup = resolve(Scenario.model_validate(data))
-    network, heard = played(setup, recorded)
+    network, reports = played(setup, recorded)
     expected = orders_of(recorded)
     assert sum(order[0] == "entries" for order in expected) > 5
-    assert orders_of(heard) == expected
+    assert orders_of(reports) == expected
     if isinstance(application, dict):
-        probes = [[facts for hook, _, facts, _ in log if hook == "on_probe"] for log in (recorded, heard)]
+        probes = [[facts for hook, _, facts, _ in log if hook == "on_probe"] for log in (recorded, reports)]
         seen = [{(f[0], f[1]): (f[3] - f[2], f[4], f[5]) for f in log} for log in probes]
         assert len(seen[0]) > 50
         # Times of frames are whole nanoseconds.

@@ -65,8 +65,8 @@ def test_twice_the_segment_twice_the_rate(name: str, loss: float, mss: float) ->
 
 @pytest.mark.parametrize("name", MODELS)
 def test_without_loss_the_capacity_or_nothing_bounds(name: str) -> None:
-    known = MODELS[name].predict(PathConditions(0.1, 0, capacity_mbps=30, flows=3))
-    assert (known.mbps, known.model, known.warnings) == (10.0, name, ())
+    prediction = MODELS[name].predict(PathConditions(0.1, 0, capacity_mbps=30, flows=3))
+    assert (prediction.mbps, prediction.model, prediction.warnings) == (10.0, name, ())
     unknown = MODELS[name].predict(PathConditions(0.1, 0))
     assert math.isinf(unknown.mbps)
     assert len(unknown.warnings) == 1
@@ -77,9 +77,9 @@ def test_without_loss_the_capacity_or_nothing_bounds(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_where_everything_is_lost_nothing_arrives(name: str) -> None:
     for capacity in (30, None):
-        found = MODELS[name].predict(PathConditions(0.1, 1, capacity_mbps=capacity))
-        assert found.mbps == 0
-        assert any("loss 1 is outside its range" in warning for warning in found.warnings)
+        prediction = MODELS[name].predict(PathConditions(0.1, 1, capacity_mbps=capacity))
+        assert prediction.mbps == 0
+        assert any("loss 1 is outside its range" in warning for warning in prediction.warnings)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -88,8 +88,8 @@ def test_a_model_out_of_its_range_says_so(name: str) -> None:
     # Without bound by the capacity, and with it: 12 Mbps are a hundred segments in a round trip.
     for loss in (valid.most_loss * 1.01, valid.least_loss * 0.99):
         if loss > 0:
-            found = MODELS[name].predict(PathConditions(0.1, loss)).warnings
-            assert any(f"loss {loss:g}" in warning and str(valid) in warning for warning in found), loss
+            prediction = MODELS[name].predict(PathConditions(0.1, loss)).warnings
+            assert any(f"loss {loss:g}" in warning and str(valid) in warning for warning in prediction), loss
     loss = max(valid.least_loss, 1e-8) * 1.01 if valid.most_loss > 0 else 0
     assert MODELS[name].predict(PathConditions(0.1, loss, capacity_mbps=12)).warnings == ()
 

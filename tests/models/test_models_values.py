@@ -27,11 +27,11 @@ def test_cubic_has_the_windows_of_the_rfc(rtt_s: float, c: float) -> None:
         path = PathConditions(rtt_s, 10.0**-exponent)
         # The tables take 1.2 for sqrt(3/2) = 1.2247, 2 % less, where AIMD is the larger, and round.
         friendly = printed <= round(1.2 * 10 ** (exponent / 2))
-        found = window(path, cubic(path, c=c).mbps)
+        outcome = window(path, cubic(path, c=c).mbps)
         if friendly:
-            assert found == pytest.approx(math.sqrt(1.5) * 10 ** (exponent / 2))
+            assert outcome == pytest.approx(math.sqrt(1.5) * 10 ** (exponent / 2))
         else:
-            assert found == pytest.approx(printed, abs=0.51)
+            assert outcome == pytest.approx(printed, abs=0.51)
 
 
 def test_aimd_with_cubics_beta_has_renos_window() -> None:

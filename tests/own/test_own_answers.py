@@ -81,8 +81,8 @@ def test_a_link_into_a_result_leads_there(tmp_path: Path) -> None:
 def test_a_name_makes_no_line_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    told = refused(laid(tmp_path / "got\nfiles that would run:\n  mine.py"), "outside the current folder")
-    assert told.count("\nfiles that would run:\n") == 1
+    message = refused(laid(tmp_path / "got\nfiles that would run:\n  mine.py"), "outside the current folder")
+    assert message.count("\nfiles that would run:\n") == 1
 
 
 def test_a_name_makes_no_answer_of_its_own(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_terminal_is_asked_and_the_default_is_no(answer: bytes, runs: bool, tm
         os.chdir(tmp_path / "work")
         program = [sys.executable, "-m", "anabranch", "run", "../got/s.toml", "--no-page", "--out", "r"]
         os.execv(program[0], program)  # noqa: S606 - our own program
-    told, asked = b"", False
+    message, asked = b"", False
     while True:
         try:
             part = os.read(terminal, 1000)
@@ -89,15 +89,15 @@ def test_a_terminal_is_asked_and_the_default_is_no(answer: bytes, runs: bool, tm
             break
         if not part:
             break
-        told += part
-        if b"[y/N]" in told and not asked:
+        message += part
+        if b"[y/N]" in message and not asked:
             asked = True
             os.write(terminal, answer)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(terminal)
     assert asked
-    assert b"x.py, " in told
-    assert b"SHA-256 " in told
+    assert b"x.py, " in message
+    assert b"SHA-256 " in message
     assert (status, (tmp_path / "ran").exists()) == ((0, True) if runs else (2, False))
     # A yes is kept, a no is not.
     command = [sys.executable, "-m", "anabranch", "run", "../got/s.toml", "--no-page", "--out", "again"]

@@ -38,12 +38,12 @@ CASES = {
 def test_newreno_in_python_has_the_tables_of_the_built_in_one(case: str) -> None:
     text, transport = CASES[case]
     text += 'log = "*"\n'
-    own = scenario(NEWRENO, OWN, text, **transport).run()
+    scenario_read = scenario(NEWRENO, OWN, text, **transport).run()
     built_in = scenario('"newreno"', OWN, text, **transport).run()
-    assert own.tables.keys() == built_in.tables.keys()
+    assert scenario_read.tables.keys() == built_in.tables.keys()
     for name, table in built_in.tables.items():
-        assert own.tables[name].equals(table), name
-    assert own.flows["retransmissions"].sum() > 0 or "pauses" in case or case == "marks"
+        assert scenario_read.tables[name].equals(table), name
+    assert scenario_read.flows["retransmissions"].sum() > 0 or "pauses" in case or case == "marks"
 
 
 def test_a_stepped_run_is_the_same_run() -> None:
@@ -157,9 +157,9 @@ def test_a_kept_result_runs_again_without_the_module(module: Callable[[str], Pat
 
 def test_a_class_of_an_installed_package_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    found = scenario('{ python = "packages.installed:Still" }', Path("/")).run()
-    assert found.flows["goodput_mbps"].min() > 0
-    assert isinstance(found.flows, pl.DataFrame)
+    scenario_read = scenario('{ python = "packages.installed:Still" }', Path("/")).run()
+    assert scenario_read.flows["goodput_mbps"].min() > 0
+    assert isinstance(scenario_read.flows, pl.DataFrame)
 
 
 def test_random_numbers_follow_the_seed(module: Callable[[str], Path]) -> None:

@@ -52,10 +52,10 @@ def tried() -> Iterator[dict[str, Any]]:
 def test_nothing_runs_without_consent(name: str, tried: dict[str, Any]) -> None:
     if name == "a_file_of_another_user" and os.geteuid() != 0:
         pytest.skip("needs root: for a file of another user")
-    found = tried[name]
-    assert not found["ran"]
+    outcome = tried[name]
+    assert not outcome["ran"]
     if name not in NOT_CONSENT:
-        assert (found["error"] or "").startswith("ConsentError: "), found
-        assert "trust=True" in found["error"]
+        assert (outcome["error"] or "").startswith("ConsentError: "), outcome
+        assert "trust=True" in outcome["error"]
     elif NOT_CONSENT[name] is not None:
-        assert NOT_CONSENT[name] in (found["error"] or ""), found
+        assert NOT_CONSENT[name] in (outcome["error"] or ""), outcome

@@ -81,14 +81,14 @@ def packets(result: Result, origin: str, to: str) -> int:
 
 
 def test_forwarding_in_python_gives_the_tables_of_the_built_in_one() -> None:
-    own = diamond('{ python = "forwarding:Forwarding" }', OWN).run()
+    result = diamond('{ python = "forwarding:Forwarding" }', OWN).run()
     built_in = diamond('"forwarding"').run()
     assert built_in.flows["completion_s"].is_not_null().all()
-    assert set(own.tables) == set(built_in.tables) - {"routes"}
-    for name, table in own.tables.items():
+    assert set(result.tables) == set(built_in.tables) - {"routes"}
+    for name, table in result.tables.items():
         assert table.equals(built_in.tables[name]), name
     # The entries of ended flows have been removed, so that the tables have said more than the first packets.
-    assert own.tables["flow_tables"]["entries"].sum() == 0
+    assert result.tables["flow_tables"]["entries"].sum() == 0
 
 
 def test_the_least_used_path_gets_the_second_flow() -> None:

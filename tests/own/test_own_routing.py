@@ -100,10 +100,10 @@ def test_weights_share_the_packets(module: Callable[[str], Path]) -> None:
 
 
 def test_a_scheme_of_shortest_paths_has_the_tables_of_the_built_in_one(module: Callable[[str], Path]) -> None:
-    own = diamond('{ python = "mine:Shortest" }', module(SHORTEST)).run()
+    result = diamond('{ python = "mine:Shortest" }', module(SHORTEST)).run()
     built_in = diamond('"shortest"', Path(), 'metric = "delay"').run()
     for name in ("flows", "links", "routes"):
-        assert own.tables[name].equals(built_in.tables[name]), name
+        assert result.tables[name].equals(built_in.tables[name]), name
 
 
 def test_after_a_failure_dead_paths_are_left_out(module: Callable[[str], Path]) -> None:
@@ -122,8 +122,8 @@ def test_shortest_widest_by_looking_at_every_path() -> None:
     graph = nx.DiGraph()
     for row in links.to_dicts():
         graph.add_edge(row["from"], row["to"], width=row["capacity_mbps"], delay=row["delay_ms"])
-    for (source, target), found in paths_of(scenario).items():
-        (nodes, weight) = found[0]
+    for (source, target), entry in paths_of(scenario).items():
+        (nodes, weight) = entry[0]
         assert weight == 1
 
         def rank(path: Any) -> tuple[float, float]:

@@ -94,14 +94,14 @@ def here(folder: Path) -> Path:
 
 def agreed(folder: Path, **files: str) -> None:
     """Files whose content the user has agreed to, in another scenario of his own."""
-    own = folder / "own"
-    file = lay(own, **files)
-    os.chdir(own)
-    sys.path.insert(0, str(own))
+    place = folder / "own"
+    file = lay(place, **files)
+    os.chdir(place)
+    sys.path.insert(0, str(place))
     try:
         Scenario.load(file).run()
     finally:
-        sys.path.remove(str(own))
+        sys.path.remove(str(place))
     assert not (folder / "ran").exists()
 
 
@@ -547,7 +547,7 @@ def a_file_of_another_user(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """Makes each try in a folder of its own."""
-    told = {}
+    entries = {}
     for name, function in TRIES.items():
         place = folder / name
         place.mkdir(exist_ok=True)
@@ -556,8 +556,8 @@ def main(folder: Path) -> None:
             function(place)
         except AnabranchError as refused:
             error = f"{type(refused).__name__}: {refused}"
-        told[name] = {"ran": (place / "ran").exists(), "error": error}
-    sys.stdout.write(json.dumps(told))
+        entries[name] = {"ran": (place / "ran").exists(), "error": error}
+    sys.stdout.write(json.dumps(entries))
 
 
 if __name__ == "__main__":

@@ -82,9 +82,9 @@ def known_code_that_imports_a_part_later(folder: Path) -> None:
     code = "try:\n    import packed_later\nexcept ImportError:\n    pass\n" + HARMLESS.replace(
         "def on_ack(self, ack): pass", f"def on_ack(self, ack):\n        {later}"
     )
-    own = folder / "own"
-    (own / "packed_later").mkdir(parents=True)
-    write(own / "packed_later" / "sub.py", "")
+    place = folder / "own"
+    (place / "packed_later").mkdir(parents=True)
+    write(place / "packed_later" / "sub.py", "")
     agreed(folder, x__py=code)
     for name in ("packed_later", "packed_later.sub"):
         sys.modules.pop(name, None)

@@ -142,8 +142,8 @@ def hostile(folder: Any) -> Result:
 def document(page: str) -> dict[str, Any]:
     """The data in a page."""
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    found: dict[str, Any] = json.loads(text)
-    return found
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def numbers(column: dict[str, str]) -> NDArray[np.float64]:

@@ -81,8 +81,8 @@ def made_run(
             "time_s": at, "link": link, "queue_packets": link * at, "throughput_mbps": (3.0 - link) * at,
             "drops": (link * at).astype(int),
         }  # fmt: skip
-    known = {"title": "made $x$ _run", "ended_s": float(max(times)), "interrupted": False}
-    return Result.from_columns(tables, known | (summary or {}))
+    own_fields = {"title": "made $x$ _run", "ended_s": float(max(times)), "interrupted": False}
+    return Result.from_columns(tables, own_fields | (summary or {}))
 
 
 def drawn(plot: Any) -> dict[str, tuple[list[float], list[float]]]:

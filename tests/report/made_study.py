@@ -50,16 +50,16 @@ def make(
     cells: list[dict[str, object]] = []
     spread = [r - (replications - 1) / 2 for r in range(replications)]
     for cell, levels in enumerate(itertools.product(*(factor.levels for factor in factors))):
-        own = dict(zip([factor.name for factor in factors], levels, strict=True))
+        ours = dict(zip([factor.name for factor in factors], levels, strict=True))
         value = formula(levels)
         for replication, offset in enumerate(spread):
             failed = value is None
             runs.append(
-                {"run": len(runs), "cell": cell, "replication": replication, **own}
+                {"run": len(runs), "cell": cell, "replication": replication, **ours}
                 | {"status": "failed" if failed else "ok", "reason": "=no way: ended" if failed else None}
                 | {metric.name: None if value is None else value + offset for metric in metrics}
             )
-        row: dict[str, object] = {"cell": cell, **own, "runs": replications}
+        row: dict[str, object] = {"cell": cell, **ours, "runs": replications}
         row["failed"] = replications if value is None else 0
         for metric in metrics:
             row[metric.name] = value

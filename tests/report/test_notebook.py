@@ -104,11 +104,11 @@ def test_a_figure_in_a_notebook_has_its_caption() -> None:
 
 def test_a_notebook_sees_the_progress_of_a_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     titles: list[str] = []
-    own = progress.run_progress
+    ours = progress.run_progress
 
     def watched(title: str, duration_s: float) -> AbstractContextManager[progress.RunProgress]:
         titles.append(f"{title}: {duration_s:g} s")
-        return own(title, duration_s)
+        return ours(title, duration_s)
 
     monkeypatch.setattr(progress, "run_progress", watched)
     anabranch.run(file)

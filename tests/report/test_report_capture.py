@@ -33,9 +33,9 @@ def captured(folder: Path) -> CaptureResult:
 
 
 def document(page: str) -> Any:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
 
 
 def values(column: dict[str, str]) -> NDArray[np.float64]:
@@ -52,9 +52,9 @@ def test_lines_are_those_of_the_tables(captured: CaptureResult) -> None:
     for name in ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets"):
         rows = values(lines["series"][name]).reshape(3, count)
         for subflow in (0, 1):
-            own = series.filter(subflow=subflow).select("time_s", name).drop_nulls()
-            at = np.searchsorted(values(lines["times"]), own["time_s"].to_numpy())
-            assert rows[subflow, at] == pytest.approx(own[name].to_numpy(), rel=1e-6)
+            rows_of_one = series.filter(subflow=subflow).select("time_s", name).drop_nulls()
+            at = np.searchsorted(values(lines["times"]), rows_of_one["time_s"].to_numpy())
+            assert rows[subflow, at] == pytest.approx(rows_of_one[name].to_numpy(), rel=1e-6)
     whole = values(lines["series"]["retransmissions"]).reshape(3, count)[2]
     assert whole.sum() == captured.subflows["retransmissions"].sum() > 10
     for subflow, steps in enumerate(lines["distributions"][:2]):
@@ -67,11 +67,11 @@ def test_lines_are_those_of_the_tables(captured: CaptureResult) -> None:
 
 def test_many_steps_and_many_subflows_are_merged_with_a_word(captured: CaptureResult, folder: Path) -> None:
     fine = analyze([folder / "left1.pcapng"], interval="1 ms")
-    found = document(capture_report(fine))
-    count = len(values(found["lines"]["times"]))
+    page_data = document(capture_report(fine))
+    count = len(values(page_data["lines"]["times"]))
     assert 300 < count <= 600
     assert "intervals in a row are one step" in capture_report(fine)
-    total = values(found["lines"]["series"]["retransmissions"]).reshape(2, count)[0].sum()
+    total = values(page_data["lines"]["series"]["retransmissions"]).reshape(2, count)[0].sum()
     assert total == fine.subflows["retransmissions"].sum()
     tables = dict(captured.tables)
     tables["subflows"] = pl.concat(
@@ -147,8 +147,8 @@ def without_acks(capture: bytes) -> bytes:
 
 def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
-    found = analyze([tmp_path / "data.pcapng"])
-    page = document(capture_report(found))
+    analysis = analyze([tmp_path / "data.pcapng"])
+    page = document(capture_report(analysis))
     series = page["lines"]["series"]
     assert np.isnan(values(series["throughput_mbps"])).all()
     assert np.isnan(values(series["rtt_ms"])).all()
@@ -158,9 +158,9 @@ def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: P
 
 def test_an_index_of_nothing_is_no_number(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
-    found = analyze([tmp_path / "data.pcapng"])
-    two = pl.concat([found.connections, found.connections])
-    page = capture_report(CaptureResult({**found.tables, "connections": two}, found.summary))
+    analysis = analyze([tmp_path / "data.pcapng"])
+    two = pl.concat([analysis.connections, analysis.connections])
+    page = capture_report(CaptureResult({**analysis.tables, "connections": two}, analysis.summary))
     assert ">Connections</div>" in page
     assert ">Jain index</div>" not in page
 

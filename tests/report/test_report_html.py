@@ -116,9 +116,9 @@ def test_names_are_text_whatever_they_contain(tmp_path: Path) -> None:
     page = run_report(result, f"# {EVIL}")
     assert Tags(page).names.count("script") == 3
     assert Tags(page).names.count("img") == 0
-    found = document(page)
-    assert EVIL in found["network"]["names"]
-    assert shown(found["flows"])["name"] == [f"{EVIL}.0"]
+    page_data = document(page)
+    assert EVIL in page_data["network"]["names"]
+    assert shown(page_data["flows"])["name"] == [f"{EVIL}.0"]
     study = make(GAP, TRANSPORT, metrics=[MetricInfo("m", EVIL)], title=EVIL)
     assert Tags(study_report(study)).names.count("script") == 3
 
@@ -131,24 +131,24 @@ def test_no_text_ends_the_data(text: str) -> None:
 
 
 def test_the_tables_of_the_page_are_those_of_the_result(abilene: Result) -> None:
-    found = document(run_report(abilene))
-    columns = shown(found["flows"])
+    page_data = document(run_report(abilene))
+    columns = shown(page_data["flows"])
     assert columns["name"] == abilene.flows["name"].to_list()
     np.testing.assert_array_equal(columns["delivered_bytes"], abilene.flows["delivered_bytes"])
     ended = abilene.flows["completion_s"].to_numpy()
     np.testing.assert_allclose(columns["completion_s"], ended, rtol=1e-6)
     assert math.isnan(columns["completion_s"][0])
-    links = shown(found["links"])
+    links = shown(page_data["links"])
     np.testing.assert_allclose(links["utilization"], abilene.links["utilization"] * 100, rtol=1e-6)
     causes = [name for name in abilene.links.columns if name.startswith("drops_")]
-    assert numbers(found["drops"]).sum() == sum(abilene.links[name].sum() for name in causes) > 0
+    assert numbers(page_data["drops"]).sum() == sum(abilene.links[name].sum() for name in causes) > 0
 
 
 def test_the_routes_are_those_of_the_plan(abilene: Result) -> None:
-    found = document(run_report(abilene))
-    names = found["network"]["names"]
+    page_data = document(run_report(abilene))
+    names = page_data["network"]["names"]
     routes = Scenario.loads(ABILENE).run().tables["routes"]
-    (pair,) = [pair for pair in found["routes"]["pairs"] if names[pair[0]] == "Seattle"]
+    (pair,) = [pair for pair in page_data["routes"]["pairs"] if names[pair[0]] == "Seattle"]
     assert names[pair[1]] == "Atlanta"
     expected = routes.filter((pl.col("from") == "Seattle") & (pl.col("to") == "Atlanta"))
     assert pair[3] == len(pair[4])
@@ -169,9 +169,9 @@ def test_the_routes_are_those_of_the_plan(abilene: Result) -> None:
 def test_an_older_result_without_routes_and_places_still_has_a_page(abilene: Result) -> None:
     older = {name: table for name, table in abilene.tables.items() if name not in {"nodes", "routes"}}
     page = run_report(Result(older, abilene.summary))
-    found = document(page)
-    assert found["routes"] is None
-    assert found["network"]["layout"] == "distances"
+    page_data = document(page)
+    assert page_data["routes"] is None
+    assert page_data["network"]["layout"] == "distances"
     assert "does not hold its routes" in page
 
 
@@ -216,8 +216,8 @@ def many(flows: int, samples: int) -> Result:
 
 
 def test_many_flows_keep_their_sums_and_the_largest_keep_their_lines() -> None:
-    found = run_document(many(300, 4))
-    series = found["flow_series"]
+    page_data = run_document(many(300, 4))
+    series = page_data["flow_series"]
     # Those that delivered most: flow i delivers i bytes.
     rows = [line["row"] for line in series["lines"]]
     assert rows == [None] * 3 + list(range(300 - MOST_FLOWS, 300))
@@ -234,19 +234,19 @@ def test_many_flows_keep_their_sums_and_the_largest_keep_their_lines() -> None:
     assert goodput[0].tolist() == [44850.0] * 4
     assert goodput[1:3, 0].tolist() == [22500.0, 22350.0]
     assert srtt[0].tolist() == [149.5] * 4
-    assert any("100 of 300 flows" in note for note in found["notes"])
+    assert any("100 of 300 flows" in note for note in page_data["notes"])
 
 
 def test_long_runs_keep_means_maxima_and_sums() -> None:
-    found = run_document(many(2, 3 * MOST_STEPS))
-    series = found["link_series"]
+    page_data = run_document(many(2, 3 * MOST_STEPS))
+    series = page_data["link_series"]
     # Three samples to a step; the first has t = 1, 2, 3.
     assert len(numbers(series["times"])) == MOST_STEPS
     assert numbers(series["queue_packets"])[:2].tolist() == [3, 6]
     assert numbers(series["drops"])[:2].tolist() == [6, 15]
     assert numbers(series["utilization"])[:2] == pytest.approx([2 / 3, 1 / 3])
     merged = "3 samples in a row are one step: the"
-    assert found["notes"] == [
+    assert page_data["notes"] == [
         f"Lines over time: {merged} mean of goodput, smoothed RTT and congestion window.",
         f"Links over time: {merged} mean of utilization, the maximum of queue, the sum of drops.",
     ]
@@ -254,31 +254,31 @@ def test_long_runs_keep_means_maxima_and_sums() -> None:
 
 def test_a_map_is_true_to_scale_at_its_middle() -> None:
     # A degree of longitude at 60 degrees north is half as long as one of latitude.
-    found = layout([(59.0, 10.0), (61.0, 10.0), (60.0, 14.0)], [(0, 1), (1, 2)], "abc")
-    assert found.kind == "map"
-    (ax, ay), (bx, by), (cx, cy) = found.points
+    drawing = layout([(59.0, 10.0), (61.0, 10.0), (60.0, 14.0)], [(0, 1), (1, 2)], "abc")
+    assert drawing.kind == "map"
+    (ax, ay), (bx, by), (cx, cy) = drawing.points
     assert (ax - bx, ay - by) == pytest.approx((0, 2))
     assert (cx - ax, cy) == pytest.approx((2, -60))
 
 
 def test_a_map_across_the_180th_meridian_is_not_torn() -> None:
-    found = layout([(0.0, 179.0), (0.0, -179.0)], [(0, 1)], "ab")
-    assert np.ptp(found.points[:, 0]) == pytest.approx(2)
+    drawing = layout([(0.0, 179.0), (0.0, -179.0)], [(0, 1)], "ab")
+    assert np.ptp(drawing.points[:, 0]) == pytest.approx(2)
 
 
 def test_nodes_in_one_place_are_side_by_side() -> None:
-    found = layout([(0.0, 0.0), (0.0, 0.0), (10.0, 10.0)], [(0, 1), (1, 2)], "abc")
-    assert np.hypot(*(found.points[0] - found.points[1])) > 0.05
+    drawing = layout([(0.0, 0.0), (0.0, 0.0), (10.0, 10.0)], [(0, 1), (1, 2)], "abc")
+    assert np.hypot(*(drawing.points[0] - drawing.points[1])) > 0.05
 
 
 def test_hosts_leaves_and_spines_are_in_tiers() -> None:
     spines, leaves = (0, 1), (2, 3)
     ends = [(spine, leaf) for spine in spines for leaf in leaves] + [(2, 4), (2, 5), (3, 6), (3, 7)]
-    found = layout([None] * 8, ends, ["s1", "s2", "l1", "l2", "h1", "h2", "h3", "h4"])
-    assert found.kind == "tiers"
-    assert found.points[:, 1].tolist() == [0, 0, 0.5, 0.5, 1, 1, 1, 1]
+    drawing = layout([None] * 8, ends, ["s1", "s2", "l1", "l2", "h1", "h2", "h3", "h4"])
+    assert drawing.kind == "tiers"
+    assert drawing.points[:, 1].tolist() == [0, 0, 0.5, 0.5, 1, 1, 1, 1]
     # No two in the same place, hosts below their leaves.
-    assert found.points[4:, 0].tolist() == sorted(found.points[4:, 0])
+    assert drawing.points[4:, 0].tolist() == sorted(drawing.points[4:, 0])
 
 
 def _fat_tree(k: int) -> tuple[list[str], list[tuple[int, int]]]:
@@ -321,9 +321,9 @@ def test_many_links_are_thinner_and_keep_their_order() -> None:
 
 def test_distances_on_paper_are_those_in_hops() -> None:
     # A path can be drawn as a straight line, exactly; its ends, with one neighbour each, are placed apart.
-    found = layout([None] * 6, [(i, i + 1) for i in range(5)], "abcdef")
-    assert found.kind == "distances"
-    inner = found.points[1:5]
+    drawing = layout([None] * 6, [(i, i + 1) for i in range(5)], "abcdef")
+    assert drawing.kind == "distances"
+    inner = drawing.points[1:5]
     assert np.ptp(inner[:, 1]) < 0.05
     assert np.abs(np.diff(inner[:, 0])) == pytest.approx([1, 1, 1], abs=0.05)
     ring = layout([None] * 12, [(i, (i + 1) % 12) for i in range(12)], "abcdefghijkl").points
@@ -333,9 +333,9 @@ def test_distances_on_paper_are_those_in_hops() -> None:
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 1500])
 def test_every_size_has_a_layout(nodes: int) -> None:
-    found = layout([None] * nodes, [(i, i + 1) for i in range(nodes - 1)], [str(i) for i in range(nodes)])
-    assert np.isfinite(found.points).all()
-    assert len(np.unique(found.points.round(6), axis=0)) == nodes
+    drawing = layout([None] * nodes, [(i, i + 1) for i in range(nodes - 1)], [str(i) for i in range(nodes)])
+    assert np.isfinite(drawing.points).all()
+    assert len(np.unique(drawing.points.round(6), axis=0)) == nodes
 
 
 def inside(path: str, x: float, y: float) -> bool:
@@ -364,18 +364,18 @@ def test_the_outlines_are_those_of_the_earth(
     # A part of the Earth around the place, and all of it.
     around = (longitude - 8, max(latitude - 5, -90), longitude + 12, latitude + 7)
     for box in (around, (-180.0, -90.0, 180.0, 90.0)):
-        found = outlines(box)
-        units = found["units"]
-        assert inside(found["land"], longitude * units, latitude * units) == land, (place, box)
+        shapes = outlines(box)
+        units = shapes["units"]
+        assert inside(shapes["land"], longitude * units, latitude * units) == land, (place, box)
 
 
 def test_outlines_end_where_the_map_does() -> None:
-    found = outlines((5.0, 47.0, 15.0, 55.0))
+    shapes = outlines((5.0, 47.0, 15.0, 55.0))
     points = [
         np.array([int(text) for text in re.findall(r"-?\d+", line)]).reshape(-1, 2).cumsum(axis=0)
-        for line in re.findall(r"M([^M]*)", found["land"] + found["borders"])
+        for line in re.findall(r"M([^M]*)", shapes["land"] + shapes["borders"])
     ]
-    degrees = np.concatenate(points) / found["units"]
+    degrees = np.concatenate(points) / shapes["units"]
     assert len(degrees) > 500
     assert degrees.min(axis=0).tolist() == [5, 47]
     assert degrees.max(axis=0).tolist() == [15, 55]
@@ -383,10 +383,10 @@ def test_outlines_end_where_the_map_does() -> None:
 
 def test_outlines_beyond_the_180th_meridian_are_there() -> None:
     # New Zealand's Chatham Islands lie at 176.5 degrees west, Fiji at 178 degrees east.
-    found = outlines((170.0, -50.0, 190.0, -10.0))
-    units = found["units"]
-    assert inside(found["land"], 178.0 * units, -17.8 * units)
-    assert inside(found["land"], (360 - 176.5) * units, -44.0 * units)
+    shapes = outlines((170.0, -50.0, 190.0, -10.0))
+    units = shapes["units"]
+    assert inside(shapes["land"], 178.0 * units, -17.8 * units)
+    assert inside(shapes["land"], (360 - 176.5) * units, -44.0 * units)
 
 
 def test_outlines_are_converted_from_topojson() -> None:
@@ -403,12 +403,12 @@ def test_outlines_are_converted_from_topojson() -> None:
         },
     }
     world = Path(__file__).parents[2] / "docs" / "generate" / "world.py"
-    found = runpy.run_path(str(world))["convert"](topology)
+    outcome = runpy.run_path(str(world))["convert"](topology)
     side = UNITS_PER_DEGREE
-    assert found["borders"] == [[side, 0, 0, side]]
+    assert outcome["borders"] == [[side, 0, 0, side]]
     # From (1, 0) around both squares.
     steps = [side, 0, side, 0, 0, side, -side, 0, -side, 0, 0, -side, side, 0]
-    assert found["land"] == [steps]
+    assert outcome["land"] == [steps]
 
 
 def test_numbers_are_written_for_people() -> None:
@@ -444,8 +444,8 @@ def test_the_study_shows_every_mean_and_cell(lines: MadeStudy) -> None:
     # Twelve cells; the smallest mean is 1.25 by the formula, and its interval a tenth of it.
     assert page.count("<title>") == 1 + 12
     assert "0 us, segments = 100: 1.25 ± 0.12" in page
-    found = document(page)
-    (means,) = [column for column in found["cells"]["columns"] if column.get("key") == "fct_us"]
+    page_data = document(page)
+    (means,) = [column for column in page_data["cells"]["columns"] if column.get("key") == "fct_us"]
     assert numbers(means["data"]).tolist() == lines.cells["fct_us"].to_list()
 
 

@@ -31,10 +31,10 @@ def pinged() -> Result:
 def test_lines_over_time_are_the_samples(rrul: Result) -> None:
     plot = rrul.plot.latency(flows="ping.0", start_s=1, end_s=7)
     (line,) = plot.axes.get_lines()
-    own = rrul.datagram_series.filter((pl.col("flow") == 0) & pl.col("time_s").is_between(1, 7))
-    own = own.drop_nulls("latency_mean_ms")
+    rows_of_one = rrul.datagram_series.filter((pl.col("flow") == 0) & pl.col("time_s").is_between(1, 7))
+    rows_of_one = rows_of_one.drop_nulls("latency_mean_ms")
     assert line.get_label() == "ping.0 (RTT)"
-    assert np.array_equal(line.get_xydata(), own.select("time_s", "latency_mean_ms").to_numpy())
+    assert np.array_equal(line.get_xydata(), rows_of_one.select("time_s", "latency_mean_ms").to_numpy())
     assert len(rrul.plot.latency().axes.get_lines()) == 3
     assert {"latency"} <= set(rrul.plot.names())
 
@@ -82,9 +82,9 @@ def test_the_page_has_table_lines_and_curves(rrul: Result) -> None:
         "call.1 (one way)",
     ]
     for flow in range(3):
-        own = rrul.datagram_series.filter(pl.col("flow") == flow).drop_nulls("latency_mean_ms")
-        places = np.searchsorted(times, own["time_s"])
-        assert lines[flow][places] == pytest.approx(own["latency_mean_ms"].to_numpy(), rel=1e-6)
+        rows_of_one = rrul.datagram_series.filter(pl.col("flow") == flow).drop_nulls("latency_mean_ms")
+        places = np.searchsorted(times, rows_of_one["time_s"])
+        assert lines[flow][places] == pytest.approx(rows_of_one["latency_mean_ms"].to_numpy(), rel=1e-6)
         assert np.isnan(np.delete(lines[flow], places)).all()
         curve = data["distribution"]["curves"][flow]
         assert numbers(curve["shares"])[-1] == 1

@@ -87,9 +87,9 @@ def test_a_live_run_and_its_simulation_share_charts(reader: Reader, result: Resu
 
 def test_samples_of_both_stand_at_the_same_steps(result: Result) -> None:
     series = run_document(result)["flow_series"]
-    for own, simulated in zip(series["axes"], series["simulated"], strict=True):
-        assert simulated != own["values"]
-        assert len(simulated["base64"]) == len(own["values"]["base64"])
+    for ours, simulated in zip(series["axes"], series["simulated"], strict=True):
+        assert simulated != ours["values"]
+        assert len(simulated["base64"]) == len(ours["values"]["base64"])
 
 
 def test_a_simulated_run_has_no_second_lines(result: Result) -> None:

@@ -84,8 +84,8 @@ def test_another_link_has_its_own_matrix(loads: WorstLoads) -> None:
 
 
 def test_land_lies_below_a_network_with_coordinates_and_no_other(loads: WorstLoads) -> None:
-    def land(found: WorstLoads) -> list[PathPatch]:
-        return [patch for patch in load_map(found).axes[0].patches if patch.get_gid() == "map-land"]  # type: ignore[misc]
+    def land(outcome: WorstLoads) -> list[PathPatch]:
+        return [patch for patch in load_map(outcome).axes[0].patches if patch.get_gid() == "map-land"]  # type: ignore[misc]
 
     (shape,) = land(loads)
     axes = load_map(loads).axes[0]

@@ -157,9 +157,9 @@ def test_texts_stay_texts(tmp_path: Path) -> None:
     rows = [(f'=1+1"{EVIL}\n,', 1.5), ("none", None), ("nan", float("nan"))]
     table = DataTable.of_rows("t", "evil", columns, rows, chart=Bars("name", ("traffic_mbps",)))
     (file,) = save_csv([table], tmp_path)
-    found = list(csv.reader(StringIO(file.read_bytes().decode(), newline="")))
+    entries = list(csv.reader(StringIO(file.read_bytes().decode(), newline="")))
     # An apostrophe keeps a spreadsheet from running it.
-    assert found == [["name", "traffic_mbps"], [f"'=1+1\"{EVIL}\n,", "1.5"], ["none", ""], ["nan", ""]]
+    assert entries == [["name", "traffic_mbps"], [f"'=1+1\"{EVIL}\n,", "1.5"], ["none", ""], ["nan", ""]]
     book = read_workbook(save_spreadsheet("t", [table], tmp_path / "t.xlsx"))
     assert str(book.one("t!$A$4")).startswith("=1+1")
     assert book.formulas == 0
@@ -295,7 +295,7 @@ def test_the_document_has_the_rows_of_the_tables_under_its_keys(tmp_path: Path) 
         assert (
             one["load"]
             == row["load_percent"]
-            == next(known.load for known in loads.links if known.link == one["link"])
+            == next(expected.load for expected in loads.links if expected.link == one["link"])
         )
         assert {key: one[key] for key in ("from", "to", "capacity_mbps")} == {
             key: row[key] for key in ("from", "to", "capacity_mbps")

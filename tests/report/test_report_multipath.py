@@ -68,9 +68,9 @@ def test_throughputs_of_a_path_are_the_sums_over_its_subflows(run: Result) -> No
         expected = by_path(run, flow)
         for name in WAYS:
             (row,) = [i for i in range(len(paths)) if connection[i] == number and paths[i] == name]
-            own = expected.filter(pl.col("way") == name)
-            at = np.searchsorted(times, own["time_s"])
-            np.testing.assert_allclose(matrix[row][at], own["sum"], rtol=1e-6)
+            rows_of_one = expected.filter(pl.col("way") == name)
+            at = np.searchsorted(times, rows_of_one["time_s"])
+            np.testing.assert_allclose(matrix[row][at], rows_of_one["sum"], rtol=1e-6)
             assert np.isnan(np.delete(matrix[row], at)).all()
     counts = dict(line["label"].rstrip(")").split(" (") for line in series["lines"][:4])
     subflows_of = dict(run.subflows.group_by(pl.col("path").map_elements(way, pl.String)).len().rows())

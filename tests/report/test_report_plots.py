@@ -71,17 +71,17 @@ def test_few_flows_have_a_line_each_and_their_sum() -> None:
 
 def test_lines_of_a_real_run_are_its_table(failure: Result) -> None:
     (number,) = failure.flows.filter(pl.col("name") == "bulk.0")["flow"]
-    own = failure.flow_series.filter(pl.col("flow") == number)
-    assert own.height > 100
+    ours = failure.flow_series.filter(pl.col("flow") == number)
+    assert ours.height > 100
     for name, column, factor, label in (
         ("goodput", "goodput_mbps", 1.0, "goodput in Mbps"), ("rtt", "srtt_ms", 1.0, "smoothed RTT in ms"),
         ("cwnd", "cwnd_bytes", 1e-3, "congestion window in kB"),
     ):  # fmt: skip
         plot = getattr(failure.plot, name)(flows="bulk.0")
         (values,) = drawn(plot).values()
-        known = own.drop_nulls(column)
-        np.testing.assert_allclose(values[0], known["time_s"])
-        np.testing.assert_allclose(values[1], known[column] * factor)
+        rows_of_one = ours.drop_nulls(column)
+        np.testing.assert_allclose(values[0], rows_of_one["time_s"])
+        np.testing.assert_allclose(values[1], rows_of_one[column] * factor)
         assert plot.axes.get_ylabel() == label
 
 
@@ -116,7 +116,7 @@ def test_the_mean_of_a_real_run_is_that_of_the_open_flows(failure: Result) -> No
     seen = {x: y for x, y in zip(*lines[label], strict=True) if not np.isnan(y)}
     assert seen.keys() == means.keys()
     assert len(seen) > 30
-    assert all(seen[at] == pytest.approx(sum(own) / len(own)) for at, own in means.items())
+    assert all(seen[at] == pytest.approx(sum(ours) / len(ours)) for at, ours in means.items())
 
 
 def test_sums_by_transport() -> None:
@@ -248,10 +248,10 @@ def test_drops_count_from_the_start() -> None:
 
 def test_queues_of_a_real_run_are_its_table(failure: Result) -> None:
     (link,) = failure.links.filter(pl.col("name") == "Denver->Kansas City")["link"]
-    own = failure.link_series.filter(pl.col("link") == link)
+    rows_of_one = failure.link_series.filter(pl.col("link") == link)
     ((x, y),) = drawn(failure.plot.queue(links="Denver->Kansas City")).values()
-    np.testing.assert_allclose(x, own["time_s"])
-    np.testing.assert_allclose(y, own["queue_packets"])
+    np.testing.assert_allclose(x, rows_of_one["time_s"])
+    np.testing.assert_allclose(y, rows_of_one["queue_packets"])
     assert max(y) > 0
 
 
@@ -266,9 +266,9 @@ def test_subflows_have_a_line_each(multipath: Result, measure: Any, column: str,
     lines = drawn(multipath.plot.subflows("m.0", measure=measure))
     series = multipath.subflow_series.drop_nulls(column)
     for subflow in range(4):
-        own = series.filter(pl.col("subflow") == subflow)
-        np.testing.assert_allclose(lines[f"subflow {subflow}"][0], own["time_s"])
-        np.testing.assert_allclose(lines[f"subflow {subflow}"][1], own[column] * factor)
+        rows_of_one = series.filter(pl.col("subflow") == subflow)
+        np.testing.assert_allclose(lines[f"subflow {subflow}"][0], rows_of_one["time_s"])
+        np.testing.assert_allclose(lines[f"subflow {subflow}"][1], rows_of_one[column] * factor)
     assert ("all subflows" in lines) is (measure == "throughput")
 
 

@@ -200,10 +200,10 @@ def test_presets_share_looks_only_where_they_do_not_stand_beside_each_other() ->
     presets = _core.transport_preset_names()
     assert len(presets) >= 16
     assert [name for name in presets if not is_transport(name)] == [], "give it one in report/looks.py"
-    found: dict[tuple[str, str, bool], list[str]] = {}
+    entries: dict[tuple[str, str, bool], list[str]] = {}
     for name, each in zip(presets, looks(presets), strict=True):
-        found.setdefault((each.color, each.marker, each.hollow), []).append(name)
-    shared = [names for names in found.values() if len(names) > 1]
+        entries.setdefault((each.color, each.marker, each.hollow), []).append(name)
+    shared = [names for names in entries.values() if len(names) > 1]
     assert sorted(shared) == [
         ["bbr3", "dctcp-fabric", "sliding-window"],
         ["dctcp", "mptcp-balia"],
@@ -225,9 +225,9 @@ def test_lines_of_a_page_have_the_looks_of_print() -> None:
     completion = distribution_data(completion_distribution(result, result.flows), "")
     curves = {curve["label"]: curve["look"] for curve in completion["curves"]}
     for name in presets:
-        own, dashed = look(name), [7, 4] if look(name).hollow else []
+        page_look, dashed = look(name), [7, 4] if look(name).hollow else []
         for shown in (lines[f"all {name} (1)"], curves[f"{name} (1 done)"]):
-            assert PALETTE[shown["color"]] == own.color
+            assert PALETTE[shown["color"]] == page_look.color
             assert list(shown["dash"]) == dashed
 
 
@@ -240,12 +240,12 @@ def test_transports_of_a_users_own_have_a_look_each_wherever_they_are_drawn() ->
         line.get_label().split(" ")[0]: (line.get_color(), line.get_markerfacecolor() == "white")
         for line in result.plot.completion_times().axes.get_lines()
     }
-    assert print_colors == {name: (own.color, own.hollow) for name, own in figure.items()}
+    assert print_colors == {name: (ours.color, ours.hollow) for name, ours in figure.items()}
     page = {
         curve["label"].split(" ")[0]: PALETTE[curve["look"]["color"]]
         for curve in distribution_data(completion_distribution(result, result.flows), "")["curves"]
     }
-    assert page == {name: own.color for name, own in figure.items()}
+    assert page == {name: ours.color for name, ours in figure.items()}
     assert len(set(print_colors.values())) == 3
 
 

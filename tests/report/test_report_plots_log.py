@@ -71,10 +71,10 @@ def test_lines_are_acks_and_marks_are_decisions(
     lines, acks = drawn(plot), rows(logged, 3, "ack")
     assert acks.height > 500
     for label, column in columns.items():
-        own = acks.drop_nulls(column)
+        rows_of_one = acks.drop_nulls(column)
         x, y = known(lines[label])
-        np.testing.assert_allclose(x, own["time_s"])
-        np.testing.assert_allclose(y, own[column] * factor)
+        np.testing.assert_allclose(x, rows_of_one["time_s"])
+        np.testing.assert_allclose(y, rows_of_one[column] * factor)
     for event in ("loss", "reduction"):
         decided = rows(logged, 3, event)
         assert decided.height > 0
@@ -110,8 +110,8 @@ def test_of_many_acks_some_are_drawn_and_every_decision(
 def test_subflows_are_drawn_one_by_one() -> None:
     result = Scenario.loads(MULTIPATH).run()
     for subflow, plot in ((0, result.plot.log()), (1, result.plot.log("m.0", subflow=1))):
-        own = rows(result, 0, "ack").filter(pl.col("subflow") == subflow)
-        np.testing.assert_allclose(drawn(plot)["congestion window"][1], own["cwnd_bytes"] * 1e-3)
+        rows_of_one = rows(result, 0, "ack").filter(pl.col("subflow") == subflow)
+        np.testing.assert_allclose(drawn(plot)["congestion window"][1], rows_of_one["cwnd_bytes"] * 1e-3)
     with pytest.raises(ResultError, match=r"subflow: m.0 has no subflow 2; it has 0, 1"):
         result.plot.log(subflow=2)
 

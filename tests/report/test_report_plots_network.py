@@ -47,8 +47,8 @@ def abilene() -> Result:
 
 def links_of(plot: Plot) -> PatchCollection:
     """The links of a map."""
-    (found,) = [each for each in plot.axes.collections if isinstance(each, PatchCollection)]
-    return found
+    (entry,) = [each for each in plot.axes.collections if isinstance(each, PatchCollection)]
+    return entry
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,11 @@ def test_cities_lie_on_land_and_the_gulf_does_not(abilene: Result) -> None:
     # The middle of the Gulf of Mexico (25 N, 90 W) by the two cities whose places are known: x is linear in
     # longitude, y in latitude.
     table = abilene.tables["nodes"].filter(pl.col("name").is_in(["Denver", "Atlanta"]))
-    found = {row["name"]: (row["longitude_deg"], row["latitude_deg"]) for row in table.iter_rows(named=True)}
+    entries = {
+        row["name"]: (row["longitude_deg"], row["latitude_deg"]) for row in table.iter_rows(named=True)
+    }
     (denver, atlanta), (d, a) = (
-        (np.array(found[name]) for name in ("Denver", "Atlanta")),
+        (np.array(entries[name]) for name in ("Denver", "Atlanta")),
         (places["Denver"], places["Atlanta"]),
     )
     gulf = d + (np.array([-90.0, 25.0]) - denver) / (atlanta - denver) * (a - d)

@@ -53,11 +53,11 @@ def test_print_page_and_workbook_have_the_same_lines(run: Result, tmp_path: Path
     assert len(printed) == 8
     for series, on_page, (times, on_paper) in zip(sheet.series, values, printed.values(), strict=True):
         cells = [np.nan if cell is None else float(cell) for cell in book.at(series.values)]
-        known = np.isfinite(cells)
+        expected = np.isfinite(cells)
         np.testing.assert_allclose(cells, on_page, rtol=1e-6)
-        np.testing.assert_allclose(np.array(cells)[known], np.array(on_paper)[np.isfinite(on_paper)])
+        np.testing.assert_allclose(np.array(cells)[expected], np.array(on_paper)[np.isfinite(on_paper)])
         at = np.array(book.at(series.categories), dtype=float)
-        assert at[known].tolist() == np.array(times)[np.isfinite(on_paper)].tolist()
+        assert at[expected].tolist() == np.array(times)[np.isfinite(on_paper)].tolist()
 
 
 def test_a_distribution_has_the_corners_of_its_steps(tmp_path: Path) -> None:

@@ -32,14 +32,14 @@ def legend_of(figure: Figure) -> list[str]:
 
 def texts_of(figure: Figure) -> list[Text]:
     """Every text that is drawn: titles, names of axes, ticks within the axes, the legend, notes."""
-    found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
+    entries = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
         # Matplotlib has no public way to the title on the left.
-        found += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
+        entries += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = axis.get_view_interval()
-            found += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    return [text for text in found if text.get_visible() and text.get_text().strip("\u200b")]
+            entries += [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [text for text in entries if text.get_visible() and text.get_text().strip("\u200b")]
 
 
 def cut_off(figure: Figure) -> list[str]:
@@ -48,13 +48,13 @@ def cut_off(figure: Figure) -> list[str]:
     whole = figure.bbox
     texts = texts_of(figure)
     assert len(texts) >= 4
-    found = []
+    entries = []
     for text in texts:
         box = text.get_window_extent()
         inside = whole.x0 - 1 < box.x0 and box.x1 < whole.x1 + 1
         if not (inside and whole.y0 - 1 < box.y0 and box.y1 < whole.y1 + 1):
-            found.append(text.get_text())
-    return found
+            entries.append(text.get_text())
+    return entries
 
 
 def test_a_line_for_each_level_with_its_intervals(lines: MadeStudy) -> None:

@@ -55,9 +55,9 @@ class Workbook:
         """The values of the cells that a formula such as ``'A b'!$B$2:$B$9`` refers to."""
         sheet, _, cells = reference.rpartition("!")
         sheet = sheet.removeprefix("'").removesuffix("'").replace("''", "'")
-        found = re.fullmatch(r"\$([A-Z]+)\$(\d+)(?::\$([A-Z]+)\$(\d+))?", cells)
-        assert found, reference
-        column, top, last_column, bottom = found.groups()
+        match = re.fullmatch(r"\$([A-Z]+)\$(\d+)(?::\$([A-Z]+)\$(\d+))?", cells)
+        assert match, reference
+        column, top, last_column, bottom = match.groups()
         assert last_column in (None, column), reference
         rows = range(int(top), int(bottom or top) + 1)
         return [self.cells[sheet].get(f"{column}{row}") for row in rows]
@@ -130,8 +130,8 @@ def _title(element: ElementTree.Element | None, book: Workbook) -> str:
 
 def _series(series: ElementTree.Element) -> Series:
     def reference(*tags: str) -> str | None:
-        found = (series.findtext(f"{CHART}{tag}//{CHART}f") for tag in tags)
-        return next((text for text in found if text is not None), None)
+        outcome = (series.findtext(f"{CHART}{tag}//{CHART}f") for tag in tags)
+        return next((text for text in outcome if text is not None), None)
 
     color = series.find(f"{CHART}spPr//{DRAWING}srgbClr")
     return Series(

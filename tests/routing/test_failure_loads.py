@@ -182,11 +182,11 @@ def test_every_failure_equals_brute_force(seed: int, tmp_path: Path) -> None:
     kinds = ("links", "nodes", "pairs", "groups", "maintenance+links")
     loads = network.scenario(tmp_path).worst_case(failures=",".join(kinds), jobs=2)
     assert loads.failures is not None
-    found = {(case.kind, case.name): case for case in loads.failures}
+    entries = {(case.kind, case.name): case for case in loads.failures}
     expected = {(kind, name): (left, down) for kind in kinds for name, left, down in network.cases(kind)}
-    assert found.keys() == expected.keys()
+    assert entries.keys() == expected.keys()
     for key, (left, down) in expected.items():
-        check(network, found[key], left, down)
+        check(network, entries[key], left, down)
     assert any(case.squeezed_pairs for case in loads.failures), "no failure overloads a link"
     # Each link's own worst failure.
     for link in loads.links:

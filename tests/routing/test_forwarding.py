@@ -36,10 +36,10 @@ def four_nodes(routing: dict[str, Any]) -> Scenario:
 
 
 def test_a_search_that_misses_the_best_path_can_loop() -> None:
-    found = four_nodes({"scheme": "tcpbp"}).check_forwarding()
-    assert (found.metric, found.search, found.agrees) == ("tcpbp", "published", False)
+    check = four_nodes({"scheme": "tcpbp"}).check_forwarding()
+    assert (check.metric, check.search, check.agrees) == ("tcpbp", "published", False)
     circles = {
-        (pair.source, pair.wanted, pair.walked, pair.loop) for pair in found.astray if pair.loop is not None
+        (pair.source, pair.wanted, pair.walked, pair.loop) for pair in check.astray if pair.loop is not None
     }
     # By hand, where the network comes from: 1 has 1-2-3-4 in mind, and 2 has 2-1-4.
     to_4 = {circle for circle in circles if circle[1][-1] == "4"}
@@ -47,21 +47,21 @@ def test_a_search_that_misses_the_best_path_can_loop() -> None:
         ("1", ("1", "2", "3", "4"), ("1", "2", "1"), ("1", "2")),
         ("2", ("2", "1", "4"), ("2", "1", "2"), ("2", "1")),
     }
-    assert found.loops == len(circles)
+    assert check.loops == len(circles)
 
 
 @pytest.mark.parametrize("metric", ["hops", "delay", "inverse-capacity", "loss", "smm"])
 def test_sums_always_agree(metric: str) -> None:
     # Each rest of a least sum is a least sum.
-    found = four_nodes({"metric": metric}).check_forwarding()
-    assert (found.metric, found.search) == (metric, "exact")
-    assert all(pair.wanted == pair.walked for pair in found.astray)
-    assert found.loops == 0
+    check = four_nodes({"metric": metric}).check_forwarding()
+    assert (check.metric, check.search) == (metric, "exact")
+    assert all(pair.wanted == pair.walked for pair in check.astray)
+    assert check.loops == 0
 
 
 def test_a_model_is_no_metric() -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         four_nodes({"scheme": {"algorithm": "tcpbp-exact", "model": "cubic"}}).check_forwarding()
-    (problem,) = told.value.problems
+    (problem,) = caught.value.problems
     assert problem.place == "routing.scheme.model"
     assert "leave model" in problem.message

@@ -52,19 +52,19 @@ def by_csv(folder: Path, *rows: str, header: str = "from,to,kind,weight,path") -
 
 
 def refused(scenario: Scenario) -> str:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         scenario.routes()
-    return str(told.value)
+    return str(caught.value)
 
 
 def test_paths_of_a_file_with_their_shares(tmp_path: Path) -> None:
-    found = by_csv(tmp_path, *ROWS).routes()
-    (pair,) = (pair for pair in found.pairs if pair.source == "Seattle")
+    plan_routes = by_csv(tmp_path, *ROWS).routes()
+    (pair,) = (pair for pair in plan_routes.pairs if pair.source == "Seattle")
     assert [(path.nodes[1], path.weight) for path in pair.paths] == [("Denver", 0.75), ("Sunnyvale", 0.25)]
     # Acknowledgments come back over the same edges.
-    (back,) = (pair for pair in found.pairs if pair.destination == "Seattle")
+    (back,) = (pair for pair in plan_routes.pairs if pair.destination == "Seattle")
     assert [(path.nodes[-2], path.weight) for path in back.paths] == [("Denver", 0.75), ("Sunnyvale", 0.25)]
-    assert found.facts == {"paths_from": "routes.csv", "pairs_back": 2}
+    assert plan_routes.facts == {"paths_from": "routes.csv", "pairs_back": 2}
 
 
 def test_paths_of_tables_are_those_of_the_file(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ def test_a_header_and_pairs_without_a_path(tmp_path: Path) -> None:
     ],
 )
 def test_fields_that_do_not_fit(tmp_path: Path, routing: str, words: str) -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         loaded(tmp_path, routing)
-    assert words in str(told.value)
+    assert words in str(caught.value)
 
 
 def test_hosts_take_the_paths_of_their_routers() -> None:
@@ -194,11 +194,11 @@ def test_hosts_take_the_paths_of_their_routers() -> None:
     [[routing.paths]]
     nodes = ["router-left", "router-right"]
     """
-    found = Scenario.loads(text).routes()
-    assert [path.nodes for path in found.pairs[0].paths] == [
+    plan_routes = Scenario.loads(text).routes()
+    assert [path.nodes for path in plan_routes.pairs[0].paths] == [
         ("left1", "router-left", "router-right", "right2")
     ]
-    assert found.facts == {"paths_from": "routing.paths", "pairs_by_routers": 1, "pairs_back": 1}
+    assert plan_routes.facts == {"paths_from": "routing.paths", "pairs_by_routers": 1, "pairs_back": 1}
 
 
 @pytest.mark.parametrize(
@@ -297,12 +297,12 @@ def test_a_table_that_goes_round_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_not_written_over(tmp_path: Path) -> None:
-    found = loaded(tmp_path, 'scheme = "shortest"\n')
+    scenario_read = loaded(tmp_path, 'scheme = "shortest"\n')
     (tmp_path / "plan.json").write_text("mine")
     with pytest.raises(ResultError, match="exists; choose another name, or give --replace"):
-        save_plan(found, tmp_path / "plan.json")
+        save_plan(scenario_read, tmp_path / "plan.json")
     assert (tmp_path / "plan.json").read_text() == "mine"
-    save_plan(found, tmp_path / "plan.json", replace=True)
+    save_plan(scenario_read, tmp_path / "plan.json", replace=True)
     assert json.loads((tmp_path / "plan.json").read_text())["scheme"] == "shortest"
 
 

@@ -105,7 +105,7 @@ def test_transitions_are_those_of_every_mix(seed: int) -> None:
     for place in draw.sample(range(len(links)), 3):
         after[place] = draw.randint(1, 6)
         changed.edges[links[place]]["weight"] = int(after[place])
-    found = loads.transition(loads.state(before), loads.state(after))
+    outcome = loads.transition(loads.state(before), loads.state(after))
     highest = dict.fromkeys(links, Fraction(0))
     loops = set()
     for to in graph:
@@ -124,10 +124,10 @@ def test_transitions_are_those_of_every_mix(seed: int) -> None:
         ]
         for link in links:
             highest[link] += max(case[link] for case in of_cases)
-    assert {setup.nodes[routers.routers[to]].name for to in found.loops} == loops
+    assert {setup.nodes[routers.routers[to]].name for to in outcome.loops} == loops
     if not loops:
-        assert found.load is not None
-        assert found.load * 100 == pytest.approx([float(highest[link]) for link in links])
+        assert outcome.load is not None
+        assert outcome.load * 100 == pytest.approx([float(highest[link]) for link in links])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -205,14 +205,14 @@ def walk(
 def test_a_link_of_a_ring_is_taken_out_in_increments() -> None:
     """On a ring of 5 the link a-b gets a cost that nobody uses; in one step a sends back what still comes."""
     graph = ring([1, 1, 1, 1, 1])
-    found, names = searched(graph, {("a", "b"): 100, ("b", "a"): 100})
-    assert found.changed == 2
-    assert found.uses_increments
-    assert found.tried_all
-    assert not found.overloads
-    assert len(found.steps) <= 12
-    assert not any(walk(graph, found.steps, names))
-    one_step = [step for step in found.steps if step.after == 100]
+    solution, names = searched(graph, {("a", "b"): 100, ("b", "a"): 100})
+    assert solution.changed == 2
+    assert solution.uses_increments
+    assert solution.tried_all
+    assert not solution.overloads
+    assert len(solution.steps) <= 12
+    assert not any(walk(graph, solution.steps, names))
+    one_step = [step for step in solution.steps if step.after == 100]
     assert len(one_step) == 2
 
 
@@ -225,14 +225,14 @@ def test_an_order_is_found_where_only_some_are_safe() -> None:
         edges = list(graph.edges)
         changes = {edge: draw.randint(1, 6) for edge in draw.sample(edges, 4)}
         changes = {edge: cost for edge, cost in changes.items() if cost != graph.edges[edge]["weight"]}
-        found, names = searched(graph, changes)
+        solution, names = searched(graph, changes)
         place = {name: number for number, name in enumerate(names)}
         orders = []
         for order in itertools.permutations(changes):
             steps = [CostStep(place[e], graph.edges[e]["weight"], changes[e], 0, 0, 0) for e in order]
             orders.append(not any(walk(graph, steps, names)))
-        assert not any(walk(graph, found.steps, names))
-        assert found.uses_increments == (not any(orders))
+        assert not any(walk(graph, solution.steps, names))
+        assert solution.uses_increments == (not any(orders))
         with_both += any(orders) and not all(orders)
     assert with_both >= 3
 
@@ -258,22 +258,22 @@ _SWAPPED = {("a", "x"): 3, ("b", "y"): 3}
 
 def test_increments_keep_loads_down() -> None:
     """With 60 Mbps each a link of 100 Mbps to d would carry 120; a half of one first makes it 90."""
-    found, names = searched(swap(), _SWAPPED, {("a", "d"): 60, ("b", "d"): 60})
-    assert {names[step.arc] for step in found.steps} == set(_SWAPPED)
-    assert found.tried_all
-    assert not found.overloads
+    solution, names = searched(swap(), _SWAPPED, {("a", "d"): 60, ("b", "d"): 60})
+    assert {names[step.arc] for step in solution.steps} == set(_SWAPPED)
+    assert solution.tried_all
+    assert not solution.overloads
     # Half of a's by y, all of b's by x, the other half of a's: fewer steps have 120 somewhere.
-    assert len(found.steps) == 3
-    assert max(step.load_meanwhile for step in found.steps) == pytest.approx(0.9)
+    assert len(solution.steps) == 3
+    assert max(step.load_meanwhile for step in solution.steps) == pytest.approx(0.9)
 
 
 def test_an_overload_that_nothing_avoids_is_told() -> None:
     """With 90 Mbps each even a half of one beside the other is 135."""
-    found, names = searched(swap(), _SWAPPED, {("a", "d"): 90, ("b", "d"): 90})
-    assert found.allowed_load == 1
-    assert found.overloads
-    assert max(step.load_meanwhile for step in found.steps) == pytest.approx(1.35)
-    words = change_words(found, "now.csv", ["->".join(name) for name in names])
+    solution, names = searched(swap(), _SWAPPED, {("a", "d"): 90, ("b", "d"): 90})
+    assert solution.allowed_load == 1
+    assert solution.overloads
+    assert max(step.load_meanwhile for step in solution.steps) == pytest.approx(1.35)
+    words = change_words(solution, "now.csv", ["->".join(name) for name in names])
     assert "NOT SAFE" in words[-1]
     assert "135 %" in words[-1]
 

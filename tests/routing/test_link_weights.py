@@ -45,9 +45,9 @@ def scenario(
     return Scenario.loads(text + edges, origin="x.toml", base=folder)
 
 
-def ways(found: Scenario) -> list[tuple[str, ...]]:
+def ways(scenario_read: Scenario) -> list[tuple[str, ...]]:
     """The next nodes of the source, or the paths."""
-    pair = found.routes().pairs[0]
+    pair = scenario_read.routes().pairs[0]
     return [hop.next_nodes for hop in pair.hop_by_hop if hop.node == "a"] or [
         path.nodes for path in pair.paths
     ]
@@ -65,17 +65,17 @@ def graphml(weights: tuple[str, ...]) -> str:
     )
 
 
-def refused(found: Scenario) -> str:
-    with pytest.raises(ScenarioError) as told:
-        found.routes()
-    return str(told.value)
+def refused(scenario_read: Scenario) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_read.routes()
+    return str(caught.value)
 
 
 def test_equal_sums_are_equal_routes(tmp_path: Path) -> None:
     """2 + 2 = 1 + 3 = 4, and the direct edge costs 9."""
     weights = {"ab": 2, "bd": 2, "ac": 1, "cd": 3, "ad": 9}
-    found = scenario(tmp_path, edges=LISTED + links(weights))
-    assert [set(nodes) for nodes in ways(found)] == [{"b", "c"}]
+    scenario_read = scenario(tmp_path, edges=LISTED + links(weights))
+    assert [set(nodes) for nodes in ways(scenario_read)] == [{"b", "c"}]
     cheaper = scenario(tmp_path, scheme="shortest", edges=LISTED + links(weights | {"cd": 2}))
     assert ways(cheaper) == [("a", "c", "d")]
     assert [path.metric_value for path in cheaper.routes().pairs[0].paths] == [3.0]
@@ -92,8 +92,10 @@ def test_weights_of_a_file_and_of_graphml_are_the_same(tmp_path: Path) -> None:
     of_graph = scenario(tmp_path, topology='topology = "file:net.graphml"')
     assert [set(nodes) for nodes in ways(of_graph)] == [{"b", "c"}]
     # What the scenario says of a single link comes before the file.
-    own = scenario(tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links({"cd": 2}))
-    assert ways(own) == [("c",)]
+    scenario_read = scenario(
+        tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links({"cd": 2})
+    )
+    assert ways(scenario_read) == [("c",)]
 
 
 def test_a_weight_per_direction_and_per_parallel_link(tmp_path: Path) -> None:
@@ -102,10 +104,12 @@ def test_a_weight_per_direction_and_per_parallel_link(tmp_path: Path) -> None:
         CSV.replace("from,to,weight", "from,to,weight,index").replace("\n", ",\n").replace("index,", "index")
         + "d,a,1,2\n"
     )
-    found = scenario(tmp_path, scheme="shortest", topology='weights = "file:weights.csv"', edges=edges)
-    (back,) = (pair for pair in found.routes().pairs if pair.source == "d")
+    scenario_read = scenario(
+        tmp_path, scheme="shortest", topology='weights = "file:weights.csv"', edges=edges
+    )
+    (back,) = (pair for pair in scenario_read.routes().pairs if pair.source == "d")
     assert back.paths[0].links == ("d->a#2",)
-    (there,) = (pair for pair in found.routes().pairs if pair.source == "a")
+    (there,) = (pair for pair in scenario_read.routes().pairs if pair.source == "a")
     assert there.paths[0].hops == 2
 
 
@@ -127,17 +131,17 @@ def test_a_weight_per_direction_and_per_parallel_link(tmp_path: Path) -> None:
 )
 def test_rows_that_cannot_be_are_named_by_their_line(tmp_path: Path, row: str, words: str) -> None:
     (tmp_path / "weights.csv").write_text(CSV + row + "\n")
-    found = scenario(tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links())
-    message = refused(found)
+    scenario_read = scenario(tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links())
+    message = refused(scenario_read)
     assert words in message
     assert message.count("\n") == 0
 
 
 def test_a_header_and_a_name_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "weights.csv").write_text("from,to,cost\n")
-    found = scenario(tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links())
+    scenario_read = scenario(tmp_path, topology='weights = "file:weights.csv"', edges=LISTED + links())
     assert 'weights.csv, line 1: "from,to,cost" is no header with the columns from,to,weight' in refused(
-        found
+        scenario_read
     )
     with pytest.raises(ScenarioError, match=r'"weights\.csv" is not like "file:weights\.csv"'):
         scenario(tmp_path, topology='weights = "weights.csv"', edges=LISTED + links())
@@ -157,8 +161,8 @@ def test_links_without_a_weight(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("weight", "words"), [("0", "is 0;"), ("-2", "is -2;"), ("1.5", "is 1.5;")])
 def test_weights_of_a_topology_that_cannot_be(tmp_path: Path, weight: str, words: str) -> None:
     (tmp_path / "net.graphml").write_text(graphml((weight, "2", "1", "3", "9")))
-    found = scenario(tmp_path, topology='topology = "file:net.graphml"')
+    scenario_read = scenario(tmp_path, topology='topology = "file:net.graphml"')
     assert f"network.topology: the weight of the link a - b {words} a weight is a whole number" in refused(
-        found
+        scenario_read
     )
-    assert found.replace({"routing.metric": "hops"}).routes().pairs
+    assert scenario_read.replace({"routing.metric": "hops"}).routes().pairs

@@ -37,9 +37,9 @@ def square(*routings: dict[str, Any] | None, **tables: Any) -> Scenario:
     delays = {"ab": 20, "ac": 4, "cb": 4, "ad": 1, "de": 1, "eb": 1}
     link = [{"between": list(ends), "new": True, "delay": f"{ms} ms"} for ends, ms in delays.items()]
     node = [{"name": name} for name in "abcde"]
-    own = ({} if routing is None else {"routing": routing} for routing in routings)
+    ours = ({} if routing is None else {"routing": routing} for routing in routings)
     traffic = [
-        {"name": f"t{number}", "from": "a", "to": "b", **routing} for number, routing in enumerate(own)
+        {"name": f"t{number}", "from": "a", "to": "b", **routing} for number, routing in enumerate(ours)
     ]
     network = {"node": node, "link": link, "links": {"capacity": "10 Mbps", "queue": "50 packets"}}
     data = {"network": network, "traffic": traffic, "run": {"duration": "1 s"}, **tables}
@@ -48,14 +48,14 @@ def square(*routings: dict[str, Any] | None, **tables: Any) -> Scenario:
 
 def test_each_entry_goes_by_its_own_metric() -> None:
     """The three routes that the thesis prints, all at once."""
-    found = routes(Scenario.load(EXAMPLE))
-    assert not len(found.pairs)
+    pair_routes = routes(Scenario.load(EXAMPLE))
+    assert not len(pair_routes.pairs)
     paths = {}
-    for own in found.others:
-        (pair,) = (pair for pair in own.pairs if pair.source == "1")
-        paths[own.traffic[0]] = " ".join(pair.paths[0].nodes)
+    for ours in pair_routes.others:
+        (pair,) = (pair for pair in ours.pairs if pair.source == "1")
+        paths[ours.traffic[0]] = " ".join(pair.paths[0].nodes)
     assert paths == PUBLISHED
-    assert [own.metric for own in found.others] == ["hops-then-delay", "delay", "tcpbp"]
+    assert [ours.metric for ours in pair_routes.others] == ["hops-then-delay", "delay", "tcpbp"]
 
 
 def test_packets_take_the_routes_of_their_entry() -> None:
@@ -108,7 +108,7 @@ def test_the_worst_case_is_that_of_either() -> None:
     """All traffic of a pair may be of one entry: each of the two routes may carry all 2 Mbps of it."""
     alone = worst_loads(square(None, routing={"demand": {"pair": "2 Mbps"}}))
     both = worst_loads(square(None, {"metric": "delay"}, routing={"demand": {"pair": "2 Mbps"}}))
-    loads = [{link.link: link.load for link in found.links} for found in (alone, both)]
+    loads = [{link.link: link.load for link in entry.links} for entry in (alone, both)]
     # Over d and e go by delay: a to b, a to e, d to b, d to e; by hops none besides, whatever ties become.
     assert loads[1]["d->e"] == pytest.approx(4 * 0.2)
     assert loads[0]["d->e"] < 0.7
@@ -135,12 +135,12 @@ def exported(data: dict[str, Any], folder: Path) -> dict[tuple[str, int], str]:
     """What node a does first with packets of each address and source port that it matches, 0 for any."""
     export(Scenario.from_data(data), "openflow", folder, replace=True)
     lines = next(folder.glob("flows/n1-*.flows")).read_text().splitlines()[1:]
-    found = {}
+    entries = {}
     for line in lines:
         if (to := re.search(r"nw_dst=([\d.]+)", line)) is not None and "nw_proto=1," not in line:
             port = re.search(r"(?:tcp|udp)_src=(\d+)", line)
-            found[to[1], int(port[1]) if port else 0] = line.split("actions=")[1]
-    return found
+            entries[to[1], int(port[1]) if port else 0] = line.split("actions=")[1]
+    return entries
 
 
 def test_an_export_tells_flows_apart_by_their_ports(tmp_path: Path) -> None:
@@ -153,10 +153,10 @@ def test_an_export_tells_flows_apart_by_their_ports(tmp_path: Path) -> None:
         {"name": "p", "from": "a", "to": "b", "routing": {"metric": "delay"},
          "application": {"kind": "ping"}},
     ]  # fmt: skip
-    found = exported(data, tmp_path / "out")
-    assert found["10.0.0.2", 0].endswith("output:1")
-    own = {port for (_, port), done in found.items() if port}
-    assert {found["10.0.0.2", port][-8:] for port in own} == {"output:3"}
+    outcome = exported(data, tmp_path / "out")
+    assert outcome["10.0.0.2", 0].endswith("output:1")
+    own_fields = {port for (_, port), done in outcome.items() if port}
+    assert {outcome["10.0.0.2", port][-8:] for port in own_fields} == {"output:3"}
     flows = (tmp_path / "out" / "flows" / "n1-a.flows").read_text()
     assert (
         "priority=110,in_port=1000,dl_type=2048,nw_proto=1,nw_src=10.0.0.1,nw_dst=10.0.0.2,actions=" in flows
@@ -166,14 +166,14 @@ def test_an_export_tells_flows_apart_by_their_ports(tmp_path: Path) -> None:
     seen = analyze([tmp_path / "run" / "d.pcapng"]).subflows["client_port"]
     of_tcp = set(seen)
     assert len(of_tcp) == 3
-    assert of_tcp < own
-    assert len(own) == 4
+    assert of_tcp < own_fields
+    assert len(own_fields) == 4
 
 
 def test_three_metrics_at_once_are_exported(tmp_path: Path) -> None:
     """The thesis's routes: ten flows of each metric leave node 1 towards 3, and twice ten towards 5."""
-    found = exported(Scenario.load(EXAMPLE).data(), tmp_path)
-    neighbours = Counter(done[-8:] for (to, port), done in found.items() if port and to == "10.0.0.10")
+    outcome = exported(Scenario.load(EXAMPLE).data(), tmp_path)
+    neighbours = Counter(done[-8:] for (to, port), done in outcome.items() if port and to == "10.0.0.10")
     # Interfaces of node 1: to 3, 5, 6 and 9.
     assert neighbours == {"output:1": 10, "output:2": 20}
     onward = {
@@ -199,11 +199,11 @@ def test_flows_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
 
 
 def test_tables_for_people_say_whose_routes_they_are() -> None:
-    found = routes(square(None, {"metric": "delay"}))
-    assert found.others[0].caption == "shortest by delay, for t1"
-    names = [table.name for table in route_tables(found)]
+    pair_routes = routes(square(None, {"metric": "delay"}))
+    assert pair_routes.others[0].caption == "shortest by delay, for t1"
+    names = [table.name for table in route_tables(pair_routes)]
     assert names == ["paths", "lengths", "paths_1", "lengths_1"]
-    assert found.data()["others"][0]["traffic"] == ("t1",)
+    assert pair_routes.data()["others"][0]["traffic"] == ("t1",)
 
 
 def test_a_study_has_the_metric_of_an_entry_as_a_factor() -> None:
@@ -212,8 +212,8 @@ def test_a_study_has_the_metric_of_an_entry_as_a_factor() -> None:
         "factor": [{"field": "traffic[1].routing.metric", "levels": ["hops", "delay"]}],
         "metric": [{"name": "rtt_ms", "column": "rtt_min_ms", "where": {"name": "t1.0"}}],
     }
-    found = Study.from_data(study).run()
-    assert found.runs["rtt_ms"].to_list() == [pytest.approx(40, abs=3), pytest.approx(6, abs=6)]
+    result = Study.from_data(study).run()
+    assert result.runs["rtt_ms"].to_list() == [pytest.approx(40, abs=3), pytest.approx(6, abs=6)]
 
 
 def test_a_controller_gives_flows_paths_by_their_own_metric() -> None:
@@ -274,13 +274,13 @@ def test_switches_tell_flows_with_routes_of_their_own_by_their_ports() -> None:
     layout = SwitchLayout.of(names, setup.links, set(range(5)), {0, 1})
     made = plan(setup, None).plan
     flow = OwnFlow(1, (0, 1), TCP, ("10.0.0.1", 50_000), ("10.0.0.2", 5001))
-    (own,) = own_traffic([flow], 2)
+    (ours,) = own_traffic([flow], 2)
     plans: list[Any] = []
     addresses = {0: ["10.0.0.1"], 1: ["10.0.0.2"]}
-    for whose, one in ((None, made), (own, made.others()[0])):
-        found = {pair: one.paths(*pair) or [] for pair in ((0, 1), (1, 0))}
+    for whose, one in ((None, made), (ours, made.others()[0])):
+        outcome = {pair: one.paths(*pair) or [] for pair in ((0, 1), (1, 0))}
         plans.append(
-            ({pair: [(tuple(links), 1) for links, _ in paths] for pair, paths in found.items()}, whose)
+            ({pair: [(tuple(links), 1) for links, _ in paths] for pair, paths in outcome.items()}, whose)
         )
     entries = rules_of(layout.openflow_ports(), setup.links, plans, addresses, Numbers()).entries
     first = [entry for entry in entries if entry.priority >= INGRESS]

@@ -35,8 +35,8 @@ def square(*routings: dict[str, Any] | None, **tables: Any) -> Scenario:
     """From a to b directly in 20 ms, over c in 2 x 4 ms, over d and e in 3 x 1 ms; with an entry for each."""
     delays = {"ab": 20, "ac": 4, "cb": 4, "ad": 1, "de": 1, "eb": 1}
     link = [{"between": list(ends), "new": True, "delay": f"{ms} ms"} for ends, ms in delays.items()]
-    own = ({} if routing is None else {"routing": routing} for routing in routings)
-    traffic = [{"name": f"t{number}", "from": "a", "to": "b", **more} for number, more in enumerate(own)]
+    ours = ({} if routing is None else {"routing": routing} for routing in routings)
+    traffic = [{"name": f"t{number}", "from": "a", "to": "b", **more} for number, more in enumerate(ours)]
     links = {"capacity": "10 Mbps", "queue": "50 packets"}
     network = {"node": [{"name": name} for name in "abcde"], "link": link, "links": links}
     return Scenario.from_data({"network": network, "traffic": traffic, "run": {"duration": "1 s"}, **tables})
@@ -56,9 +56,9 @@ def ring(scheme: Any, *, to: str = "c", **routing: Any) -> Scenario:
     )
 
 
-def paths(found: Routes, source: str = "a") -> list[str]:
+def paths(paths: Routes, source: str = "a") -> list[str]:
     """The paths from a node, by their nodes."""
-    (pair,) = (pair for pair in found.pairs if pair.source == source)
+    (pair,) = (pair for pair in paths.pairs if pair.source == source)
     return ["".join(path.nodes) for path in pair.paths]
 
 
@@ -91,9 +91,11 @@ def test_several_paths_are_the_first_that_keep_the_limit() -> None:
 
 
 def test_an_entry_has_limits_of_its_own() -> None:
-    found = routes(square(None, {"max_delay": "10 ms"}, {"metric": "delay"}, routing={"max_delay": "20 ms"}))
-    assert paths(found) == ["ab"]
-    assert [paths(own) for own in found.others] == [["acb"], ["adeb"]]
+    pair_routes = routes(
+        square(None, {"max_delay": "10 ms"}, {"metric": "delay"}, routing={"max_delay": "20 ms"})
+    )
+    assert paths(pair_routes) == ["ab"]
+    assert [paths(ours) for ours in pair_routes.others] == [["acb"], ["adeb"]]
 
 
 def test_loss_is_that_of_the_whole_path() -> None:
@@ -155,9 +157,9 @@ def test_the_least_that_is_told_leaves_a_path() -> None:
     tight = [PathLimitsSetup(max_delay=1, max_loss=None), PathLimitsSetup(max_delay=None, max_loss=1e-9)]
     for limits in tight:
         (problem,) = without_path(setup, limits, [(0, 1)])
-        told = problem.message.partition("the least is ")[2].partition(";")[0]
+        message = problem.message.partition("the least is ")[2].partition(";")[0]
         name = problem.place.rpartition(".")[2]
-        value: Any = told if name == "max_delay" else float(told)
+        value: Any = message if name == "max_delay" else float(message)
         assert paths(routes(Scenario.from_data(data | {"routing": {name: value}}))) == ["ab"]
 
 
@@ -210,10 +212,10 @@ def test_shorter_paths_cost_load() -> None:
 
 
 def test_failures_leave_pairs_without_a_path_within_the_limit_stranded() -> None:
-    found = ring("shortest", max_delay="2 ms").worst_case(failures=True)
-    assert found.failures is not None
+    outcome = ring("shortest", max_delay="2 ms").worst_case(failures=True)
+    assert outcome.failures is not None
     # With an edge of the ring down its ends are 3 ms apart, both ways.
-    assert [len(case.stranded) for case in found.failures] == [2] * 4
+    assert [len(case.stranded) for case in outcome.failures] == [2] * 4
     without = ring("shortest").worst_case(failures=True)
     assert without.failures is not None
     assert [len(case.stranded) for case in without.failures] == [0] * 4
@@ -228,9 +230,9 @@ def test_a_plan_has_no_path_beyond_the_limits_whatever_takes_them() -> None:
         demand = {"demand": {"pair": "1 Mbps"}} if robust else {}
         scheme: Any = {"algorithm": name, "k": 3} if name not in ("shortest",) else name
         setup = resolve(limited(scheme=scheme, max_delay="12 ms", **demand))
-        found = plan(setup, None).plan.paths(0, 1)
-        assert found
-        assert all(sum(setup.links[link].delay for link in links) <= 12e9 for links, _ in found), name
+        made_plan = plan(setup, None).plan.paths(0, 1)
+        assert made_plan
+        assert all(sum(setup.links[link].delay for link in links) <= 12e9 for links, _ in made_plan), name
 
 
 def _takes(declared: dict[str, Any]) -> bool:
@@ -262,11 +264,11 @@ def _takes(declared: dict[str, Any]) -> bool:
 )
 def test_what_does_not_go_together_is_refused(routing: dict[str, Any], place: str, said: str) -> None:
     for where in ("routing", "traffic[0].routing"):
-        own = routing | {"max_delay": routing.get("max_delay", "25 ms")}
-        if where != "routing" and {"scheme": "given"}.items() <= own.items():
+        ours = routing | {"max_delay": routing.get("max_delay", "25 ms")}
+        if where != "routing" and {"scheme": "given"}.items() <= ours.items():
             continue
-        choice = {name: value for name, value in own.items() if name != "demand"}
-        tables = {"routing": own} if where == "routing" else {}
+        choice = {name: value for name, value in ours.items() if name != "demand"}
+        tables = {"routing": ours} if where == "routing" else {}
         with pytest.raises(ScenarioError) as refused:
             square(None if tables else choice, **tables)
         (problem,) = refused.value.problems

@@ -68,10 +68,10 @@ def test_a_node_splits_in_the_proportion_of_its_weights() -> None:
 def test_a_circle_ends() -> None:
     """From b half goes back to a, and from there to b again: no path has more links than the network."""
     paths = planned([(2, [(0, [AB]), (1, [BA, BC])])], (0, 2))
-    found = paths.paths(0, 2, 100)
-    assert found is not None
-    assert found[-1] == ([AB, BC], 0.5)
-    assert max(len(links) for links, _ in found) <= len(ENDS)
+    outcome = paths.paths(0, 2, 100)
+    assert outcome is not None
+    assert outcome[-1] == ([AB, BC], 0.5)
+    assert max(len(links) for links, _ in outcome) <= len(ENDS)
     assert dict(paths.shares(0, 2)) == {AB: 1.0, BA: 0.5, BC: 0.5}
 
 

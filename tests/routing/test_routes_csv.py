@@ -129,9 +129,9 @@ def test_any_name_comes_back(name: str, scheme: str, tmp_path: Path) -> None:
 )
 def test_files_of_older_versions_are_told_the_new_columns(older: str, tmp_path: Path) -> None:
     given = read_back(scenario(NETWORKS["parallel"], "shortest", tmp_path), older, tmp_path)
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         given.routes()
-    (problem,) = told.value.problems
+    (problem,) = caught.value.problems
     assert problem.place.endswith("routes.csv, line 1")
     assert "columns of an older version; now they are from,to,kind,weight,path" in problem.message
     assert "anabranch routes SCENARIO --csv FOLDER" in problem.message

@@ -76,19 +76,19 @@ def fabric(scheme: Any, slow: str = "5 Gbps", **run: Any) -> Scenario:
 @pytest.mark.parametrize("slow_gbps", [1, 5])
 def test_a_slow_link_of_a_fabric_gets_its_part(scheme: Data, slow_gbps: int) -> None:
     """Three spines of 10 Gbps and one of s carry 30 + s: the slow one has s of it, each other 10."""
-    found = fabric(scheme, f"{slow_gbps} Gbps")
-    routes = found.routes()
+    outcome = fabric(scheme, f"{slow_gbps} Gbps")
+    routes = outcome.routes()
     total = 30 + slow_gbps
     assert routes.facts["least_flow_mbps"] == pytest.approx(1000 * total / 4, rel=2e-6)
     assert routes.facts["least_flow_bound_mbps"] == pytest.approx(1000 * total / 4, rel=2e-6)
     assert routes.facts["total_mbps"] == pytest.approx(1000 * total, rel=2e-6)
     assert routes.facts["status"] == "optimal"
     for number in range(1, 5):
-        of_pair = shares(found, f"host1.{number}", f"host2.{number}")
+        of_pair = shares(outcome, f"host1.{number}", f"host2.{number}")
         by_spine = {path.split("-")[2]: share for path, share in of_pair.items()}
         assert by_spine.pop("spine1") == pytest.approx(slow_gbps / total, abs=1e-5)
         assert list(by_spine.values()) == pytest.approx([10 / total] * 3, abs=1e-5)
-        back = shares(found, f"host2.{number}", f"host1.{number}")
+        back = shares(outcome, f"host2.{number}", f"host1.{number}")
         assert {"-".join(reversed(path.split("-"))): share for path, share in back.items()} == of_pair
 
 
@@ -103,12 +103,12 @@ def test_a_parking_lot_is_shared_evenly() -> None:
 def test_the_sum_comes_after_the_least() -> None:
     """a to b has 2 Mbps whatever others do; c to d has 10 over its link and 4 around it."""
     net = network([("a", "b", 2.0), ("c", "d", 10.0), ("c", "e", 4.0), ("e", "d", 4.0), ("b", "c", 1.0)])
-    found = scenario(net, [("a", "b"), ("c", "d")])
-    facts = found.routes().facts
+    scenario_read = scenario(net, [("a", "b"), ("c", "d")])
+    facts = scenario_read.routes().facts
     assert facts["least_flow_mbps"] == pytest.approx(2, rel=2e-6)
     assert facts["total_mbps"] == pytest.approx(16, rel=3e-6)
     assert facts["total_bound_mbps"] == pytest.approx(16, rel=3e-6)
-    assert shares(found, "c", "d") == pytest.approx({"c-d": 10 / 14, "c-e-d": 4 / 14}, abs=1e-5)
+    assert shares(scenario_read, "c", "d") == pytest.approx({"c-d": 10 / 14, "c-e-d": 4 / 14}, abs=1e-5)
 
 
 def test_of_equal_rates_those_over_short_paths() -> None:
@@ -116,9 +116,9 @@ def test_of_equal_rates_those_over_short_paths() -> None:
     net = network([("c", "d", 10.0), ("c", "e", 10.0), ("e", "d", 10.0)])
     offered = {"kind": "constant-rate", "message": "1000 B", "rate": "4 Mbps"}
     traffic = [{"from": "c", "to": "d", "application": offered}]
-    found = scenario(net, [], traffic=traffic)
-    assert shares(found, "c", "d") == {"c-d": 1.0}
-    facts = found.routes().facts
+    scenario_read = scenario(net, [], traffic=traffic)
+    assert shares(scenario_read, "c", "d") == {"c-d": 1.0}
+    facts = scenario_read.routes().facts
     assert "least_flow_mbps" not in facts  # It has what it offers.
     assert facts["total_mbps"] == pytest.approx(4, rel=3e-6)
 
@@ -189,9 +189,9 @@ def test_the_least_rate_is_that_of_another_program(seed: int) -> None:
     assert facts["least_flow_mbps"] == pytest.approx(best, rel=3e-6)
     assert best * (1 - 1e-9) <= facts["least_flow_bound_mbps"] <= best * (1 + 2e-6)
     load: dict[int, float] = defaultdict(float)
-    for pair, found in paths.items():
-        assert sum(share for _, share in found) == pytest.approx(1)
-        for links, share in found:
+    for pair, entry in paths.items():
+        assert sum(share for _, share in entry) == pytest.approx(1)
+        for links, share in entry:
             nodes = [setup.links[links[0]].origin, *(setup.links[link].to for link in links)]
             assert (nodes[0], nodes[-1]) == pair
             assert len(set(nodes)) == len(nodes)

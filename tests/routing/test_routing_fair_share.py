@@ -88,12 +88,12 @@ def test_the_search_is_near_the_best_of_all_assignments_and_the_bound_above(obje
         assert len(every) == 81
         start = assigner.alone()
         bound = assigner.bound(assigner.value(assigner.assigned(start)))
-        found = assigner.value(assigner.search(start, bound))
-        assert found <= max(every) + 1e-9 <= bound + 2e-9 * max(1.0, bound)
+        outcome = assigner.value(assigner.search(start, bound))
+        assert outcome <= max(every) + 1e-9 <= bound + 2e-9 * max(1.0, bound)
         # Climbing gives no promise; ten per cent is what it may cost here, and seldom anything.
         scale = max(every) if objective == "total" else sum(pair.groups[0].flows for pair in pairs)
-        assert found >= max(every) - 0.1 * scale
-        exactly += found >= max(every) - 1e-9 * scale
+        assert outcome >= max(every) - 0.1 * scale
+        exactly += outcome >= max(every) - 1e-9 * scale
     assert exactly >= 54
 
 

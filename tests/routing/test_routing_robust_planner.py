@@ -121,15 +121,15 @@ def test_a_limit_too_short_for_the_second_program_is_a_warning() -> None:
 @pytest.mark.parametrize("percent", [0, 20, 40])
 def test_hybrid_hop_has_the_printed_loads(percent: int) -> None:
     """K = 2 on the network that is inferred: 0.68, 0.82, 0.98 (Fukushima et al. 2016, figure 12)."""
-    found = Scenario.from_data(nsfnet(hybrid("hop", percent), spaced=False)).worst_case()
-    assert found.max_load == pytest.approx({0: 0.68, 20: 0.82, 40: 0.98}[percent], abs=5e-3)
+    outcome = Scenario.from_data(nsfnet(hybrid("hop", percent), spaced=False)).worst_case()
+    assert outcome.max_load == pytest.approx({0: 0.68, 20: 0.82, 40: 0.98}[percent], abs=5e-3)
 
 
 def test_all_paths_of_the_paper_have_its_load() -> None:
     """0.455 (Fukushima et al. 2016, figure 12)."""
-    found = Scenario.from_data(nsfnet({"scheme": "robust"}, spaced=False)).worst_case()
-    assert found.max_load == pytest.approx(0.455, abs=1e-5)
-    assert found.facts["worst_case_load"] == pytest.approx(found.max_load, rel=1e-9)
+    outcome = Scenario.from_data(nsfnet({"scheme": "robust"}, spaced=False)).worst_case()
+    assert outcome.max_load == pytest.approx(0.455, abs=1e-5)
+    assert outcome.facts["worst_case_load"] == pytest.approx(outcome.max_load, rel=1e-9)
 
 
 def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> None:
@@ -248,16 +248,16 @@ def test_a_failure_of_the_ring_leaves_a_line(scheme: str) -> None:
 
     A plan of all paths has both ways of each pair, so that it can be spread over what is left.
     """
-    found = scenario({"scheme": scheme, "demand": {"pair": "10 Mbps"}}).worst_case(failures=True)
-    assert found.failures is not None
-    assert len(found.failures) == 4
-    stranded = [len(case.stranded) for case in found.failures]
+    scenario_read = scenario({"scheme": scheme, "demand": {"pair": "10 Mbps"}}).worst_case(failures=True)
+    assert scenario_read.failures is not None
+    assert len(scenario_read.failures) == 4
+    stranded = [len(case.stranded) for case in scenario_read.failures]
     if scheme == "robust":
         # Pairs with one path over the failed link have no other.
-        assert all(case.load <= 0.4 + 1e-6 for case in found.failures)
+        assert all(case.load <= 0.4 + 1e-6 for case in scenario_read.failures)
     else:
         assert stranded == [0] * 4
-        assert [case.load for case in found.failures] == pytest.approx([0.4] * 4)
+        assert [case.load for case in scenario_read.failures] == pytest.approx([0.4] * 4)
 
 
 def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
@@ -282,12 +282,12 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
     other = resolve(scenario(robust(k=2), traffic=[{"from": "b", "to": "d"}]))
     assert plan(first, None).facts == plan(other, None).facts
     assert len(asked) == 1
-    known = answers.solved()
+    expected = answers.solved()
     plan(resolve(scenario(robust("11 Mbps", k=2))), None)
     assert len(asked) == 2
     # What another process has found out is known here as well.
     answers._kept.clear()
-    answers.recall(known)
+    answers.recall(expected)
     plan(first, None)
     assert len(asked) == 2
 

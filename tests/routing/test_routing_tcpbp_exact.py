@@ -73,14 +73,14 @@ def test_no_path_at_all_is_predicted_better(
 ) -> None:
     pairs = [(a, b) for a, b in paths if int(a) < int(b)]
     assert len(pairs) == 45
-    found = {
+    entries = {
         (pair.source, pair.destination): pair.paths[0].nodes
         for pair in ten_nodes({"model": model, "sharing": "pair"}, pairs, flows).routes().pairs
     }
-    assert len(found) == 90
+    assert len(entries) == 90
     for a, b in pairs:
-        best = max(rate(model, path, found[b, a], flows) for path in paths[a, b])
-        assert rate(model, found[a, b], found[b, a], flows) == pytest.approx(best, rel=1e-9)
+        best = max(rate(model, path, entries[b, a], flows) for path in paths[a, b])
+        assert rate(model, entries[a, b], entries[b, a], flows) == pytest.approx(best, rel=1e-9)
 
 
 def test_two_pairs_that_send_to_each_other_are_one_choice(
@@ -93,7 +93,7 @@ def test_two_pairs_that_send_to_each_other_are_one_choice(
         return rate("mathis", one, other, 1) + rate("mathis", other, one, 1)
 
     ways = product(paths["2", "6"], paths["6", "2"])
-    assert both(there, back) == pytest.approx(max(both(*way) for way in ways), rel=1e-9)
+    assert both(there, back) == pytest.approx(max(both(*path) for path in ways), rel=1e-9)
 
 
 def test_data_takes_the_way_with_little_loss_and_acknowledgments_the_short_one() -> None:
@@ -138,8 +138,8 @@ def four_in_parallel(**routing: str) -> Scenario:
     )
 
 
-def middle(found: Scenario) -> list[str]:
-    return [pair.paths[0].nodes[2] for pair in found.routes().pairs if pair.carries == "data"]
+def middle(scenario_read: Scenario) -> list[str]:
+    return [pair.paths[0].nodes[2] for pair in scenario_read.routes().pairs if pair.carries == "data"]
 
 
 def test_all_pairs_together_leave_nobody_in_a_crowd() -> None:
@@ -214,9 +214,9 @@ def test_after_a_failure_a_pair_without_its_path_waits_for_the_repair() -> None:
 def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # As with a congestion control that is new, and for which nobody has a formula.
     monkeypatch.delitem(models._CONTROL_MODELS, "cubic")
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         ten_nodes({"model": "transport"}, [("1", "10")]).routes()
-    (problem,) = told.value.problems
+    (problem,) = caught.value.problems
     assert str(problem) == (
         "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'cubic'; name a "
         'model, such as "mathis"'
@@ -245,9 +245,9 @@ def test_a_model_can_be_named_for_a_transport_without_one(transport: str, sharin
 
 def test_too_many_pareto_optimal_paths_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcpbp_exact, "MOST_PATHS", 1)
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         ten_nodes({"model": "mathis"}, [("1", "10")]).routes()
-    (problem,) = told.value.problems
+    (problem,) = caught.value.problems
     assert problem.place == "routing.scheme.model"
     assert 'more than 1 Pareto-optimal paths from "1" to "10"' in problem.message
     assert "leave model and sharing out" in problem.message

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.folders import replacement
-from anabranch.folders.directory import Directory
-from anabranch.folders.staging import Staging
+from anabranch.results.folders import replacement
+from anabranch.results.folders.directory import Directory
+from anabranch.results.folders.staging import Staging
 
 
 class Stopped(BaseException):

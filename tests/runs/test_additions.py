@@ -12,7 +12,7 @@ from lines import ENDLESS
 from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import ResultError, Scenario, run
-from anabranch.folders import adding, foreign, read_manifest
+from anabranch.results.folders import adding, foreign, read_manifest
 from anabranch.results.result import write_parquet
 
 FILES = ("README.md", "figures/a.png", "report.html")
@@ -27,10 +27,10 @@ def add(folder: Path, text: str, *, replace: bool = False) -> None:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    found = {
+    entries = {
         file.relative_to(folder).as_posix(): file.read_text() for file in folder.rglob("*") if file.is_file()
     }
-    return {name: text for name, text in found.items() if name != "manifest.json"}
+    return {name: text for name, text in entries.items() if name != "manifest.json"}
 
 
 def test_a_folder_that_is_not_ours_refuses_before_anything_is_done(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_whenever_it_stops_all_files_are_old_or_become_new(
         # What opens the folder next ends the move, or leaves all as it was.
         with adding(out, "pages", FILES):
             pass
-        found = contents(out)
-        assert found.pop("report.html.mine") == "mine"
-        assert set(found.values()) in ({f"{stop - 1}"}, {f"{stop}"}, {"0"})
+        outcome = contents(out)
+        assert outcome.pop("report.html.mine") == "mine"
+        assert set(outcome.values()) in ({f"{stop - 1}"}, {f"{stop}"}, {"0"})
         assert all(is_unknown(path) for path in out.glob(".*"))
         assert [name for name in foreign(out) if not is_unknown(out / name)] == ["report.html.mine"]
         add(out, f"{stop}")
@@ -136,7 +136,7 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("anabranch.folders.addition.contents_below", full)
+    monkeypatch.setattr("anabranch.results.folders.addition.contents_below", full)
     with pytest.raises(ResultError, match="out: cannot be written: No space left on device"):
         add(tmp_path / "out", "new")
     assert contents(tmp_path / "out") == dict.fromkeys(FILES, "old")
@@ -158,7 +158,7 @@ for module, names in ((signal, ("SIGHUP", "pthread_sigmask")), (os, ("O_DIRECTOR
     for name in names:
         delattr(module, name)
 import anabranch, anabranch.terminal.cli, anabranch.study.execute
-from anabranch.folders import adding
+from anabranch.results.folders import adding
 for seed in (1, 2):
     anabranch.run("line.toml", out="out", page=False)
 try:

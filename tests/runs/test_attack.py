@@ -348,7 +348,7 @@ def test_every_invariant_can_fail(
     rows = {"flows": result.flows.to_dicts(), "links": result.links.to_dicts()}
     assert list(invariants.complaints(rows["flows"], rows["links"], TWO)) == []
     rows[table][0][column] += change
-    assert any(complaint in found for found in invariants.complaints(rows["flows"], rows["links"], TWO))
+    assert any(complaint in entry for entry in invariants.complaints(rows["flows"], rows["links"], TWO))
 
 
 def test_columns_have_their_orders_and_sums(attack: Attack) -> None:
@@ -405,10 +405,10 @@ def test_an_empty_folder_that_a_kill_has_left_is_no_defect(attack: Attack, tmp_p
     for name in (".anabranch-0123456789abcdef", ".anabranch-fedcba9876543210", ".other"):
         (tmp_path / name).mkdir()
     (tmp_path / ".anabranch-fedcba9876543210" / "ticket.json").write_text("{}")
-    told = {fault: set(faults.left_lying(tmp_path, fault)) for fault in ("SIGKILL", "SIGTERM")}
+    remains = {fault: set(faults.left_lying(tmp_path, fault)) for fault in ("SIGKILL", "SIGTERM")}
     full = {f"left lying: {name}" for name in (".anabranch-fedcba9876543210", ".other")}
-    assert told["SIGKILL"] == full
-    assert told["SIGTERM"] == full | {"left lying: .anabranch-0123456789abcdef"}
+    assert remains["SIGKILL"] == full
+    assert remains["SIGTERM"] == full | {"left lying: .anabranch-0123456789abcdef"}
 
 
 FORMS = {
@@ -463,8 +463,8 @@ def test_a_page_that_shows_other_numbers_is_noticed(
             return data | {"columns": broken(data["columns"])} if shown.name == table else data
 
         monkeypatch.setattr(module, "table_data", written)
-    found = list(orders_files.differences_of_page(page(), result.tables))
-    assert any(line.startswith(f"page: {table}.") and complaint in line for line in found), found
+    entries = list(orders_files.differences_of_page(page(), result.tables))
+    assert any(line.startswith(f"page: {table}.") and complaint in line for line in entries), entries
 
 
 def test_what_json_and_parquet_do_not_show_is_noticed(
@@ -519,7 +519,7 @@ def test_what_files_of_a_study_have_elsewhere_is_noticed(
         spreadsheet._Layout, "rows", lambda self, block: (row[::-1] for row in rows(self, block))
     )
     monkeypatch.setattr(cli, "print_json", printed)
-    found = list(orders_files.differences_of_study(scenario, tmp_path / "study"))
+    entries = list(orders_files.differences_of_study(scenario, tmp_path / "study"))
     for complaint in (
         "runs.csv, row 0: run is 1",
         "study.xlsx: Runs, row 0: run is 1",
@@ -527,23 +527,23 @@ def test_what_files_of_a_study_have_elsewhere_is_noticed(
         "study.xlsx: delivered in all (Mbps), mean is",
         "study --json, row 0: runs is 7",
     ):
-        assert any(line.startswith(complaint) for line in found), (complaint, found)
+        assert any(line.startswith(complaint) for line in entries), (complaint, entries)
 
 
 def test_drops_of_links_that_no_flow_has_are_noticed(attack: Attack) -> None:
     orders = attack("orders")
     result = Scenario.from_data(TWO | {"run": {"duration": "1 s", "link_series": True}}).run()
     rows = orders.rows_of(result.tables)
-    for change, trains, told in ((1, False, True), (1, True, True), (0, False, False)):
+    for change, trains, message in ((1, False, True), (1, True, True), (0, False, False)):
         links = [dict(row) for row in rows["links"]]
         links[0]["drops_queue"] += change
-        found = list(orders.violations({**rows, "links": links}, trains=trains))
-        assert any(line.endswith(orders.DROPS_REASON) for line in found) == told
+        entries = list(orders.violations({**rows, "links": links}, trains=trains))
+        assert any(line.endswith(orders.DROPS_REASON) for line in entries) == message
     flows = [row | {"drops_random": 3, "drops_data": 3, "segments_sent": row["segments_sent"] + 3}
              for row in rows["flows"]]  # fmt: skip
     for trains in (False, True):
-        found = list(orders.violations({**rows, "flows": flows}, trains=trains))
-        assert any(line.endswith(orders.DROPS_REASON) for line in found) != trains
+        entries = list(orders.violations({**rows, "flows": flows}, trains=trains))
+        assert any(line.endswith(orders.DROPS_REASON) for line in entries) != trains
 
 
 def run_attack(*arguments: object) -> subprocess.CompletedProcess[str]:

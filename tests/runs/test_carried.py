@@ -12,8 +12,8 @@ import pytest
 from other_user import OTHER_UID, UID, users_folder
 
 from anabranch.errors import ResultError
-from anabranch.folders import replacing
-from anabranch.folders.directory import Directory
+from anabranch.results.folders import replacing
+from anabranch.results.folders.directory import Directory
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: beside a second user")
 

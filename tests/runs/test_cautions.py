@@ -30,8 +30,8 @@ SLOWER = '[[network.link]]\nbetween = ["left2", "router-left"]\ndelay = "5.1 ms"
 
 def warnings(text: str) -> list[str]:
     """What a run of a scenario warns of."""
-    found: list[str] = Scenario.loads(text).run().summary["warnings"]
-    return found
+    sentences: list[str] = Scenario.loads(text).run().summary["warnings"]
+    return sentences
 
 
 def test_a_transport_that_no_traffic_uses_is_told() -> None:
@@ -46,8 +46,8 @@ def test_a_transport_that_no_traffic_uses_is_told() -> None:
 def test_an_error_of_another_simulator_is_told_as_such() -> None:
     table = '[transport.cubic]\npreset = "bbr"\n'
     assert warnings(BASE + table) == []
-    told = table + 'congestion_control = { algorithm = "bbr", delivery_rate = "ns-3.37" }\n'
-    (line,) = warnings(BASE + told)
+    message = table + 'congestion_control = { algorithm = "bbr", delivery_rate = "ns-3.37" }\n'
+    (line,) = warnings(BASE + message)
     assert line.startswith('transport.cubic: delivery_rate = "ns-3.37" ')
     assert (
         "is an error of ns-3 up to 3.40 (its issue 1026), which is kept for the reproduction of a publication"
@@ -89,9 +89,9 @@ def test_an_event_that_brings_a_marking_queue_counts() -> None:
 def test_phase_effects_are_told_by_name(change: tuple[str, str], told: bool) -> None:
     text = BASE.replace("[[traffic]]", SLOWER + "[[traffic]]")
     assert change[0] in text
-    found = [line for line in warnings(text.replace(*change)) if not line.startswith("completion times")]
-    assert [line.partition(":")[0] for line in found] == ["phase effects"] * told
-    assert all("the phase of their packets decides who loses" in line for line in found)
+    entries = [line for line in warnings(text.replace(*change)) if not line.startswith("completion times")]
+    assert [line.partition(":")[0] for line in entries] == ["phase effects"] * told
+    assert all("the phase of their packets decides who loses" in line for line in entries)
 
 
 def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:

@@ -42,12 +42,12 @@ def test_a_statistic_is_a_number_only_where_no_outcome_changes_it(seed: int) -> 
     count = int(random.integers(1, 12))
     times = random.exponential(size=count)
     done = random.random(count) < random.choice([0.2, 0.5, 0.95])
-    found = Times.of_columns(np.where(done, times, np.nan), np.where(done, np.nan, times))
-    assert (found.count, found.done) == (count, done.sum())
+    answer = Times.of_columns(np.where(done, times, np.nan), np.where(done, np.nan, times))
+    assert (answer.count, answer.done) == (count, done.sum())
     outcomes = [np.where(done, times, times + random.exponential(size=count) * 3) for _ in range(40)]
     outcomes += [np.where(done, times, times), np.where(done, times, 1e9)]
     for name in STATISTICS:
-        estimate = found.statistic(name)
+        estimate = answer.statistic(name)
         reached = [statistic(name, outcome.tolist()) for outcome in outcomes]
         if estimate.value is not None:
             assert estimate.more_than is None
@@ -67,9 +67,9 @@ def test_thirty_nine_of_forty_are_unfinished_and_it_is_said() -> None:
     whole = run(run__duration="120 s").flows
     assert whole["completion_s"].null_count() == 0
     for name, of_all in (("mean", whole["completion_s"].mean()), ("median", whole["completion_s"].median())):
-        found = completion[f"{name}_s"]
-        assert found["value"] is None
-        assert found["more_than"] < of_all
+        outcome = completion[f"{name}_s"]
+        assert outcome["value"] is None
+        assert outcome["more_than"] < of_all
     bounds = result.flows.filter(pl.col("completion_s").is_null())
     assert bounds["completion_more_than_s"].to_list() == pytest.approx([6.1 - s for s in bounds["start_s"]])
     longer = whole.filter(pl.col("flow").is_in(bounds["flow"].implode()))["completion_s"]
@@ -127,8 +127,8 @@ to = "right1"
 [run]
 duration = "{duration}"
 """
-    found = Scenario.loads(text).run().summary["warnings"]
-    return [warning.partition(", and nothing")[0] for warning in found if "after the end" in warning]
+    sentences = Scenario.loads(text).run().summary["warnings"]
+    return [warning.partition(", and nothing")[0] for warning in sentences if "after the end" in warning]
 
 
 UDP_PACKETS = '{ kind = "udp", rate = "1 Mbps", packet = "500 B" }'

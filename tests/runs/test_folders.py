@@ -12,7 +12,7 @@ from lines import ENDLESS
 from stopping import Stopped, Stopping, is_unknown
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch.folders import replacement, replacing
+from anabranch.results.folders import replacement, replacing
 
 GRAPH = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
 <node id="source"/><node id="sink"/><edge source="source" target="sink"/></graph></graphml>"""
@@ -150,7 +150,7 @@ def test_the_reason_is_told(
 
 
 def test_a_mistake_in_the_page_does_not_lose_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.runs.runner.page_writer", lambda _, **__: lambda _: 1 / 0)
+    monkeypatch.setattr("anabranch.report.run_folder.write_run_folder", lambda *_, **__: 1 / 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ZeroDivisionError) as caught:
         run(Scenario.loads(ENDLESS), out=tmp_path / "out")

@@ -9,7 +9,7 @@ from lines import SIZED
 
 from anabranch import Result, ResultError, Scenario, Study, StudyError
 from anabranch.export.write import export
-from anabranch.folders import adding
+from anabranch.results.folders import adding
 
 STUDY = """
 replications = 1

@@ -35,10 +35,10 @@ def carried_mb(result: Result, subflow: int, first_s: float, last_s: float) -> f
 
 
 def decisions(result: Result, *events: str) -> list[tuple[float, int, str, str | None]]:
-    found = result.log.filter(pl.col("event").is_in(events))
+    rows_of_one = result.log.filter(pl.col("event").is_in(events))
     return [
         (round(time, 3), int(subflow), event, cause)
-        for time, subflow, event, cause in found.select("time_s", "subflow", "event", "cause").rows()
+        for time, subflow, event, cause in rows_of_one.select("time_s", "subflow", "event", "cause").rows()
     ]
 
 

@@ -76,18 +76,18 @@ def test_ctrl_c_ends_a_search(grid: _core.Setup, call: Callable[[_core.Setup], o
 
 
 def test_what_progress_raises_ends_a_search(grid: _core.Setup) -> None:
-    heard: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
     pairs = [(origin, to) for origin in range(40) for to in range(40, 1600)]
 
     def report(done: int, pairs: int) -> None:
-        heard.append((done, pairs))
+        entries.append((done, pairs))
         if done > 0:
             raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
         grid.candidate_paths(1, "delay", pairs, progress=report)
-    assert heard[0] == (0, len(pairs))
-    assert 0 < heard[-1][0] < len(pairs)
+    assert entries[0] == (0, len(pairs))
+    assert 0 < entries[-1][0] < len(pairs)
 
 
 def test_ctrl_c_keeps_what_a_run_has_measured() -> None:

@@ -1,4 +1,4 @@
-"""The environment of anabranch.learning, windows that are held, and the policy of examples/learning."""
+"""The environment of anabranch.runs.learning, windows that are held, and the policy of examples/learning."""
 
 import runpy
 import subprocess
@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv
 
 from anabranch import Scenario, ScenarioError, Study
-from anabranch.learning import FEATURES, CongestionEnv, Interval, LinearPolicy, observe
+from anabranch.runs.learning import FEATURES, CongestionEnv, Interval, LinearPolicy, observe
 from anabranch.runs.stepping import Simulation
 
 FOLDER = Path(__file__).parents[2] / "examples" / "learning"
@@ -207,8 +207,8 @@ def test_mistakes_are_told() -> None:
 def test_without_gymnasium_the_environment_says_what_to_install() -> None:
     program = (
         "import sys; sys.modules['gymnasium'] = None\n"
-        "from anabranch.learning import LinearPolicy\n"
-        "try:\n    from anabranch.learning import CongestionEnv\n"
+        "from anabranch.runs.learning import LinearPolicy\n"
+        "try:\n    from anabranch.runs.learning import CongestionEnv\n"
         "except ModuleNotFoundError as error:\n    print(error)\n"
     )
     command = [sys.executable, "-c", program]

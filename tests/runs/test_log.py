@@ -100,11 +100,11 @@ def test_the_log_of_a_lossy_transfer_agrees_with_the_table_of_flows(tmp_path: Pa
         assert count(log, flow, "tail loss probe") == row["tail_loss_probes"]
         assert count(log, flow, "undo") == row["undone_recoveries"]
         assert count(log, flow, "opened", "established", "closed") == 3
-        own = log.filter(pl.col("flow") == flow)
+        rows_of_one = log.filter(pl.col("flow") == flow)
         # The FIN takes a number as well.
-        assert own["acked_bytes"].sum() == 2_000_001
-        assert own["time_s"].is_sorted()
-        causes = own.filter(pl.col("event") == "loss")["cause"].unique().to_list()
+        assert rows_of_one["acked_bytes"].sum() == 2_000_001
+        assert rows_of_one["time_s"].is_sorted()
+        causes = rows_of_one.filter(pl.col("event") == "loss")["cause"].unique().to_list()
         assert "rack" in causes
         assert set(causes) <= {"rack", "timeout"}
 
@@ -136,10 +136,10 @@ def test_a_run_leaves_the_log_of_each_flow_as_json_lines(tmp_path: Path) -> None
         ("rto", "rto_ms", 1),
         ("delivery_rate", "delivery_rate_mbps", 1e6),
     ]:
-        found = [data.get(field, np.nan) for data in metrics]
+        entries = [data.get(field, np.nan) for data in metrics]
         wanted = acks[column].cast(pl.Float64).fill_null(np.nan).to_numpy() * scale
         assert np.isfinite(wanted).any()
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(entries, wanted, rtol=1e-9, atol=1e-9)
     losses = [event["data"] for event in events if event["name"] == "recovery:packet_lost"]
     assert losses
     assert all(loss["trigger"] == "time_threshold" and loss["rule"] == "rack" for loss in losses)
@@ -159,9 +159,9 @@ def test_the_log_of_a_multipath_flow_names_its_subflows(tmp_path: Path) -> None:
     assert reinjected["bytes"].sum() == connection["reinjected_bytes"] > 0
     assert (reinjected["subflow"] != reinjected["from_subflow"]).all()
     for row in result.subflows.iter_rows(named=True):
-        own = log.filter(pl.col("subflow") == row["subflow"])
-        assert count(own, 0, "timeout") == row["timeouts"]
-        assert count(own, 0, "fast recovery entered") == row["fast_recoveries"]
+        rows_of_one = log.filter(pl.col("subflow") == row["subflow"])
+        assert count(rows_of_one, 0, "timeout") == row["timeouts"]
+        assert count(rows_of_one, 0, "fast recovery entered") == row["fast_recoveries"]
     header, events = trace(tmp_path / "run" / "logs" / "0-many.0.jsonl")
     assert header["trace"]["common_fields"]["protocol_type"] == ["TCP", "MPTCP"]
     (first, *_) = [event for event in events if event["name"] == "anabranch:data_reinjected"]

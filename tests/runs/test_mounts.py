@@ -9,9 +9,9 @@ import pytest
 from lines import SIZED
 
 from anabranch.errors import ResultError
-from anabranch.folders import adding, mounts, replacing
-from anabranch.folders.directory import Directory, opened
-from anabranch.folders.mounts import mounts_below
+from anabranch.results.folders import adding, mounts, replacing
+from anabranch.results.folders.directory import Directory, opened
+from anabranch.results.folders.mounts import mounts_below
 
 PROGRAM = [sys.executable, "-m", "anabranch"]
 MOUNTS = {
@@ -104,8 +104,8 @@ def test_a_mount_at_the_place_or_at_a_file_of_the_result_is_told(place: str, wor
 MEANWHILE = """
 import subprocess, sys
 from pathlib import Path
-from anabranch.folders import replacing
-from anabranch.folders.directory import opened
+from anabranch.results.folders import replacing
+from anabranch.results.folders.directory import opened
 with replacing(Path("got"), "run", replace=True) as place:
     place.write("new", b"")
     subprocess.run(["mount", "--bind", "../precious", "got/disk"], check=True)

@@ -28,9 +28,9 @@ def one_path(
         "delay": f"{rtt_s / 2 * 1e6:.3f} us",
         "queue": f"{queue} packets",
     }
-    own = {name: table for name, table in WITH_FASTRTO.items() if name == transport}
+    own_fields = {name: table for name, table in WITH_FASTRTO.items() if name == transport}
     flow = {"from": "a", "to": "b", "transport": transport, **change}
-    return run([link], [flow], duration_s, transport=own)[0]
+    return run([link], [flow], duration_s, transport=own_fields)[0]
 
 
 def run(

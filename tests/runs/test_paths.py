@@ -81,10 +81,10 @@ def test_candidates_are_the_best_of_all_paths_that_networkx_finds() -> None:
     number = {node.name: index for index, node in enumerate(setup.nodes)}
     pairs = [("2", "6"), ("10", "8")]
     numbers = [(number[a], number[b]) for a, b in pairs]
-    found = setup.core().candidate_paths(5, "tcpbp", numbers)
-    assert [(origin, to) for origin, to, _ in found] == numbers
+    outcome = setup.core().candidate_paths(5, "tcpbp", numbers)
+    assert [(origin, to) for origin, to, _ in outcome] == numbers
     pareto = setup.core().pareto_paths(numbers)
-    for (a, b), (_, _, best), (_, _, front) in zip(pairs, found, pareto, strict=True):
+    for (a, b), (_, _, best), (_, _, front) in zip(pairs, outcome, pareto, strict=True):
         every = [tuple(path) for path in nx.all_simple_paths(graph, a, b)]
 
         def metric(path: tuple[str, ...]) -> float:
@@ -108,10 +108,10 @@ def test_candidates_of_all_pairs_of_germany50_take_well_under_a_second() -> None
     setup = resolve(Scenario.loads(text)).core()
     for metric in ("hops", "delay"):
         start = time.process_time()
-        found = setup.candidate_paths(4, metric)
+        outcome = setup.candidate_paths(4, metric)
         assert time.process_time() - start < 1.0
-        assert len(found) == 50 * 49
-        assert all(len(paths) == 4 for _, _, paths in found)
+        assert len(outcome) == 50 * 49
+        assert all(len(paths) == 4 for _, _, paths in outcome)
 
 
 def test_a_metric_of_loss_says_where_it_falls_back() -> None:
@@ -129,14 +129,14 @@ def test_a_metric_of_loss_says_where_it_falls_back() -> None:
 def test_forwarding_hop_by_hop_agrees_where_metrics_are_sums() -> None:
     setup = resolve(scenario(ten_nodes(), ""))
     for name, additive in _core.metrics():
-        found = setup.core().check_hop_by_hop(name)
+        outcome = setup.core().check_hop_by_hop(name)
         if additive:
-            assert found == []
-    found = setup.core().check_hop_by_hop("tcpbp", "published")
-    rows = [(spelled(setup, wanted), spelled(setup, walked)) for _, _, wanted, walked, _ in found]
+            assert outcome == []
+    outcome = setup.core().check_hop_by_hop("tcpbp", "published")
+    rows = [(spelled(setup, wanted), spelled(setup, walked)) for _, _, wanted, walked, _ in outcome]
     # Node 4 finds 4-5-6 where 5 finds 5-1-6: the pair that the published algorithm misses.
     assert ("4-5-6", "4-5-1-6") in rows
-    assert all(loop is None for *_, loop in found)
+    assert all(loop is None for *_, loop in outcome)
 
 
 def test_mistakes_say_what_would_be_right() -> None:

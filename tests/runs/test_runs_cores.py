@@ -87,18 +87,18 @@ def test_what_cannot_be_divided_runs_on_one_core_and_says_why() -> None:
     data = ring().data()
     data["run"]["until"] = "done"
     data["traffic"][0]["size"] = "100 kB"
-    found = Scenario.from_data(data).run(cores=2)
+    result = Scenario.from_data(data).run(cores=2)
     why = "it ends when all flows are done (run.until), which no part knows in time"
-    assert f"the run has one core, though more were asked for: {why}" in found.summary["warnings"]
-    assert found.flows["delivered_bytes"].sum() > 0
+    assert f"the run has one core, though more were asked for: {why}" in result.summary["warnings"]
+    assert result.flows["delivered_bytes"].sum() > 0
 
 
 def test_a_network_without_delays_is_not_divided() -> None:
     data = ring().data()
     for link in data["network"]["link"]:
         link["delay"] = "0 ms"
-    found = Scenario.from_data(data).run(cores=4)
-    assert [text for text in found.summary["warnings"] if "through a link without a delay" in text]
+    result = Scenario.from_data(data).run(cores=4)
+    assert [text for text in result.summary["warnings"] if "through a link without a delay" in text]
 
 
 @pytest.mark.parametrize("cores", [0, -1, 5000, "two", 1.5, True])

@@ -89,8 +89,8 @@ def test_the_published_schedule_says_when_it_does_not_hold(flows: int, origins: 
         values = {"flows": flows, "origins": origins, "more": SECOND_SWITCH, "schedule": schedule}
         run = Scenario.loads(INCAST.format(**values)).run()
         assert run.links["drops_queue"].sum() == 0 or run.summary["warnings"]
-        found: list[str] = run.summary["warnings"]
-        return found
+        sentences: list[str] = run.summary["warnings"]
+        return sentences
 
     said = "\n".join(warnings("published"))
     assert told in said

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.folders.directory import Directory, opened
-from anabranch.folders.staging import Staging, is_staging, staging
+from anabranch.results.folders.directory import Directory, opened
+from anabranch.results.folders.staging import Staging, is_staging, staging
 
 
 def test_a_folder_of_another_users_is_not_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,11 +19,11 @@ def test_a_folder_of_another_users_is_not_ours(tmp_path: Path, monkeypatch: pyte
     with opened(tmp_path) as around, staging(around, "out", recover):
         (name,) = around.names()
         assert is_staging(around, name)
-        own = os.geteuid()
+        ours = os.geteuid()
         with monkeypatch.context() as patch:
-            patch.setattr(os, "geteuid", lambda: own + 1)
+            patch.setattr(os, "geteuid", lambda: ours + 1)
             assert not is_staging(around, name)
-        if own == 0:
+        if ours == 0:
             for path in (tmp_path / name / "ticket.json", tmp_path / name):
                 os.chown(path, 65534, 65534)
             assert not is_staging(around, name)

@@ -75,8 +75,8 @@ def test_steps_do_not_show(name: str, tmp_path: Path) -> None:
     stepped = simulation.finish(tmp_path / "stepped", page=False)
     assert stepped.tables.keys() == at_once.tables.keys()
     assert [table for table in at_once.tables if not same(stepped.tables[table], at_once.tables[table])] == []
-    own = {"wall_s": 0, "started": ""}
-    assert {**stepped.summary, **own} == {**at_once.summary, **own}
+    own_fields = {"wall_s": 0, "started": ""}
+    assert {**stepped.summary, **own_fields} == {**at_once.summary, **own_fields}
     for capture in scenario.capture:
         files = [(tmp_path / folder / capture.file).read_bytes() for folder in ("at once", "stepped")]
         assert files[0] == files[1]
@@ -130,10 +130,10 @@ def test_what_is_set_between_steps_is_an_event_of_the_scenario() -> None:
     simulation.set(**changes)
     assert simulation.links["capacity_mbps"].to_list() == [5.0, 5.0]
     simulation.advance("2 s")
-    found = simulation.finish()
+    result = simulation.finish()
     for name in ("flows", "links", "events"):
-        assert same(found.tables[name], announced.tables[name]), name
-    assert found.events["kind"].to_list() == [
+        assert same(result.tables[name], announced.tables[name]), name
+    assert result.events["kind"].to_list() == [
         *["capacity"] * 2, *["delay"] * 2, *["loss"] * 2, "new routes"
     ]  # fmt: skip
 
@@ -150,11 +150,11 @@ def test_a_queue_that_is_set_takes_over_what_waits() -> None:
     assert before["queue_packets"] > 12 == after["queue_packets"]
     assert after["drops_queue"] - before["drops_queue"] == before["queue_packets"] - 12
     simulation.advance("2 s")
-    found = simulation.finish()
+    result = simulation.finish()
     for name in ("flows", "links", "events"):
-        assert same(found.tables[name], announced.tables[name]), name
-    assert found.links["drops_codel"].to_list()[0] > 0
-    assert found.events["kind"].to_list() == ["queue"], "routing has nothing to react to"
+        assert same(result.tables[name], announced.tables[name]), name
+    assert result.links["drops_codel"].to_list()[0] > 0
+    assert result.events["kind"].to_list() == ["queue"], "routing has nothing to react to"
 
 
 def test_links_and_nodes_fail_and_come_back() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import ResultError
-from anabranch.folders import write_whole
-from anabranch.folders.directory import Directory
+from anabranch.results.folders import write_whole
+from anabranch.results.folders.directory import Directory
 
 NOBODY = 65534
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: to give files to a second user")
@@ -80,7 +80,7 @@ def test_a_device_is_written_to(form: str, tmp_path: Path) -> None:
 PRINTS = """
 import sys
 from pathlib import Path
-from anabranch.folders import write_whole
+from anabranch.results.folders import write_whole
 print("before", flush=True)
 write_whole(Path(sys.argv[1]), b"rows\\n")
 print("after")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch.folders import Replacement
+from anabranch.results.folders import Replacement
 
 
 def test_jain_index_is_that_of_the_goodputs() -> None:

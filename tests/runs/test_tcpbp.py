@@ -88,9 +88,9 @@ def test_every_flow_has_its_paths_and_their_changes(result: Result) -> None:
 
 
 def warnings(text: str) -> list[str]:
-    found = Scenario.loads(text).run().summary["warnings"]
-    assert isinstance(found, list)
-    return [str(warning) for warning in found]
+    sentences = Scenario.loads(text).run().summary["warnings"]
+    assert isinstance(sentences, list)
+    return [str(warning) for warning in sentences]
 
 
 def test_a_network_that_loses_nothing_is_told() -> None:
@@ -132,11 +132,11 @@ transport = "newreno"
 
 @pytest.mark.parametrize("estimator", ["sma", "ewma", "hte"])
 def test_traffic_between_neighbours_measures_every_link(estimator: str) -> None:
-    found = Scenario.loads(MEASURED.replace('"tcpbp"', f'"tcpbp", estimator = "{estimator}"')).run()
-    last = found.tables["link_estimates"].filter(pl.col("time_s") == pl.col("time_s").max())
+    result = Scenario.loads(MEASURED.replace('"tcpbp"', f'"tcpbp", estimator = "{estimator}"')).run()
+    last = result.tables["link_estimates"].filter(pl.col("time_s") == pl.col("time_s").max())
     assert last.height == 10
     assert last["loss"].null_count() == 0
-    losses = last.join(found.links.select("link", "name"), on="link")
+    losses = last.join(result.links.select("link", "name"), on="link")
     lossy = losses.filter(pl.col("name") == "short->b")
     # The counts of all the run: some thousand packets; four standard errors of a share of 1 %.
     packets, lost = lossy["packets"][0], lossy["lost"][0]
@@ -147,6 +147,6 @@ def test_traffic_between_neighbours_measures_every_link(estimator: str) -> None:
     assert free["packets"].min() > 0  # type: ignore[operator]
     assert free["lost"].sum() == 0
     # The flow on the lossy link stays there, though the best way to b is over the other three.
-    names = found.flows.select("flow", "name", "from", "to")
-    background = found.tables["flow_routes"].join(names, on="flow").filter(pl.col("from") == "short")
+    names = result.flows.select("flow", "name", "from", "to")
+    background = result.tables["flow_routes"].join(names, on="flow").filter(pl.col("from") == "short")
     assert sorted(background["data_path"]) == ["short > a", "short > b"]

@@ -87,14 +87,14 @@ def test_a_metric_of_loss_without_loss_is_told_wherever_it_stands(
 ) -> None:
     """What lacks any loss is no network that a metric of loss can choose routes in."""
     routing = 'scheme = "disjoint"\nload_balancing = "packet"'
-    own = f'metric = "{metric}"'
+    ours = f'metric = "{metric}"'
     text = TEXT.replace("[routing]\n" + routing, CONTROLLER.replace("METRIC", metric))
     if place == "routing.metric":
-        text = TEXT.replace(routing, own)
+        text = TEXT.replace(routing, ours)
     file = tmp_path / "scenario.toml"
     file.write_text(text.replace('"50 ms"', '"80 ms"'))
-    told = f'{place}: no link loses packets, so that "{metric}" tells no paths apart; routes are those of '
-    expected = [] if least is None else [told + least]
+    message = f'{place}: no link loses packets, so that "{metric}" tells no paths apart; routes are those of '
+    expected = [] if least is None else [message + least]
 
     shown = CliRunner().invoke(app, ["routes", str(file), "--json"])
     assert shown.exit_code == 0
@@ -113,12 +113,12 @@ def test_a_metric_that_multiplies_by_delay_without_any_is_told(metric: str, cont
     """d sqrt(p) = d / (1 - p) = 0 for d = 0, however much is lost; slog + d is not. Control links do not
     count."""
     place = "controller.metric" if controller else "routing.metric"
-    own = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
-    text = TEXT.replace('[routing]\nscheme = "disjoint"\nload_balancing = "packet"', own)
+    ours = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
+    text = TEXT.replace('[routing]\nscheme = "disjoint"\nload_balancing = "packet"', ours)
     text = re.sub('"[23]0 ms"', '"0 ms"', text)
     text = text.replace('"10 Mbps"', '"10 Mbps"\ndelay = "0 ms"\nloss = 0.01')
-    told = f'{place}: no link has a delay, so that "{metric}" tells no paths apart; routes are those of '
-    assert Scenario.loads(text).routes().warnings == (() if metric == "smm" else (told + "fewest hops",))
+    message = f'{place}: no link has a delay, so that "{metric}" tells no paths apart; routes are those of '
+    assert Scenario.loads(text).routes().warnings == (() if metric == "smm" else (message + "fewest hops",))
 
 
 WAITING = """
@@ -215,23 +215,23 @@ def test_a_full_mesh_has_all_paths_of_linux_mptcp_as_it_comes() -> None:
 
 @pytest.mark.parametrize("preset", ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"])
 def test_every_preset_has_all_disjoint_paths_as_it_comes(preset: str) -> None:
-    own = MESH.replace('"mptcp"', f'"{preset}"').replace("100 kB", "unlimited")
-    own = own.replace('[transport.mptcp]\npath_manager = "fullmesh"\n', "")
-    result = Scenario.loads(own).run()
+    ours = MESH.replace('"mptcp"', f'"{preset}"').replace("100 kB", "unlimited")
+    ours = ours.replace('[transport.mptcp]\npath_manager = "fullmesh"\n', "")
+    result = Scenario.loads(ours).run()
     assert result.subflows["path"].to_list() == ["source > path1 > sink", "source > path2 > sink"]
     assert result.flows["goodput_mbps"][0] > 0.85 * 20
     assert result.summary["warnings"] == []
     # Hashed routes, where the hosts have one interface each, keep two ports.
-    hashed = own.replace('topology = "parallel"', 'topology = "dumbbell"').replace('scheme = "disjoint"', "")
+    hashed = ours.replace('topology = "parallel"', 'topology = "dumbbell"').replace('scheme = "disjoint"', "")
     hashed = hashed.replace('paths = [{ delay = "1 ms" }, { delay = "2 ms" }]', "hosts = 1")
     hashed = hashed.replace('"source"', '"left1"').replace('"sink"', '"right1"')
     hashed = hashed.replace('capacity = "10 Mbps"', 'capacity = "10 Mbps"\ndelay = "1 ms"')
     subflows = Scenario.loads(hashed).run().subflows
     assert subflows["client_port"].n_unique() == subflows.height == 2
     # With one path of two the routes are told, and with ports alone the path manager.
-    (warning,) = Scenario.loads(own.replace("disjoint", "shortest")).run().summary["warnings"]
+    (warning,) = Scenario.loads(ours.replace("disjoint", "shortest")).run().summary["warnings"]
     assert warning.startswith("transfer.0: it has 1 of the 2 paths between its hosts that share no link")
-    ports = own.replace("[routing]", f'[transport.{preset}]\npath_manager = "ndiffports"\n[routing]')
+    ports = ours.replace("[routing]", f'[transport.{preset}]\npath_manager = "ndiffports"\n[routing]')
     (warning,) = Scenario.loads(ports).run().summary["warnings"]
     assert warning == (
         "transfer.0: its routes join 2 pairs of interfaces, and ndiffports (subflows = 2) leaves "
@@ -261,12 +261,12 @@ def test_subflows_without_a_path_of_their_own_are_told(
 ) -> None:
     text = MESH.replace('"fullmesh"', manager).replace("2 ms", "1 ms")
     text = text.replace('"disjoint"', f'"{scheme}"\nmetric = "hops"\nload_balancing = {balancer}')
-    told = [each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each]
+    sentences = [each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each]
     if paths is None:
-        assert told == []
+        assert sentences == []
         return
     name = "packet-round-robin" if "robin" in balancer else "packet"
-    assert told == [
+    assert sentences == [
         f'transfer.0: routing.load_balancing = "{name}" distributes the packets of each subflow over {paths} '
         "paths, so that none of its subflows has a path of its own to measure and to fill; "
         'routing.load_balancing = "hash" keeps each of them on one'
@@ -294,9 +294,9 @@ load_balancing = "packet"
 [run]
 duration = "1 ms"
 """
-    (told,) = (each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each)
-    assert told.startswith("traffic[0].0 (and 1 more): ")
-    assert "over 4 paths" in told
+    (sentences,) = (each for each in Scenario.loads(text).run().summary["warnings"] if "each subflow" in each)
+    assert sentences.startswith("traffic[0].0 (and 1 more): ")
+    assert "over 4 paths" in sentences
 
 
 def test_only_pairs_that_paths_join_there_and_back_count() -> None:
@@ -380,10 +380,10 @@ def test_an_address_that_nobody_hears_of_is_told() -> None:
     )
     assert run(*late) == ([stock], 1)
     accepts = 'path_manager = { algorithm = "fullmesh", limit = 3, add_addr_accepted = 1 }'
-    told = DOWNLOAD + f"[transport.linux-mptcp]\n{accepts}\n"
-    assert run(*late, text=told) == ([], 2)
+    message = DOWNLOAD + f"[transport.linux-mptcp]\n{accepts}\n"
+    assert run(*late, text=message) == ([], 2)
     # Without an address there is no subflow on which to announce one.
-    warnings, opened = run(*late[:1], address("1 s", 1, "down"), address("2 s", 2, "up"), text=told)
+    warnings, opened = run(*late[:1], address("1 s", 1, "down"), address("2 s", 2, "up"), text=message)
     assert (len(warnings), opened) == (2, 1)
     assert warnings[0] == (
         'video.0: "phone" has no address at 1 s, and only the end that sends data opens subflows: the '

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import ResultError
-from anabranch.folders import write_whole
-from anabranch.folders.directory import Directory
+from anabranch.results.folders import write_whole
+from anabranch.results.folders.directory import Directory
 
 
 def test_a_full_disk_leaves_the_earlier_file_and_says_what_to_do(

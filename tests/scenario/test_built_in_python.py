@@ -359,8 +359,8 @@ def test_a_copy_takes_what_a_call_takes() -> None:
         capacity="1 Mbps", delay="5 ms"
     )
     assert FLOW.model_copy(update={"from": "Denver"}) == FLOW.model_copy(update={"source": "Denver"})
-    own = Own(python="a:b", x=3).model_copy(update={"y": 2.5, "x": "z"})
-    assert (own.python, own.parameters) == ("a:b", {"x": "z", "y": 2.5})
+    ours = Own(python="a:b", x=3).model_copy(update={"y": 2.5, "x": "z"})
+    assert (ours.python, ours.parameters) == ("a:b", {"x": "z", "y": 2.5})
 
 
 def test_what_depends_on_a_changed_field_is_made_anew_in_a_copy() -> None:

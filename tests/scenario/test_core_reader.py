@@ -42,21 +42,21 @@ def lines(data: dict[str, Any]) -> list[str]:
 
 def test_parameters_without_a_generator_are_told_with_all_else() -> None:
     network = {"parameters": {"hosts": 2}, "node": [{"name": "left1"}, {"name": "right1"}]}
-    told = lines({**SCENARIO, "network": network})
-    assert told[0] == "network.parameters: belongs to a generator; without network.topology there is none"
-    assert len(told) == 3, told
+    messages = lines({**SCENARIO, "network": network})
+    assert messages[0] == "network.parameters: belongs to a generator; without network.topology there is none"
+    assert len(messages) == 3, messages
 
 
 def test_given_paths_are_looked_at_though_the_scenario_cannot_run() -> None:
     paths = [{"nodes": ["left1", "right1"], "weight": 1}]
-    told = lines(
+    messages = lines(
         {
             **SCENARIO,
             "routing": {"scheme": "given", "paths": paths},
             "event": [{"at": "1 s", "node": "nowhere", "state": "up"}],
         }
     )
-    assert [line.split(": ")[0] for line in told] == ["event[0].node", "routing.paths[0]"]
+    assert [line.split(": ")[0] for line in messages] == ["event[0].node", "routing.paths[0]"]
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, RuntimeError, ValueError])

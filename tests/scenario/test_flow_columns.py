@@ -57,14 +57,14 @@ def test_no_flow_and_no_pair_is_an_object_before_it_is_asked_for(monkeypatch: py
     scenario = Scenario.loads(MANY)
     setup = resolve(scenario)
     assert len(setup.flows) == FLOWS + 25
-    found = routes(scenario)
-    assert len(found.pairs) == 25 * 24
+    pair_routes = routes(scenario)
+    assert len(pair_routes.pairs) == 25 * 24
     assert made == []
     setup.core().simulate(setup.core().plan())
     assert made == []
     # The test can tell.
     assert setup.flows[-1].name == "bulk.24"
-    assert found.pairs[0].paths[0].hops >= 1
+    assert pair_routes.pairs[0].paths[0].hops >= 1
     assert {type(one) for one in made} == {FlowSetup, PathRow}
 
 
@@ -96,13 +96,13 @@ def test_columns_answer_for_pairs() -> None:
 
 
 def test_a_part_of_all_pairs_is_made_of_the_same_routes() -> None:
-    found = routes(Scenario.loads(MANY))
-    assert [pair.carries for pair in found.pairs] == ["data"] * (25 * 24)
-    part = found.pairs[3:5]
+    pair_routes = routes(Scenario.loads(MANY))
+    assert [pair.carries for pair in pair_routes.pairs] == ["data"] * (25 * 24)
+    part = pair_routes.pairs[3:5]
     assert len(part) == 2
-    assert list(part) == [found.pairs[3], found.pairs[4]] == part
-    assert len(found.pairs.where(~found.pairs.by_path)) == 0
-    assert found.data()["pairs"][4]["source"] == found.pairs[4].source
+    assert list(part) == [pair_routes.pairs[3], pair_routes.pairs[4]] == part
+    assert len(pair_routes.pairs.where(~pair_routes.pairs.by_path)) == 0
+    assert pair_routes.data()["pairs"][4]["source"] == pair_routes.pairs[4].source
 
 
 @pytest.mark.parametrize(

@@ -145,8 +145,10 @@ def test_an_event_that_cannot_be_meant_is_refused(lines: str, expected: str) -> 
 )
 def test_a_transport_that_looks_at_no_address_is_named(transport: str, remedy: str) -> None:
     text = TEXT.replace('transport = "linux-mptcp"', f'transport = "{transport}"')
-    found = refusal(event('at = "1 s"\naddress = ["phone", "lte"]\nbackup = true', text))
-    assert found == [f'x.toml: event[0].address: no connection of "phone" looks at its addresses; {remedy}']
+    messages = refusal(event('at = "1 s"\naddress = ["phone", "lte"]\nbackup = true', text))
+    assert messages == [
+        f'x.toml: event[0].address: no connection of "phone" looks at its addresses; {remedy}'
+    ]
 
 
 def test_the_last_address_must_come_back() -> None:

@@ -143,9 +143,9 @@ def test_room_in_time_is_at_the_rate_of_the_shaper() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(setting: str, problem: str) -> None:
-    found = problems(setting)
-    assert len(set(found)) == 1, found
-    assert found[0] == problem
+    messages = problems(setting)
+    assert len(set(messages)) == 1, messages
+    assert messages[0] == problem
 
 
 def test_reordering_needs_a_delay() -> None:

@@ -101,10 +101,10 @@ def test_the_core_reads_every_application_over_every_channel(text: str, applicat
     data["controller"]["application"] = application
     data["traffic"][0]["transport"] = "cubic"
     setup = resolve(Scenario.from_data(data))
-    found = controller(setup)["application"]
-    assert isinstance(found, dict)
-    assert found["algorithm"] == application
-    assert set(found) - {"algorithm", "measuring"} == set(parameters_of("application", application))
+    settings = controller(setup)["application"]
+    assert isinstance(settings, dict)
+    assert settings["algorithm"] == application
+    assert set(settings) - {"algorithm", "measuring"} == set(parameters_of("application", application))
     assert setup.core().plan().data()["routes"]
 
 
@@ -118,14 +118,23 @@ def test_in_band_the_controller_hangs_at_a_switch_by_one_link() -> None:
     setup = resolved(IN_BAND)
     assert [link.name for link in setup.links[6:]] == ["controller->s2", "s2->controller"]
     assert [(link.capacity, link.delay) for link in setup.links[6:]] == [(10**8, 2 * US)] * 2
-    found = controller(setup)
-    assert (found["channel"], found["application"]) == (
+    settings = controller(setup)
+    assert (settings["channel"], settings["application"]) == (
         "in-band",
         {"algorithm": "window-clamp", "share": 0.5},
     )
-    assert named(setup, found["switches"]) == ["s1", "s2"]
-    assert (found["metric"], found["linger"], found["statistics_interval"]) == ("delay", SECOND, None)
-    assert found["table"] == {"size": None, "when_full": "refuse", "idle_timeout": None, "hard_timeout": None}
+    assert named(setup, settings["switches"]) == ["s1", "s2"]
+    assert (settings["metric"], settings["linger"], settings["statistics_interval"]) == (
+        "delay",
+        SECOND,
+        None,
+    )
+    assert settings["table"] == {
+        "size": None,
+        "when_full": "refuse",
+        "idle_timeout": None,
+        "hard_timeout": None,
+    }
     (down,) = setup.events
     assert down.change.core() == {"kind": "node", "node": 4, "up": False}
     assert len(setup.flows) == 2
@@ -185,10 +194,10 @@ def test_a_host_sends_over_its_first_link_to_a_switch_and_does_not_forward() -> 
 
 
 def test_parameters_that_are_left_out_have_their_defaults() -> None:
-    found = controller(
+    settings = controller(
         resolved(ABILENE.replace("[controller]\n", '[controller]\napplication = "sdn-paced"\n'))
     )
-    assert found["application"] == {
+    assert settings["application"] == {
         "algorithm": "sdn-paced", "alpha": 1.0, "beta": 1.0, "gamma": 1.5, "schedule": "stretched",
     }  # fmt: skip
 

@@ -54,8 +54,8 @@ def model_of(kind: str) -> Reader:
 
 def resolved_by_the_core(kind: str, config: dict[str, Any]) -> dict[str, Any]:
     """What the core makes of an algorithm outside the transport."""
-    found: dict[str, Any] = json.loads(_core.resolve_algorithm(kind, json.dumps(config)))
-    return found
+    document: dict[str, Any] = json.loads(_core.resolve_algorithm(kind, json.dumps(config)))
+    return document
 
 
 def taken_by_the_core(kind: str, config: dict[str, Any]) -> bool:

@@ -191,8 +191,8 @@ def test_objects_of_every_algorithm_are_what_the_core_reads() -> None:
             cls = classes_of(kind)[name]
             if any(entry["required"] for entry in declarations()[kind][name]["parameters"]):
                 continue
-            found = json.loads(_core.resolve_algorithm(kind, json.dumps(leaf(kind, cls()).core())))
-            assert {key: found[key] for key in leaf(kind, cls()).core()} == leaf(kind, cls()).core()
+            document = json.loads(_core.resolve_algorithm(kind, json.dumps(leaf(kind, cls()).core())))
+            assert {key: document[key] for key in leaf(kind, cls()).core()} == leaf(kind, cls()).core()
             seen += 1
     assert seen >= 20
 

@@ -43,17 +43,17 @@ def resolved(toml: str, **fields: str) -> Setup:
 
 def rates_bps(setup: Setup) -> dict[str, list[float]]:
     """The rates of the flows of each pair, from the gaps between messages of 1 kB."""
-    found: dict[str, list[float]] = defaultdict(list)
+    entries: dict[str, list[float]] = defaultdict(list)
     flows = [*setup.flows, *setup.datagrams]
     for flow in flows:
         pair = f"{setup.nodes[flow.origin].name}{setup.nodes[flow.to].name}"
         source: Any = flow.source.core()
         if source["kind"] == "udp":
-            found[pair].append(source["rate"])
+            entries[pair].append(source["rate"])
         else:
             assert source["gap"]["distribution"] == "constant"
-            found[pair].append(8e3 * 1e12 / source["gap"]["value"])
-    return dict(found)
+            entries[pair].append(8e3 * 1e12 / source["gap"]["value"])
+    return dict(entries)
 
 
 def test_uniform_shares_the_total_among_pairs_and_flows() -> None:
@@ -65,13 +65,13 @@ def test_gravity_is_in_proportion_to_the_capacities_of_both_ends() -> None:
     rates = rates_bps(resolved(text('from = "gravity", total = "12.6 Mbps"')))
     # 5 * 3 + 5 * 6 + 3 * 6 = 63, and as much back.
     by_hand = {"ab": 1.5e6, "ba": 1.5e6, "ac": 3e6, "ca": 3e6, "bc": 1.8e6, "cb": 1.8e6}
-    assert {pair: sum(found) for pair, found in rates.items()} == pytest.approx(by_hand)
+    assert {pair: sum(entry) for pair, entry in rates.items()} == pytest.approx(by_hand)
 
 
 def test_gravity_with_drawn_weights_keeps_the_total_and_its_form() -> None:
     gravity = text('from = "gravity", total = "10 Mbps", weights = "exponential"')
     one, again, other = (
-        {pair: sum(found) for pair, found in rates_bps(resolved(gravity, run__replication=number)).items()}
+        {pair: sum(entry) for pair, entry in rates_bps(resolved(gravity, run__replication=number)).items()}
         for number in ("0", "0", "1")
     )
     assert one == again != other
@@ -147,15 +147,15 @@ def test_few_transfers_are_drawn_for_each_pair_by_itself() -> None:
 def test_a_matrix_within_bounds_is_drawn_for_each_replication() -> None:
     bounds = '[routing.demand]\ningress = "3 Mbps"\negress = "3 Mbps"\n'
     toml = text('from = "bounds"', RATE, bounds)
-    found = []
+    entries = []
     for number in ("0", "0", "1"):
         rates = {pair: sum(one) for pair, one in rates_bps(resolved(toml, run__replication=number)).items()}
-        found.append(rates)
+        entries.append(rates)
         assert len(rates) == 6
         for node in "abc":
             assert sum(bps for pair, bps in rates.items() if pair[0] == node) <= 3e6 * (1 + 1e-9)
             assert sum(bps for pair, bps in rates.items() if pair[1] == node) <= 3e6 * (1 + 1e-9)
-    assert found[0] == found[1] != found[2]
+    assert entries[0] == entries[1] != entries[2]
 
 
 def test_a_study_varies_the_total(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def refusal(text: str) -> list[str]:
 
 
 def test_all_sequences_are_those_of_single_path_flows() -> None:
-    found = resolve(Scenario.loads(DUMBBELL + RUN + 'sequences = "*"\n'))
-    assert [flow.name for flow in found.flows] == ["many.0", "one.0"]
-    assert found.probes.sequences == [1]
+    resolved_setup = resolve(Scenario.loads(DUMBBELL + RUN + 'sequences = "*"\n'))
+    assert [flow.name for flow in resolved_setup.flows] == ["many.0", "one.0"]
+    assert resolved_setup.probes.sequences == [1]
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_disjoint_paths_of_a_controller_go_by_a_metric_that_adds_up() -> None:
     assert refusal(DUMBBELL + table + RUN)[0].startswith(
         "x.toml: controller.metric: paths without a common link go by one of hops"
     )
-    own = DUMBBELL.replace("[[traffic]]", '[[traffic]]\nrouting = { metric = "hops" }', 1)
+    ours = DUMBBELL.replace("[[traffic]]", '[[traffic]]\nrouting = { metric = "hops" }', 1)
     table = '[controller]\napplication = "subflow-round-robin"\n'
     assert any(
-        "gives all flows the paths of controller.metric" in text for text in refusal(own + table + RUN)
+        "gives all flows the paths of controller.metric" in text for text in refusal(ours + table + RUN)
     )
 
 

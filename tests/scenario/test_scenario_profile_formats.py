@@ -25,8 +25,8 @@ def test_delays_are_one_way_and_hold_at_the_end(tmp_path: Path) -> None:
 
 def test_delays_begin_anew_after_as_many_intervals_as_lines(tmp_path: Path) -> None:
     profile = {"format": "delays", "interval": "1 s", "at_end": "repeat"}
-    found = changes(loaded(tmp_path, "24\n18\n", profile))
-    assert found == [
+    rows = changes(loaded(tmp_path, "24\n18\n", profile))
+    assert rows == [
         (0, "delay", 24 * MS),
         (1000, "delay", 18 * MS),
         (2000, "delay", 24 * MS),
@@ -41,14 +41,14 @@ def test_two_files_have_clocks_of_their_own(tmp_path: Path) -> None:
     both = scenario.data()
     rate = {"link": ["left", "right"], "direction": "forward", "from": "file:rate", "format": "mahimahi"}
     both["profile"].append(rate | {"interval": "500 ms"})
-    found = changes(Scenario.from_data(both, base=tmp_path))
-    assert [each for each in found if each[1] == "delay"][:3] == [
+    rows = changes(Scenario.from_data(both, base=tmp_path))
+    assert [each for each in rows if each[1] == "delay"][:3] == [
         (0, "delay", 24 * MS),
         (1000, "delay", 18 * MS),
         (2000, "delay", 24 * MS),
     ]
     # 500 opportunities in 500 ms are 12 Mbps; the last interval has those at both of its ends.
-    capacities = [(at, value) for at, kind, value in found if kind == "capacity"]
+    capacities = [(at, value) for at, kind, value in rows if kind == "capacity"]
     assert capacities[:3] == [(0, 12 * MBPS), (500, 12_024_000), (1000, 12 * MBPS)]
 
 
@@ -67,9 +67,9 @@ def test_a_history_of_starlink_is_a_ring(tmp_path: Path) -> None:
         downlinkThroughputBps=[2e6, 0, 1e6],
         uplinkThroughputBps=[5e5, 6e5, 7e5],
     )
-    found = changes(loaded(tmp_path, text, {}))
+    rows = changes(loaded(tmp_path, text, {}))
     # Half of the round trip; both directions together lose 19 %, one 10 %; without a ping the latency holds.
-    assert found == [
+    assert rows == [
         (0, "capacity", MBPS), (0, "delay", 15 * MS), (0, "loss", {"algorithm": "none"}),
         (1000, "capacity", 2 * MBPS), (1000, "delay", 20 * MS),
         (1000, "loss", {"algorithm": "bernoulli", "probability": pytest.approx(0.1)}),

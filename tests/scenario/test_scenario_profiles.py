@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from anabranch import Scenario, ScenarioError, Study
-from anabranch.folders import read_manifest
+from anabranch.results.folders import read_manifest
 from anabranch.scenario.files import with_files
 from anabranch.setup import resolve
 
@@ -44,8 +44,8 @@ def changes(scenario: Scenario) -> list[tuple[int, str, object]]:
 
 def test_each_value_holds_until_it_changes(tmp_path: Path) -> None:
     text = "time_s, capacity_mbps, delay_ms, loss\n0.5, 10, 1, 0\n\n1, 10, 2.5, 0.01\n2, 0.5, 2.5, 0\n"
-    found = changes(loaded(tmp_path, text, {}))
-    assert found == [
+    rows = changes(loaded(tmp_path, text, {}))
+    assert rows == [
         (500, "capacity", 10 * MBPS), (500, "delay", MS), (500, "loss", {"algorithm": "none"}),
         (1000, "delay", 2.5 * MS), (1000, "loss", {"algorithm": "bernoulli", "probability": 0.01}),
         (2000, "capacity", MBPS // 2), (2000, "loss", {"algorithm": "none"}),
@@ -63,8 +63,8 @@ def test_a_trace_of_mahimahi_is_counted_by_intervals(tmp_path: Path) -> None:
     the ten packets of its last 100 ms, 0.4 Mbps. After 450 ms it begins anew."""
     trace = [*range(100), *range(300, 400, 10), *[450] * 5]
     scenario = loaded(tmp_path, "\n".join(map(str, trace)), {"format": "mahimahi"})
-    found = changes(scenario)[:4]
-    assert found == [
+    rows = changes(scenario)[:4]
+    assert rows == [
         (0, "capacity", 12 * MBPS),
         (100, "capacity", 400_000),
         (400, "capacity", 1_200_000),

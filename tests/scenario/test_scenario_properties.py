@@ -73,10 +73,10 @@ def test_no_data_raises_anything_but_a_scenario_error(data: Any) -> None:
 def _places(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """Every place in plain data that holds a value."""
     children = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    found = [path] if path else []
+    entries = [path] if path else []
     for key, child in children:
-        found += _places(child, (*path, key))
-    return found
+        entries += _places(child, (*path, key))
+    return entries
 
 
 FULL = [Scenario.load(EXAMPLES / name).data() for name in ("failure.toml", "lossy.toml", "dumbbell.toml")]

@@ -37,8 +37,8 @@ A_TO_B = '[[traffic]]\nfrom = "a"\nto = "b"\n'
 
 
 def link(setup: Setup, name: str) -> dict[str, object]:
-    (found,) = [link for link in setup.data()["links"] if link["name"] == name]
-    return dict(found)
+    (entry,) = [link for link in setup.data()["links"] if link["name"] == name]
+    return dict(entry)
 
 
 def test_there_are_examples() -> None:
@@ -57,9 +57,9 @@ def test_an_example_loads_and_reads_back_from_its_own_text(file: Path) -> None:
 @pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
 def test_the_core_accepts_the_setup_of_an_example(file: Path) -> None:
     setup = resolve(Scenario.load(file))
-    found = [planned.plan.data()["routes"] for planned in plans(setup, None)]
+    entries = [planned.plan.data()["routes"] for planned in plans(setup, None)]
     wanted = {(flow.origin, flow.to) for flow in setup.flows}
-    planned = {(route["from"], route["to"]) for routes in found for route in routes}
+    planned = {(route["from"], route["to"]) for routes in entries for route in routes}
     assert wanted
     assert planned == wanted | {(to, origin) for origin, to in wanted}
 

@@ -38,24 +38,24 @@ TCPBP_SET = TCPBP.replace(
 
 def test_tcpbp_has_the_defaults_of_the_thesis() -> None:
     """A mean over 30 s of samples of 10 s, in steps of 0.01 % and 0.1 ms; hops before the first estimates."""
-    found = controller(resolved(TCPBP))
-    assert found["application"] == {
+    settings = controller(resolved(TCPBP))
+    assert settings["application"] == {
         "algorithm": "tcpbp", "estimator": {"algorithm": "sma", "window": 3}, "delay": "measured",
         "sample_packets": 1000, "loss_granularity": 1e-4, "delay_granularity": 100 * US,
         "search": "published", "threshold": 0.0, "hold_time": 0, "measuring": [],
     }  # fmt: skip
-    assert (found["metric"], found["statistics_interval"]) == ("hops", 10 * SECOND)
+    assert (settings["metric"], settings["statistics_interval"]) == ("hops", 10 * SECOND)
     assert Scenario.loads(TCPBP).routes().metric == "hops"
 
 
 def test_every_setting_of_tcpbp_reaches_the_core() -> None:
-    found = controller(resolved(TCPBP_SET))
-    assert found["application"] == {
+    settings = controller(resolved(TCPBP_SET))
+    assert settings["application"] == {
         "algorithm": "tcpbp", "estimator": {"algorithm": "hte", "window": 5, "significance": 0.01},
         "delay": "configured", "sample_packets": 200, "loss_granularity": 0.001, "delay_granularity": 10**9,
         "search": "exact", "threshold": 0.1, "hold_time": 30 * SECOND, "measuring": [],
     }  # fmt: skip
-    assert (found["metric"], found["statistics_interval"]) == ("delay", 2 * SECOND)
+    assert (settings["metric"], settings["statistics_interval"]) == ("delay", 2 * SECOND)
 
 
 def test_the_core_reads_every_estimator() -> None:

@@ -89,8 +89,8 @@ def test_topology_show_takes_the_line_of_a_warning(tmp_path: Path) -> None:
     (tmp_path / "net.graphml").write_text(GRAPH)
     spec = f"file:{tmp_path / 'net.graphml'}"
     shown = CliRunner().invoke(app, ["topology", "show", spec, "--json"])
-    told = [line for line in json.loads(shown.stdout)["provenance"] if line.startswith("Not read:")]
-    lines = [line.partition("write ")[2].removesuffix(" (or another unit)") for line in told]
+    document = [line for line in json.loads(shown.stdout)["provenance"] if line.startswith("Not read:")]
+    lines = [line.partition("write ")[2].removesuffix(" (or another unit)") for line in document]
     assert len(lines) == 2
     options = [option for line in lines for option in ("--attribute", line)]
     answer = CliRunner().invoke(app, ["topology", "show", spec, "--json", *options])

@@ -113,27 +113,27 @@ def test_a_matrix_for_other_nodes_names_the_nearest(folder: Path) -> None:
     text = traffic(f'matrix = {{ from = "file:triangle.xml" }}\n{UDP}').replace('"a"', '"aa"')
     assert problems(folder, text) == ['triangle.xml: no node "a" in this scenario; nearest: "aa"']
     wide = (folder / "abilene.X").name
-    told = problems(folder, traffic(f'matrix = {{ from = "file:{wide}", number = 1 }}\n{UDP}'))
-    assert len(told) == 6
-    assert told[0].startswith('abilene.X: no node "ATLAM5" in this scenario')
-    assert told[5] == 'abilene.X: and so for 7 other nodes of "abilene.X"'
+    messages = problems(folder, traffic(f'matrix = {{ from = "file:{wide}", number = 1 }}\n{UDP}'))
+    assert len(messages) == 6
+    assert messages[0].startswith('abilene.X: no node "ATLAM5" in this scenario')
+    assert messages[5] == 'abilene.X: and so for 7 other nodes of "abilene.X"'
 
 
 def test_numbers_are_places_only_where_the_format_says_so(folder: Path) -> None:
     """The same numbers in a CSV are names, which are not there."""
     (folder / "n.csv").write_text("from,to,rate_mbps\n0,1,1.5\n", encoding="utf-8")
-    told = problems(folder, traffic(f'matrix = {{ from = "file:n.csv" }}\n{UDP}'))
+    messages = problems(folder, traffic(f'matrix = {{ from = "file:n.csv" }}\n{UDP}'))
     there = 'in this scenario; nodes: "a", "b", "c"'
-    assert told == [f'n.csv, line 2: no node "{node}" {there}' for node in (0, 1)]
+    assert messages == [f'n.csv, line 2: no node "{node}" {there}' for node in (0, 1)]
     (folder / "far.demands").write_text("DEMANDS 1\nd 0 7 5\n", encoding="utf-8")
-    told = problems(folder, traffic(f'matrix = {{ from = "file:far.demands" }}\n{UDP}'))
-    assert told == ['far.demands: "7" is a number among the nodes of this scenario, from 0 to 2']
+    messages = problems(folder, traffic(f'matrix = {{ from = "file:far.demands" }}\n{UDP}'))
+    assert messages == ['far.demands: "7" is a number among the nodes of this scenario, from 0 to 2']
 
 
 def test_a_rate_beyond_every_link_is_a_mistake(folder: Path) -> None:
     (folder / "h.demands").write_text("DEMANDS 1\nd 0 1 1e14\n", encoding="utf-8")
-    told = problems(folder, demand('from = "file:h.demands"'))
-    assert told[0] == 'h.demands: "a" to "b" is 100000 Tbps, more than 1 Pbps; look at unit and scale'
+    messages = problems(folder, demand('from = "file:h.demands"'))
+    assert messages[0] == 'h.demands: "a" to "b" is 100000 Tbps, more than 1 Pbps; look at unit and scale'
 
 
 @pytest.mark.parametrize("name", ["flows.csv", "flows.hpcc", "flows.cm"])
@@ -180,8 +180,8 @@ LIST_MISTAKES = [
 def test_mistakes_of_files_stand_at_their_fields(entry: str, message: str, folder: Path) -> None:
     (folder / "tm.csv").write_text("from,to,rate_mbps\na,b,1\n", encoding="utf-8")
     (folder / "m.pkl").write_bytes(b"\x80\x04\x95")
-    told = problems(folder, traffic(entry))
-    assert any(message in line for line in told), told
+    messages = problems(folder, traffic(entry))
+    assert any(message in line for line in messages), messages
 
 
 def test_sizes_of_a_file_follow_its_distribution(folder: Path) -> None:
@@ -235,8 +235,10 @@ def test_a_network_alone_is_asked_for_traffic_or_a_matrix(folder: Path) -> None:
 
 
 def test_a_series_names_which_matrix_is_meant(folder: Path) -> None:
-    told = problems(folder, demand('from = "file:triangle.yates.txt"'))
-    assert told == ["routing.demand.matrix.from: has 2 matrices; say which of them, from 1 to 2: number = 1"]
+    messages = problems(folder, demand('from = "file:triangle.yates.txt"'))
+    assert messages == [
+        "routing.demand.matrix.from: has 2 matrices; say which of them, from 1 to 2: number = 1"
+    ]
     second = Scenario.loads(demand('from = "file:triangle.yates.txt", number = 2'), base=folder).worst_case()
     assert second.max_load == pytest.approx(0.3)
     assert second.matrix_name == "file:triangle.yates.txt, matrix 2"
@@ -246,7 +248,7 @@ def test_matrices_hold_one_after_the_other(folder: Path) -> None:
     """3 Mbps in place of 1.5 from a to b, and nothing from c, as the second matrix begins."""
     entry = f'matrix = {{ from = "file:triangle.yates.txt", interval = "4 s" }}\n{UDP}start = "1 s"'
     setup = resolved(folder, traffic(entry))
-    found = [
+    entries = [
         (
             setup.nodes[flow.origin].name,
             flow.source.core()["rate"],
@@ -255,12 +257,12 @@ def test_matrices_hold_one_after_the_other(folder: Path) -> None:
         )
         for flow in setup.datagrams
     ]
-    assert found == [("a", 1.5e6, 1, 5), ("c", 0.25e6, 1, 5), ("a", 3e6, 5, 9)]
+    assert entries == [("a", 1.5e6, 1, 5), ("c", 0.25e6, 1, 5), ("a", 3e6, 5, 9)]
 
 
 def test_a_series_without_times_needs_an_interval(folder: Path) -> None:
-    told = problems(folder, traffic(f'matrix = {{ from = "file:triangle.yates.txt" }}\n{UDP}'))
-    assert told == [
+    messages = problems(folder, traffic(f'matrix = {{ from = "file:triangle.yates.txt" }}\n{UDP}'))
+    assert messages == [
         "traffic[0].matrix.interval: is missing; the file does not say how long each of its matrices holds"
     ]
 

@@ -146,8 +146,8 @@ def test_alone_a_distribution_has_the_quantity_of_its_units() -> None:
     ],
 )
 def test_mistakes_of_one_that_stands_alone(parameters: dict[str, Any], lines: list[str]) -> None:
-    found = problems(lambda: Uniform(distribution="uniform", **parameters))
-    assert [line[: len(wanted)] for line, wanted in zip(found, lines, strict=True)] == lines
+    messages = problems(lambda: Uniform(distribution="uniform", **parameters))
+    assert [line[: len(wanted)] for line, wanted in zip(messages, lines, strict=True)] == lines
 
 
 def test_values_of_an_empirical_one_are_of_one_quantity() -> None:
@@ -174,14 +174,14 @@ def definitions(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, An
 
 
 def test_the_json_schema_has_a_definition_for_each_quantity() -> None:
-    found = list(definitions(Scenario.model_json_schema()))
-    assert len(found) == len(TABLES) * len(TAKING)
+    entries = list(definitions(Scenario.model_json_schema()))
+    assert len(entries) == len(TABLES) * len(TAKING)
     kinds = {
         "Span": '"examples": ["2.5 ms"]',
         "ByteCount": '"examples": ["64 kB"]',
         "Number": '"type": "integer"',
     }
-    for name, quantity, table in found:
+    for name, quantity, table in entries:
         text = json.dumps(table["properties"])
         assert [kind for kind, mark in kinds.items() if mark in text] == [quantity], name
         assert table["description"]

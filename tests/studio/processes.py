@@ -10,19 +10,19 @@ OWN = "/proc/self/ns/net"
 
 def children(process: int | None = None) -> set[int]:
     """The processes that one has started, and those that these have."""
-    found = set[int]()
+    entries = set[int]()
     for task in Path(f"/proc/{process or os.getpid()}/task").glob("*/children"):
         try:
-            found |= {int(number) for number in task.read_text().split()}
+            entries |= {int(number) for number in task.read_text().split()}
         except OSError:
             continue
-    return found.union(*(children(number) for number in found))
+    return entries.union(*(children(number) for number in entries))
 
 
 def namespaces(processes: set[int] | None = None) -> set[str]:
     """The network namespaces that these processes, or all, are in or hold as open files; but for our own."""
     places = [Path("/proc") / str(number) for number in processes or ()]
-    found = set[str]()
+    entries = set[str]()
     for place in places if processes is not None else Path("/proc").glob("[0-9]*"):
         for link in [place / "ns" / "net", *place.glob("fd/*")]:
             try:
@@ -30,8 +30,8 @@ def namespaces(processes: set[int] | None = None) -> set[str]:
             except OSError:
                 continue
             if target.startswith("net:"):
-                found.add(target)
-    return found - {Path(OWN).readlink().name}
+                entries.add(target)
+    return entries - {Path(OWN).readlink().name}
 
 
 def until(holds: Callable[[], object], seconds: float = 30.0) -> None:

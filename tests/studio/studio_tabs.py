@@ -35,8 +35,8 @@ class Tab:
             self.wrong.append(f"console: {message.text}")
 
     def _request(self, request: playwright.Request) -> None:
-        own = f"http://127.0.0.1:{self.running.port}/"
-        if not request.url.startswith((own, "data:", "blob:", "about:")):
+        own_text = f"http://127.0.0.1:{self.running.port}/"
+        if not request.url.startswith((own_text, "data:", "blob:", "about:")):
             self.wrong.append(f"request: {request.url}")
 
     def open(self) -> "Tab":
@@ -75,8 +75,8 @@ class Tab:
 
     def axe(self) -> list[str]:
         """Findings of axe that are serious or critical."""
-        found = Axe().run(self.page).response["violations"]
+        violations = Axe().run(self.page).response["violations"]
         return [
             f"{each['id']}: {node['html'][:120]}"
-            for each in found if each["impact"] in ("serious", "critical") for node in each["nodes"]
+            for each in violations if each["impact"] in ("serious", "critical") for node in each["nodes"]
         ]  # fmt: skip

@@ -55,8 +55,8 @@ def held() -> set[str]:
 
 
 def column(table: dict[str, Any], key: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(each for each in table["columns"] if each["key"] == key)
-    return found
+    outcome: dict[str, Any] = next(each for each in table["columns"] if each["key"] == key)
+    return outcome
 
 
 @pytest.mark.usefixtures("can_run")
@@ -142,8 +142,8 @@ def test_a_server_that_ends_or_is_killed_takes_its_live_run_along(tmp_path: Path
     try:
         port, token = "", ""
         for line in server.stdout:
-            if found := re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)", line):
-                port, token = found.groups()
+            if match := re.search(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)", line):
+                port, token = match.groups()
                 break
         content = json.dumps({"what": "live", "tab": "t", "text": LONG, "file": "live.toml"}).encode()
         with socket.create_connection(("127.0.0.1", int(port))) as page:

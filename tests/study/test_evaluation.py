@@ -111,9 +111,9 @@ def test_oscillation_is_the_coefficient_of_variation_of_whole_seconds() -> None:
     assert m.oscillation(OWN, (1, 3)).of(tables) == pytest.approx(8**0.5 / 10)
 
 
-def row(own: list[float | None], cubic: list[float | None], better: str, digits: int = 1) -> Row:
+def row(ours: list[float | None], cubic: list[float | None], better: str, digits: int = 1) -> Row:
     measure = m.RunMeasure("", "", better, lambda _: None, digits=digits)  # type: ignore[arg-type]
-    return Row(cases()[0], measure, Performance(tuple(own)), Performance(tuple(cubic)))
+    return Row(cases()[0], measure, Performance(tuple(ours)), Performance(tuple(cubic)))
 
 
 def test_verdicts_follow_paired_differences() -> None:
@@ -135,9 +135,9 @@ def test_what_is_printed_the_same_is_alike() -> None:
 
 def test_without_a_value_there_is_no_verdict() -> None:
     open_row = row([1, None, 3], [1, 2, 3], "more")
-    assert (open_row.own.mean, open_row.own.ran, open_row.verdict) == (None, True, "unknown")
+    assert (open_row.control.mean, open_row.control.ran, open_row.verdict) == (None, True, "unknown")
     without = Row(cases()[0], open_row.measure, Performance((), "it crashed"), Performance((1.0, 2.0, 3.0)))
-    assert (without.own.mean, without.own.ran, without.verdict) == (None, False, "unknown")
+    assert (without.control.mean, without.control.ran, without.verdict) == (None, False, "unknown")
 
 
 def test_scenarios_cover_the_sections_that_can_be_simulated() -> None:
@@ -174,8 +174,8 @@ def test_cubic_in_the_place_of_cubic_is_the_same_run(tmp_path: Path) -> None:
         jobs=1,
     )
     assert len(outcome.rows) == 6
-    assert all(each.own == each.cubic and each.verdict == "alike" for each in outcome.rows)
-    values = {each.measure.name: each.own.mean for each in outcome.rows if each.case.key == "bufferbloat"}
+    assert all(each.control == each.cubic and each.verdict == "alike" for each in outcome.rows)
+    values = {each.measure.name: each.control.mean for each in outcome.rows if each.case.key == "bufferbloat"}
     # A full queue of ten bandwidth-delay products is 400 ms; payload is 1448 of 1500 bytes.
     assert 280 < (values["queueing delay, mean (ms)"] or 0) < 400
     assert values["goodput of the capacity (%)"] == pytest.approx(100 * 1448 / 1500, abs=0.1)
@@ -187,9 +187,9 @@ def test_runs_that_are_done_are_not_repeated(tmp_path: Path) -> None:
     before = journal.read_bytes()
     again = evaluate(control_of("newreno"), tmp_path, Extent(("7.7",), 2), jobs=1)
     assert journal.read_bytes() == before
-    assert [each.own for each in again.rows] == [each.own for each in first.rows]
+    assert [each.control for each in again.rows] == [each.control for each in first.rows]
     # Replications draw anew.
-    assert len({each for row in again.rows[:1] for each in row.own.values}) == 2
+    assert len({each for row in again.rows[:1] for each in row.control.values}) == 2
 
 
 def test_the_row_of_a_crash_says_so_and_the_others_are_there(
@@ -210,10 +210,10 @@ def test_the_row_of_a_crash_says_so_and_the_others_are_there(
         ),
         jobs=1,
     )
-    crashed = [each for each in outcome.rows if each.own.reason is not None]
+    crashed = [each for each in outcome.rows if each.control.reason is not None]
     assert outcome.failed == crashed
-    assert all("ZeroDivisionError: no such loss" in (each.own.reason or "") for each in crashed)
-    assert all("\n" not in (each.own.reason or "") for each in crashed)
+    assert all("ZeroDivisionError: no such loss" in (each.control.reason or "") for each in crashed)
+    assert all("\n" not in (each.control.reason or "") for each in crashed)
     assert all(each.cubic.mean is not None for each in outcome.rows)
     # Where marks are the only signal nothing is lost but by the first overshoot; a crash is no CUBIC's.
     assert {each.case.key for each in crashed} >= {"bufferbloat", "codel"}

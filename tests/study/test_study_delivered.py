@@ -49,13 +49,13 @@ def test_a_study_and_a_run_agree_on_what_was_delivered(seed: int) -> None:
         seed=seed,
     )
     result = Scenario.loads(text).run()
-    found = Study(scenario=Scenario.loads(text)).run(jobs=1).runs["delivered_mbps"].item()
+    outcome = Study(scenario=Scenario.loads(text)).run(jobs=1).runs["delivered_mbps"].item()
     # By definition: bits over the time of the run.
-    assert found == pytest.approx(int(result.flows["delivered_bytes"].sum()) * 8 / 2 / 1e6, rel=1e-12)
-    assert 0 < found <= 10, "the bottleneck has 10 Mbps"
+    assert outcome == pytest.approx(int(result.flows["delivered_bytes"].sum()) * 8 / 2 / 1e6, rel=1e-12)
+    assert 0 < outcome <= 10, "the bottleneck has 10 Mbps"
     terminal = Console(file=io.StringIO(), width=200)
     show(terminal, run_pieces("a run", result, Path("out")))
     assert isinstance(terminal.file, io.StringIO)
     said = re.search(r"delivered in all ([0-9.]+) Mbps", terminal.file.getvalue())
     assert said is not None
-    assert float(said.group(1)) == pytest.approx(found, abs=5e-4)
+    assert float(said.group(1)) == pytest.approx(outcome, abs=5e-4)

@@ -186,8 +186,8 @@ def test_everything_that_moves_results_is_in_the_fingerprint() -> None:
     prints = {design(study.model_copy(update=change)).fingerprint() for change in ({}, *changes)}
     assert len(prints) == 1 + len(changes)
     # These only change how the same runs are told of.
-    told = study.model_copy(update={"title": "x", "confidence": 0.5})
-    assert design(told).fingerprint() == design(study).fingerprint()
+    renamed = study.model_copy(update={"title": "x", "confidence": 0.5})
+    assert design(renamed).fingerprint() == design(study).fingerprint()
 
 
 @pytest.mark.parametrize("kind", ["path", "data", "object"])

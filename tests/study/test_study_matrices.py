@@ -43,8 +43,8 @@ def test_each_matrix_of_a_file_is_a_level(tmp_path: Path) -> None:
     """1.75 Mbps are 218.75 packets of 1 kB a second, and 3 Mbps 375: in 0.2 s 44 or 45, and 75."""
     for name in ("triangle.yates.txt", "triangle.yates.hosts"):
         shutil.copy(DATA / name, tmp_path / name)
-    found = run(tmp_path, "triangle.yates.txt", "triangle.yates.txt")
-    assert found == {"matrix 1": pytest.approx(44, abs=1), "matrix 2": pytest.approx(75, abs=1)}
+    result = run(tmp_path, "triangle.yates.txt", "triangle.yates.txt")
+    assert result == {"matrix 1": pytest.approx(44, abs=1), "matrix 2": pytest.approx(75, abs=1)}
 
 
 @pytest.mark.parametrize("series", ["tms", "tms/*.xml"])
@@ -54,9 +54,9 @@ def test_files_of_a_folder_are_levels_by_their_times(series: str, tmp_path: Path
     for minute, mbps in (("05", "1.5"), ("10", "3")):
         other = text.replace("0102-0305", f"0102-03{minute}").replace(">1.5", f">{mbps}")
         (tmp_path / "tms" / f"m{minute}.xml").write_text(other, encoding="utf-8")
-    found = run(tmp_path, "tms/m05.xml", series)
-    assert list(found) == ["20200102-0305", "20200102-0310"]
-    assert found["20200102-0310"] == pytest.approx(found["20200102-0305"] + 0.2 * 1.5e6 / 8e3, abs=1)
+    result = run(tmp_path, "tms/m05.xml", series)
+    assert list(result) == ["20200102-0305", "20200102-0310"]
+    assert result["20200102-0310"] == pytest.approx(result["20200102-0305"] + 0.2 * 1.5e6 / 8e3, abs=1)
 
 
 MISTAKES = [

@@ -27,9 +27,9 @@ def test_percentiles_are_those_of_numpy(percent: int) -> None:
 
 
 def test_statistics_of_known_numbers() -> None:
-    found = {name: statistic(name, [3.0, 1.0, 2.0, 6.0]) for name in STATISTICS}
+    entries = {name: statistic(name, [3.0, 1.0, 2.0, 6.0]) for name in STATISTICS}
     # Jain: (3 + 1 + 2 + 6)^2 / (4 * (9 + 1 + 4 + 36)).
-    assert found == {
+    assert entries == {
         "mean": 3.0, "median": 2.5, "min": 1.0, "max": 6.0, "sum": 12.0, "count": 4.0, "jain": 144 / 200,
         "first": 3.0,
     }  # fmt: skip

@@ -102,11 +102,11 @@ def test_replications_differ_and_give_an_interval(write: Write) -> None:
     result = Study.load(write(THREE)).run(jobs=1)
     assert result.runs.group_by("cell").agg(pl.col("fct_us").n_unique())["fct_us"].to_list() == [3] * 6
     cell = result.cells.row(0, named=True)
-    found = result.runs["fct_us"][:3].to_list()
-    assert cell["fct_us"] == pytest.approx(statistics.mean(found))
+    values = result.runs["fct_us"][:3].to_list()
+    assert cell["fct_us"] == pytest.approx(statistics.mean(values))
     # t(0.975, 2) is 4.303.
-    assert cell["fct_us_ci"] == pytest.approx(4.3027 * statistics.stdev(found) / 3**0.5, rel=1e-4)
-    assert (cell["fct_us_min"], cell["fct_us_max"]) == (min(found), max(found))
+    assert cell["fct_us_ci"] == pytest.approx(4.3027 * statistics.stdev(values) / 3**0.5, rel=1e-4)
+    assert (cell["fct_us_min"], cell["fct_us_max"]) == (min(values), max(values))
 
 
 def test_sampling_changes_no_other_table(write: Write) -> None:

@@ -100,14 +100,14 @@ def test_a_query_that_cannot_be_answered_says_why() -> None:
 
 def test_further_metrics_come_from_frames_and_queries() -> None:
     bytes_of, of_frame = MetricInfo("bytes", "bytes"), MetricInfo("half_s", "half")
-    found = _result().with_metrics(
+    outcome = _result().with_metrics(
         {
             bytes_of: "select run, sum(delivered_bytes) from flows group by run",
             of_frame: pl.DataFrame({"run": [4], "value": [3.5]}),
         }
     )
-    assert found.runs["bytes"].to_list() == [11.0, None, None, None, 7.0, None, None, None]
-    assert found.runs["half_s"].to_list() == [None, None, None, None, 3.5, None, None, None]
-    assert found.cells["half_s"].to_list() == [None, 3.5]
+    assert outcome.runs["bytes"].to_list() == [11.0, None, None, None, 7.0, None, None, None]
+    assert outcome.runs["half_s"].to_list() == [None, None, None, None, 3.5, None, None, None]
+    assert outcome.cells["half_s"].to_list() == [None, 3.5]
     with pytest.raises(StudyError, match=r"^bytes: has 3 columns, not run and value$"):
         _result().with_metrics({bytes_of: "select run, cell, time_s from runs"})

@@ -61,11 +61,12 @@ def measured(text: str, flows: dict[str, list[float]], queues: dict[str, float])
         for table, columns in MEASURES.items()
         for column in columns
     ]
-    found = with_measures(wanted, tables, setup, plan(setup, None).plan, 10.0)
+    measures = with_measures(wanted, tables, setup, plan(setup, None).plan, 10.0)
     links = {
-        column: dict(zip(names, found["links"][column].tolist(), strict=True)) for column in MEASURES["links"]
+        column: dict(zip(names, measures["links"][column].tolist(), strict=True))
+        for column in MEASURES["links"]
     }
-    return {**links, "throughput_percent": dict(enumerate(found["flows"]["throughput_percent"].tolist()))}
+    return {**links, "throughput_percent": dict(enumerate(measures["flows"]["throughput_percent"].tolist()))}
 
 
 def test_numbers_by_hand() -> None:
@@ -73,7 +74,7 @@ def test_numbers_by_hand() -> None:
 
     The first flow lives for 2 s, the second for 4 s, and 1 s lies between: 60 %, 30 %, and 24 Mbit in 7 s.
     """
-    found = measured(
+    measures = measured(
         DUMBBELL % "",
         {
             "start_s": [1.0, 4.0],
@@ -85,9 +86,9 @@ def test_numbers_by_hand() -> None:
         {"router-left->router-right": 2.1, "left1->router-left": 0.5},
     )
     there, back = "router-left->router-right", "router-right->router-left"
-    assert found["throughput_percent"] == pytest.approx({0: 60.0, 1: 30.0})
+    assert measures["throughput_percent"] == pytest.approx({0: 60.0, 1: 30.0})
     up, share, queue = (
-        found[name] for name in ("up_time_s", "acknowledged_percent", "queue_mean_up_packets")
+        measures[name] for name in ("up_time_s", "acknowledged_percent", "queue_mean_up_packets")
     )
     assert (up[there], up[back], up["left1->router-left"], up["left2->router-left"]) == (7.0, 7.0, 2.0, 4.0)
     assert share[there] == pytest.approx(100 * 24 / 70)
@@ -106,19 +107,19 @@ def test_what_has_not_ended_lives_until_the_run_does_and_half_a_segment_has_head
         "completion_s": [nan, nan],
         "delivered_bytes": [724.0, 0.0],
     }
-    found = measured(DUMBBELL % "", flows, {})
+    measures = measured(DUMBBELL % "", flows, {})
     # 776 bytes at 10 Mbps in 8 s; the other one has not begun, and its links are not up.
-    assert found["throughput_percent"][0] == pytest.approx(100 * 776 * 8 / 10e6 / 8)
-    assert np.isnan(found["throughput_percent"][1])
-    assert found["up_time_s"]["router-left->router-right"] == 8.0
-    assert np.isnan(found["up_time_s"]["left2->router-left"])
+    assert measures["throughput_percent"][0] == pytest.approx(100 * 776 * 8 / 10e6 / 8)
+    assert np.isnan(measures["throughput_percent"][1])
+    assert measures["up_time_s"]["router-left->router-right"] == 8.0
+    assert np.isnan(measures["up_time_s"]["left2->router-left"])
 
 
 @pytest.mark.parametrize("scheme", ['{ algorithm = "disjoint", k = 2 }', '"ecmp"'])
 def test_where_a_flow_may_have_gone_two_ways_nothing_is_known(scheme: str) -> None:
     flows = {"start_s": [0.0], "fin_s": [1.0], "completion_s": [1.0], "delivered_bytes": [1e6]}
-    found = measured(TWO_WAYS % scheme, flows, {})
-    assert all(np.isnan(value) for column in found.values() for value in column.values())
+    measures = measured(TWO_WAYS % scheme, flows, {})
+    assert all(np.isnan(value) for column in measures.values() for value in column.values())
     # By one of them all is known: hop by hop as well.
     one_way = measured((TWO_WAYS % scheme).replace('"s", "z"', '"s", "r"'), flows, {})
     assert one_way["up_time_s"]["r->z"] == 1.0
@@ -139,8 +140,8 @@ stop = "9 s"
         "completion_s": [1.0, 1.0],
         "delivered_bytes": [0.0, 0.0],
     }
-    found = measured(DUMBBELL % ping, flows, {})
-    up = found["up_time_s"]
+    measures = measured(DUMBBELL % ping, flows, {})
+    up = measures["up_time_s"]
     assert (up["router-right->router-left"], up["left1->router-left"]) == (8.0, 1.0)
 
 

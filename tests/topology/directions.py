@@ -8,13 +8,13 @@ Direction = tuple[str, str, int | None, int | None, float | None, float | None]
 
 def directions(topology: Topology) -> list[Direction]:
     """Each direction of each link, sorted."""
-    found: list[Direction] = []
+    entries: list[Direction] = []
     for link in topology.links:
         rest = (link.capacity_bps, link.delay_ps, link.loss, link.weight)
-        found.append((link.a, link.b, *rest))
+        entries.append((link.a, link.b, *rest))
         if not link.directed:
-            found.append((link.b, link.a, *rest))
-    return sorted(found, key=repr)
+            entries.append((link.b, link.a, *rest))
+    return sorted(entries, key=repr)
 
 
 def both_ways(*ways: Direction) -> list[Direction]:

@@ -85,8 +85,8 @@ def test_graphml() -> None:
     assert [link.length_source for link in ring.links[:4]] == ["great-circle"] * 3 + ["filled-place"]
     # The Lighthouse was put where Dunmore is, which says nothing about their distance.
     assert ring.links[6].length_source == "default"
-    known = sorted(link.length_km or 0 for link in ring.links[:3])
-    assert ring.links[6].length_km == known[1]
+    lengths = sorted(link.length_km or 0 for link in ring.links[:3])
+    assert ring.links[6].length_km == lengths[1]
     assert any("1 link from a node to itself was left out" in sentence for sentence in ring.provenance)
     assert any("is no capacity and counts as not given" in sentence for sentence in ring.provenance)
     assert any("Internal = 0), kept as routers: 1." in sentence for sentence in ring.provenance)
@@ -463,8 +463,8 @@ def test_sndlib_modules() -> None:
     assert "Not used: addModule.cost (2 links)." in one.provenance
     two = sndlib("L1 ( A B ) 0 0 0 0 ( 40 25 ) L2 ( B C ) 0 0 0 0 ( 40 25 155 70 )")
     assert [link.capacity_bps for link in two.links] == [None, None]
-    told = [sentence for sentence in two.provenance if sentence.startswith("Not read:")]
-    assert [sentence.partition("write ")[2] for sentence in told] == [
+    sentences = [sentence for sentence in two.provenance if sentence.startswith("Not read:")]
+    assert [sentence.partition("write ")[2] for sentence in sentences] == [
         f'[network.file.attributes] capacity = {{ name = "addModule[{number}].capacity", unit = "Mbps" }}'
         for number in (1, 2)
     ]

@@ -147,12 +147,12 @@ def test_repetita() -> None:
     place = square.node("3_Dunmore").place
     assert place is not None
     assert (place.latitude, place.longitude) == (1.0, 0.0)
-    found = directions(square)
-    assert len(found) == 8
+    pairs = directions(square)
+    assert len(pairs) == 8
     # 1,000,000 kbps are 1 Gbps, 678 microseconds are 0.678 ms.
-    assert ("0_Anfield", "1_Burgh", GBPS, 678_000_000, None, 10.0) in found
-    assert ("1_Burgh", "2_Cold_Harbour", 2_500 * MBPS, 237_500_000, None, 10.0) in found
-    assert ("2_Cold_Harbour", "1_Burgh", GBPS, 237_500_000, None, 20.0) in found
+    assert ("0_Anfield", "1_Burgh", GBPS, 678_000_000, None, 10.0) in pairs
+    assert ("1_Burgh", "2_Cold_Harbour", 2_500 * MBPS, 237_500_000, None, 10.0) in pairs
+    assert ("2_Cold_Harbour", "1_Burgh", GBPS, 237_500_000, None, 20.0) in pairs
     assert said(square, "kbps and delays in microseconds")
 
 

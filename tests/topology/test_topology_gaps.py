@@ -26,14 +26,14 @@ def test_one_node_between_two_across_the_date_line() -> None:
 
 def test_a_parallel_link_counts_twice() -> None:
     placed = {"a": Place(0, 0, "file"), "b": Place(0, 0.3, "file")}
-    found = fill_places(placed, ["a", "x", "b"], [("a", "x"), ("a", "x"), ("x", "b")])
-    assert found["x"].longitude == pytest.approx(0.1, abs=1e-4)
+    places = fill_places(placed, ["a", "x", "b"], [("a", "x"), ("a", "x"), ("x", "b")])
+    assert places["x"].longitude == pytest.approx(0.1, abs=1e-4)
 
 
 def test_a_tree_collapses_onto_its_root() -> None:
     placed = {"a": Place(50, 8, "file")}
-    found = fill_places(placed, list("axyz"), [("a", "x"), ("x", "y"), ("x", "z")])
-    assert found == dict.fromkeys("xyz", Place(50.0, 8.0, "filled"))
+    places = fill_places(placed, list("axyz"), [("a", "x"), ("x", "y"), ("x", "z")])
+    assert places == dict.fromkeys("xyz", Place(50.0, 8.0, "filled"))
 
 
 def test_a_component_without_any_place_gets_none() -> None:
@@ -64,9 +64,9 @@ def test_every_filled_node_lies_at_the_barycentre_of_its_neighbours(data: st.Dat
         lambda pair: pair[0] != pair[1]
     )
     links += [(str(a), str(b)) for a, b in data.draw(st.lists(extra, max_size=8))]
-    known = data.draw(st.sets(st.integers(0, count - 1), min_size=1, max_size=count - 1))
+    expected = data.draw(st.sets(st.integers(0, count - 1), min_size=1, max_size=count - 1))
     degrees = st.floats(-2, 2)
-    placed = {str(i): Place(data.draw(degrees), data.draw(degrees), "file") for i in sorted(known)}
+    placed = {str(i): Place(data.draw(degrees), data.draw(degrees), "file") for i in sorted(expected)}
     nodes = [str(i) for i in range(count)]
     filled = fill_places(placed, nodes, links)
     assert set(filled) == set(nodes) - set(placed)  # a tree spans all, so all can be placed

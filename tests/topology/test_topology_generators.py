@@ -246,18 +246,18 @@ def switches(topology: Topology) -> networkx.MultiGraph:
 
 def capacity_at(topology: Topology, switch: str, label: str) -> int:
     """The capacity of all links at a switch that have a label."""
-    own = [link for link in topology.links if switch in (link.a, link.b) and link.label == label]
-    return sum(link.capacity_bps or 0 for link in own)
+    ours = [link for link in topology.links if switch in (link.a, link.b) and link.label == label]
+    return sum(link.capacity_bps or 0 for link in ours)
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(1, 6), st.integers(1, 3))
 def test_leaf_spine_in_planes(spines: int, leaves: int, hosts: int, planes: int) -> None:
-    found = load("leaf-spine", spines=spines, leaves=leaves, hosts_per_leaf=hosts, planes=planes)
-    check(found, planes * (spines + leaves) + leaves * hosts, planes * (spines * leaves + leaves * hosts))
-    ports = degrees(found)
-    assert {ports[node.name] for node in found.nodes if node.kind == "host"} == {planes}
+    topology = load("leaf-spine", spines=spines, leaves=leaves, hosts_per_leaf=hosts, planes=planes)
+    check(topology, planes * (spines + leaves) + leaves * hosts, planes * (spines * leaves + leaves * hosts))
+    ports = degrees(topology)
+    assert {ports[node.name] for node in topology.nodes if node.kind == "host"} == {planes}
     # Without the hosts, each plane is a network of its own.
-    parts = list(networkx.connected_components(switches(found)))
+    parts = list(networkx.connected_components(switches(topology)))
     assert len(parts) == planes
     assert {len(part) for part in parts} == {spines + leaves}
     prefixes = {name.partition("-")[0] for part in parts for name in part}
@@ -265,12 +265,12 @@ def test_leaf_spine_in_planes(spines: int, leaves: int, hosts: int, planes: int)
 
 
 def test_fat_tree_in_planes() -> None:
-    found = load("fat-tree", k=4, planes=2)
-    check(found, 2 * 20 + 16, 2 * 48)
-    assert [len(part) for part in networkx.connected_components(switches(found))] == [20, 20]
+    topology = load("fat-tree", k=4, planes=2)
+    check(topology, 2 * 20 + 16, 2 * 48)
+    assert [len(part) for part in networkx.connected_components(switches(topology))] == [20, 20]
     one = networkx.Graph((link.a, link.b) for link in load("fat-tree", k=4).links)
     first = networkx.Graph((a.removeprefix("plane1-"), b.removeprefix("plane1-")) for a, b in (
-        (link.a, link.b) for link in found.links if not any("plane2" in end for end in (link.a, link.b))
+        (link.a, link.b) for link in topology.links if not any("plane2" in end for end in (link.a, link.b))
     ))  # fmt: skip
     assert set(map(frozenset, first.edges)) == set(map(frozenset, one.edges))
 
@@ -278,17 +278,19 @@ def test_fat_tree_in_planes() -> None:
 @given(st.integers(1, 8), st.integers(1, 64), st.sampled_from([1, 1.5, 2, 3, 4.0]), st.integers(1, 2))
 def test_oversubscription_of_a_leaf_spine(spines: int, hosts: int, ratio: float, planes: int) -> None:
     parameters = {"spines": spines, "leaves": 2, "hosts_per_leaf": hosts, "planes": planes}
-    found = load("leaf-spine", oversubscription=ratio, host_capacity_bps=25 * 10**9, **parameters)
+    topology = load("leaf-spine", oversubscription=ratio, host_capacity_bps=25 * 10**9, **parameters)
     leaf = "leaf1" if planes == 1 else "plane1-leaf1"
-    down, up = capacity_at(found, leaf, "host"), capacity_at(found, leaf, "fabric")
+    down, up = capacity_at(topology, leaf, "host"), capacity_at(topology, leaf, "fabric")
     assert down == hosts * 25 * 10**9
     assert down / up == pytest.approx(ratio, rel=1e-6)
 
 
 def test_oversubscription_of_a_fat_tree() -> None:
-    found = load("fat-tree", k=8, oversubscription=4, host_capacity_bps=10**10)
-    assert capacity_at(found, "edge1.1", "host") == 4 * capacity_at(found, "edge1.1", "pod") == 4 * 10**10
-    assert capacity_at(found, "core1.1", "core") == 8 * 2_500_000_000
+    topology = load("fat-tree", k=8, oversubscription=4, host_capacity_bps=10**10)
+    assert (
+        capacity_at(topology, "edge1.1", "host") == 4 * capacity_at(topology, "edge1.1", "pod") == 4 * 10**10
+    )
+    assert capacity_at(topology, "core1.1", "core") == 8 * 2_500_000_000
     agreed = load("fat-tree", oversubscription=4, host_capacity_bps=10**10, fabric_capacity_bps=2_500_000_000)
     assert {link.capacity_bps for link in agreed.links} == {10**10, 2_500_000_000}
 
@@ -324,14 +326,14 @@ def test_what_a_fabric_cannot_have(parameters: dict[str, Any], message: str) -> 
 @given(st.integers(1, 5), st.integers(0, 3), st.integers(1, 3), st.data())
 def test_dragonfly(a: int, p: int, h: int, data: st.DataObject) -> None:
     g = data.draw(st.none() | st.integers(2, a * h + 1))
-    found = load("dragonfly", routers_per_group=a, hosts_per_router=p, global_links=h, groups=g)
+    topology = load("dragonfly", routers_per_group=a, hosts_per_router=p, global_links=h, groups=g)
     groups = a * h + 1 if g is None else g
     each = a * h // (groups - 1)
     between = groups * (groups - 1) // 2 * each
-    check(found, groups * a * (1 + p), groups * a * (a - 1) // 2 + between + groups * a * p)
-    graph = switches(found)
+    check(topology, groups * a * (1 + p), groups * a * (a - 1) // 2 + between + groups * a * p)
+    graph = switches(topology)
     assert networkx.diameter(networkx.Graph(graph)) <= 3
-    wide = [(link.a, link.b) for link in found.links if link.label == "global"]
+    wide = [(link.a, link.b) for link in topology.links if link.label == "global"]
     pairs = Counter(frozenset(end.partition(".")[0] for end in ends) for ends in wide)
     assert len(pairs) == groups * (groups - 1) // 2
     assert set(pairs.values()) == {each}
@@ -343,9 +345,9 @@ def test_dragonfly(a: int, p: int, h: int, data: st.DataObject) -> None:
 
 def test_the_dragonfly_of_the_paper() -> None:
     # Kim et al., figure 5: a = 4, p = h = 2 make 9 groups, 36 switches and N = 72 hosts; the diameter is 3.
-    found = load("dragonfly")
-    assert Counter(node.kind for node in found.nodes) == {"switch": 36, "host": 72}
-    assert networkx.diameter(networkx.Graph(switches(found))) == 3
+    topology = load("dragonfly")
+    assert Counter(node.kind for node in topology.nodes) == {"switch": 36, "host": 72}
+    assert networkx.diameter(networkx.Graph(switches(topology))) == 3
     with pytest.raises(TopologyError, match="10 groups need 9 global links each, and a group has 8"):
         load("dragonfly", groups=10)
 
@@ -353,18 +355,18 @@ def test_the_dragonfly_of_the_paper() -> None:
 @pytest.mark.parametrize("q", [3, 4, 5, 7, 8, 9, 11, 13, 16])
 def test_slim_fly(q: int) -> None:
     delta = next(delta for delta in (-1, 0, 1) if (q - delta) % 4 == 0)
-    found = load("slim-fly", q=q)
+    topology = load("slim-fly", q=q)
     degree = (3 * q - delta) // 2
     hosts = -(-degree // 2)
-    check(found, 2 * q * q * (1 + hosts), q * q * degree + 2 * q * q * hosts)
-    graph = networkx.Graph(switches(found))
+    check(topology, 2 * q * q * (1 + hosts), q * q * degree + 2 * q * q * hosts)
+    graph = networkx.Graph(switches(topology))
     assert set(dict(graph.degree()).values()) == {degree}
     assert networkx.diameter(graph) == 2
 
 
 def test_the_slim_fly_of_seven_links_is_the_graph_of_hoffman_and_singleton() -> None:
-    found = networkx.Graph(switches(load("slim-fly", hosts_per_router=0)))
-    assert networkx.is_isomorphic(found, networkx.hoffman_singleton_graph())
+    outcome = networkx.Graph(switches(load("slim-fly", hosts_per_router=0)))
+    assert networkx.is_isomorphic(outcome, networkx.hoffman_singleton_graph())
 
 
 @pytest.mark.parametrize(
@@ -407,8 +409,8 @@ junk = st.one_of(
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(sorted(GENERATORS)))
 def test_wrong_values_raise_nothing_else(data: st.DataObject, name: str) -> None:
-    known = [parameter.name for parameter in GENERATORS[name].parameters]
-    parameters = data.draw(st.dictionaries(st.sampled_from(known), junk, max_size=3))
+    names = [parameter.name for parameter in GENERATORS[name].parameters]
+    parameters = data.draw(st.dictionaries(st.sampled_from(names), junk, max_size=3))
     try:
         assert load(name, **parameters).is_connected()
     except TopologyError as error:
@@ -423,6 +425,6 @@ def test_the_registry_describes_every_parameter() -> None:
         assert all(parameter.default is not parameter.empty for parameter in generator.parameters)
         for parameter in generator.parameters:
             expected = {"_bps": int | None, "_ps": int | None, "oss": float | None}
-            known = [kind for suffix, kind in expected.items() if parameter.name.endswith(suffix)]
-            assert parameter.annotation == (known[0] if known else parameter.annotation)
+            names = [kind for suffix, kind in expected.items() if parameter.name.endswith(suffix)]
+            assert parameter.annotation == (names[0] if names else parameter.annotation)
             assert parameter.annotation in (int, int | None, float | None) or parameter.name == "paths"

@@ -52,8 +52,8 @@ def test_the_largest_are_there_by_name() -> None:
     sizes = {"Cogentco": (197, 245), "Kdl": (754, 899), "Colt": (153, 191), "UsCarrier": (158, 189),
              "GtsCe": (149, 193)}  # fmt: skip
     for name, size in sizes.items():
-        found = load(f"zoo/{name.upper()}")
-        assert (found.name, len(found.nodes), len(found.links)) == (f"zoo/{name}", *size)
+        topology = load(f"zoo/{name.upper()}")
+        assert (topology.name, len(topology.nodes), len(topology.links)) == (f"zoo/{name}", *size)
 
 
 def test_one_graph_is_read_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

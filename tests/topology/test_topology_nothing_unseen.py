@@ -147,8 +147,10 @@ def containerlab_attributes(data: bytes) -> dict[str, Counter[str]]:
     structure = {"kind", "type", "endpoints"}
 
     def others(entry: dict[str, object]) -> set[str]:
-        own = {key for key, value in entry.items() if isinstance(value, dict) and ours.get(key) in value}
-        return entry.keys() - structure - own
+        own_fields = {
+            key for key, value in entry.items() if isinstance(value, dict) and ours.get(key) in value
+        }
+        return entry.keys() - structure - own_fields
 
     counts: dict[str, Counter[str]] = {"node": Counter(), "edge": Counter()}
     for node in lab["nodes"].values():

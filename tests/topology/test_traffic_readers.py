@@ -34,9 +34,9 @@ FLOWS = {
 
 
 def read(name: str, folder: Path = DATA) -> TrafficFile:
-    found = load_traffic(name, folder)
-    assert found is not None
-    return found
+    outcome = load_traffic(name, folder)
+    assert outcome is not None
+    return outcome
 
 
 def entries(traffic: TrafficFile, number: int = 0) -> dict[tuple[str, str], float]:
@@ -69,13 +69,13 @@ def test_flows_are_read_in_bytes_and_seconds(name: str, format_name: str, number
     traffic = read(name)
     assert (traffic.format, traffic.numbering) == (format_name, numbering)
     names = "abc" if traffic.numbering == "names" else "012"
-    found = [
+    entries = [
         (traffic.nodes[origin], traffic.nodes[to], size, start)
         for origin, to, size, start in zip(
             traffic.flows.origin, traffic.flows.to, traffic.flows.bytes, traffic.flows.start_ps, strict=True
         )
     ]
-    assert found == [(names[0], names[1], 1500, 0), (names[2], names[0], 20000, 2_500_000_000)]
+    assert entries == [(names[0], names[1], 1500, 0), (names[2], names[0], 20000, 2_500_000_000)]
 
 
 def test_the_week_of_abilene_has_its_published_unit_and_order() -> None:

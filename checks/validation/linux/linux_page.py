@@ -188,7 +188,7 @@ def recorded_errors(outcomes: Iterable[RecordedOutcome]) -> list[float]:
 def recorded_verdicts(outcomes: Sequence[RecordedOutcome]) -> tuple[list[str], bool]:
     """Rows of the table of bounds, and whether all are kept."""
     errors = recorded_errors(outcomes)
-    found = {
+    entries = {
         "median": middle(errors),
         "95th percentile": percentile(errors, 0.95),
         "worst": percentile(errors, 1.0),
@@ -200,7 +200,7 @@ def recorded_verdicts(outcomes: Sequence[RecordedOutcome]) -> tuple[list[str], b
     ]
     lines, kept = [], not outside
     for name, most in RECORDED_BOUNDS.items():
-        error = found[name] or 0.0
+        error = entries[name] or 0.0
         kept &= error <= most
         verdict = "kept" if error <= most else "**not kept**"
         lines.append(f"| scenarios, {name} | {percent(error)} | {percent(most, 1)} | {verdict} |")

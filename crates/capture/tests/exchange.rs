@@ -15,9 +15,9 @@ fn all(packets: &[(u64, Tcp)]) -> Vec<Exchange> {
 }
 
 fn only(packets: &[(u64, Tcp)]) -> Exchange {
-    let mut found = all(packets);
-    assert_eq!(found.len(), 1);
-    found.remove(0)
+    let mut exchanges = all(packets);
+    assert_eq!(exchanges.len(), 1);
+    exchanges.remove(0)
 }
 
 /// Numbers as text, whose equality is not that of floating-point numbers.
@@ -155,8 +155,8 @@ fn flows_of_the_same_ends_are_told_apart() {
         (ns, packet)
     });
     packets.extend(again);
-    let found = all(&packets);
-    let segments: Vec<usize> = found.iter().map(|exchange| exchange.segments.bytes.len()).collect();
+    let exchanges = all(&packets);
+    let segments: Vec<usize> = exchanges.iter().map(|exchange| exchange.segments.bytes.len()).collect();
     // Those with most data first.
     assert_eq!(segments, [20, 10]);
 }

@@ -146,8 +146,8 @@ impl Setup {
     /// In the same way, the pairs that need routes by the scheme at a place of `routing.schemes()`.
     #[must_use]
     pub fn pairs_of(&self, place: usize) -> Vec<(NodeId, NodeId)> {
-        let own = self.ends().filter(|ends| ends.routing == place);
-        let mut pairs: Vec<(NodeId, NodeId)> = own.map(|ends| (ends.from, ends.to)).collect();
+        let entry_ends = self.ends().filter(|ends| ends.routing == place);
+        let mut pairs: Vec<(NodeId, NodeId)> = entry_ends.map(|ends| (ends.from, ends.to)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs

@@ -89,8 +89,8 @@ fn check_waits(setup: &Setup, longest: Span) -> Checked {
     let mut after: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, wait) in setup.waits.iter().enumerate() {
         let place = format!("waits[{index}]");
-        let known = |flow: &FlowId| flow.index() < setup.flows.len();
-        if !known(&wait.flow) || !wait.after.iter().all(known) {
+        let exists = |flow: &FlowId| flow.index() < setup.flows.len();
+        if !exists(&wait.flow) || !wait.after.iter().all(exists) {
             return Err(SetupError::new(place, "names a flow that there is not"));
         }
         if wait.delay > longest {

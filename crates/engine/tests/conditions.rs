@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 fn integers(outcome: &Outcome, name: &str, column: &str) -> Vec<u64> {
     let columns = &table(outcome, name).columns;
-    let found = columns.iter().find(|(known, _)| *known == column).expect("a column of that name");
-    match &found.1 {
+    let entry = columns.iter().find(|(entry_name, _)| *entry_name == column).expect("a column of that name");
+    match &entry.1 {
         Column::Integers(values) => values.clone(),
         _ => panic!("{column} has no integers"),
     }

@@ -58,8 +58,8 @@ fn assert_books_close(outcome: &Outcome) {
         let steps = table(outcome, "latencies");
         let (flows, packets) =
             (steps.integer("flow").expect("ids"), steps.integer("packets").expect("counts"));
-        let known = flows.iter().zip(packets).filter(|(flow, _)| **flow == row as u64);
-        assert_eq!(known.map(|(_, packets)| packets).sum::<u64>(), of(outcome, "received", row));
+        let packets_of_row = flows.iter().zip(packets).filter(|(flow, _)| **flow == row as u64);
+        assert_eq!(packets_of_row.map(|(_, packets)| packets).sum::<u64>(), of(outcome, "received", row));
     }
     for cause in DropCause::on_links() {
         let sum = |name| {

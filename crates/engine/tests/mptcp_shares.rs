@@ -97,8 +97,9 @@ fn balance(subflows: u16, seeds: u64) -> f64 {
         let rows = |name: &str, flow: u64| -> Vec<(f64, f64)> {
             let series = table(&outcome, name);
             let (times, windows) = (series.number("time_s").unwrap(), series.integer("cwnd_bytes").unwrap());
-            let own = series.integer("flow").unwrap().iter().zip(times.iter().zip(windows));
-            own.filter(|row| *row.0 == flow && *row.1.0 > 40.0)
+            let windows_of_flow = series.integer("flow").unwrap().iter().zip(times.iter().zip(windows));
+            windows_of_flow
+                .filter(|row| *row.0 == flow && *row.1.0 > 40.0)
                 .map(|row| (*row.1.0, *row.1.1 as f64))
                 .collect()
         };

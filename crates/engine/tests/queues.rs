@@ -210,11 +210,11 @@ fn every_discipline_holds_the_wait_that_it_promises() {
         let outcome = ten_flows_over(mbps(100), "newreno", queue(name, 1_000), 20);
         let packets = series_mean(&outcome, ("link_series", "link"), 0, "queue_packets", (5.0, 20.0));
         let column = format!("drops_{}", name.replace('-', "_"));
-        let (own, busy) =
+        let (own_drops, busy) =
             (integer(&outcome, "links", &column, 0), number(&outcome, "links", "utilization", 0));
-        println!("{name}: {:.2} ms, {own} drops, {busy:.3} busy", 0.12 * packets);
+        println!("{name}: {:.2} ms, {own_drops} drops, {busy:.3} busy", 0.12 * packets);
         assert!(0.12 * packets < most_ms, "{name}: {} ms", 0.12 * packets);
-        assert!(own > 50, "{name}: {own} drops of its own");
+        assert!(own_drops > 50, "{name}: {own_drops} drops of its own");
         // RED with its early thresholds gives up some of the link; the others do not.
         assert!(busy > if name == "red" { 0.8 } else { 0.95 }, "{name}: {busy}");
         for other in promised.iter().filter(|other| other.0 != name) {

@@ -85,15 +85,15 @@ fn the_counted_losses_are_those_of_the_link_to_the_packet() {
 
 /// Losses of samples of so many packets at least, with the row at which each is there, from the counts alone.
 fn samples(rows: &[Estimate], least: u64) -> Vec<(usize, f64)> {
-    let (mut start, mut found) = ((0, 0), Vec::new());
+    let (mut start, mut estimates) = ((0, 0), Vec::new());
     for (n, row) in rows.iter().enumerate() {
         let (packets, lost) = (row.packets - start.0, row.lost - start.1);
         if packets >= least {
-            found.push((n, lost as f64 / packets as f64));
+            estimates.push((n, lost as f64 / packets as f64));
             start = (row.packets, row.lost);
         }
     }
-    found
+    estimates
 }
 
 /// An idle link takes its propagation and 320 bits at 20 Mbps, 16 us. From 10 s on it is 3 ms slower; the mean of

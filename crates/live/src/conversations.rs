@@ -105,7 +105,7 @@ impl Conversations {
     /// The lane of a packet that a host sends; `None` if it leads to no other host.
     pub(crate) fn lane(&mut self, tuple: FiveTuple, bytes: u32, now: Instant) -> Option<Lane> {
         let (lane, back) = match self.lanes.get(&tuple) {
-            Some(&found) => found,
+            Some(&place) => place,
             None => self.begin(tuple, now)?,
         };
         if let Some(index) = lane.conversation {

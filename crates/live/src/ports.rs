@@ -31,7 +31,7 @@ pub(crate) enum Way {
 struct Port {
     /// Whether it speaks frames; else it speaks IP.
     ethernet: bool,
-    way: Option<Way>,
+    end: Option<Way>,
 }
 
 /// The ports of a network of switches, by the numbers of their devices.
@@ -45,7 +45,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// The next device is a port.
     pub(crate) fn add(&mut self, ethernet: bool) -> usize {
-        self.ports.push(Port { ethernet, way: None });
+        self.ports.push(Port { ethernet, end: None });
         self.ports.len() - 1
     }
 
@@ -60,7 +60,7 @@ impl Ports {
         if from.max(to) >= self.ports.len() {
             return false;
         }
-        self.ports[from].way = Some(Way::Link(lane));
+        self.ports[from].end = Some(Way::Link(lane));
         self.out.resize(self.out.len().max(index + 1), None);
         self.out[index] = Some(to);
         true
@@ -71,16 +71,16 @@ impl Ports {
         if a.max(b) >= self.ports.len() {
             return false;
         }
-        self.ports[a].way = Some(Way::Port(b));
-        self.ports[b].way = Some(Way::Port(a));
+        self.ports[a].end = Some(Way::Port(b));
+        self.ports[b].end = Some(Way::Port(a));
         true
     }
 
     /// Where a frame goes that has come in at a port, and the frame; `None` where it goes nowhere.
     pub(crate) fn way<'a>(&self, port: usize, bytes: &'a [u8]) -> Option<(Way, Cow<'a, [u8]>)> {
-        let Port { ethernet, way } = *self.ports.get(port)?;
+        let Port { ethernet, end } = *self.ports.get(port)?;
         let frame = if ethernet { Cow::Borrowed(bytes) } else { Cow::Owned(framed(bytes)) };
-        way.filter(|_| frame.len() >= HEADER).map(|way| (way, frame))
+        end.filter(|_| frame.len() >= HEADER).map(|end| (end, frame))
     }
 
     /// The port at the end of a link.

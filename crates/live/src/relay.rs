@@ -512,11 +512,11 @@ impl Relay {
     fn take_frame(&mut self, port: usize, bytes: &[u8]) -> Result<(), LiveError> {
         self.counts.read += 1;
         self.step()?;
-        let Some((way, frame)) = self.ports.way(port, bytes) else {
+        let Some((target, frame)) = self.ports.way(port, bytes) else {
             self.counts.astray += 1;
             return Ok(());
         };
-        match way {
+        match target {
             Way::Port(other) => self.put_out(other, &frame),
             Way::Link(lane) => self.take_over(lane, &frame),
         }

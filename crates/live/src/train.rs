@@ -286,20 +286,20 @@ mod tests {
         let length = train.len();
         train[length - 1] = 0xAB;
         let mut cut = Cut::new(&train, MSS).expect("a train");
-        let (mut packet, mut found) = (Vec::new(), Vec::new());
+        let (mut packet, mut packets) = (Vec::new(), Vec::new());
         while cut.next(&mut packet, true) {
             let decoded = decode(&packet).expect("whole, with right checksums");
             let flags = decoded.segment.flags;
             let identification = be16(&packet, 4);
-            found.push((identification, decoded.segment.seq, decoded.segment.payload));
-            assert_eq!(flags.has(Flags::CWR), found.len() == 1, "the first one");
-            assert_eq!(flags.has(Flags::FIN), found.len() == 4, "the last one");
+            packets.push((identification, decoded.segment.seq, decoded.segment.payload));
+            assert_eq!(flags.has(Flags::CWR), packets.len() == 1, "the first one");
+            assert_eq!(flags.has(Flags::FIN), packets.len() == 4, "the last one");
             assert_eq!(decoded.segment.timestamp, 7);
         }
         let first = u32::MAX - 9;
         let sequence = |n: u32| first.wrapping_add(n * u32::from(MSS));
         assert_eq!(
-            found,
+            packets,
             [(65_535, sequence(0), MSS), (0, sequence(1), MSS), (1, sequence(2), MSS), (2, sequence(3), 10)]
         );
         assert_eq!(packet.last(), Some(&0xAB), "the data's own last byte");

@@ -96,24 +96,24 @@ fn result(py: Python<'_>, analysis: Analysis) -> PyResult<Bound<'_, PyDict>> {
     Ok(result)
 }
 
-fn summary(py: Python<'_>, found: Summary) -> PyResult<Bound<'_, PyDict>> {
+fn summary(py: Python<'_>, outcome: Summary) -> PyResult<Bound<'_, PyDict>> {
     let summary = PyDict::new(py);
-    summary.set_item("began_unix_s", found.began_unix_s)?;
-    summary.set_item("ended_s", found.ended_s)?;
-    summary.set_item("t1_s", found.t1_s)?;
-    summary.set_item("t2_s", found.t2_s)?;
-    summary.set_item("window_start_s", found.window_start_s)?;
-    summary.set_item("window_end_s", found.window_end_s)?;
-    summary.set_item("throughput_mbps", found.throughput_mbps)?;
-    summary.set_item("jain_index", found.jain_index)?;
-    summary.set_item("subflows_established", found.established)?;
-    summary.set_item("subflows_finished", found.finished)?;
-    summary.set_item("subflows_lasting", found.lasting)?;
-    summary.set_item("attempts_unanswered", found.unanswered)?;
-    summary.set_item("packets", found.packets)?;
-    summary.set_item("tcp_packets", found.tcp_packets)?;
-    summary.set_item("bytes", found.bytes)?;
-    summary.set_item("interrupted", found.interrupted)?;
-    summary.set_item("warnings", found.warnings)?;
+    summary.set_item("began_unix_s", outcome.began_unix_s)?;
+    summary.set_item("ended_s", outcome.ended_s)?;
+    summary.set_item("t1_s", outcome.t1_s)?;
+    summary.set_item("t2_s", outcome.t2_s)?;
+    summary.set_item("window_start_s", outcome.window_start_s)?;
+    summary.set_item("window_end_s", outcome.window_end_s)?;
+    summary.set_item("throughput_mbps", outcome.throughput_mbps)?;
+    summary.set_item("jain_index", outcome.jain_index)?;
+    summary.set_item("subflows_established", outcome.established)?;
+    summary.set_item("subflows_finished", outcome.finished)?;
+    summary.set_item("subflows_lasting", outcome.lasting)?;
+    summary.set_item("attempts_unanswered", outcome.unanswered)?;
+    summary.set_item("packets", outcome.packets)?;
+    summary.set_item("tcp_packets", outcome.tcp_packets)?;
+    summary.set_item("bytes", outcome.bytes)?;
+    summary.set_item("interrupted", outcome.interrupted)?;
+    summary.set_item("warnings", outcome.warnings)?;
     Ok(summary)
 }

@@ -200,11 +200,11 @@ fn conversation<'py>(py: Python<'py>, of: &Conversation) -> PyResult<Bound<'py, 
     dict.set_item("to", of.nodes.1.0)?;
     dict.set_item("begin_s", of.seen.0.as_secs_f64())?;
     dict.set_item("end_s", of.seen.1.as_secs_f64())?;
-    for (way, volume) in [("", of.forth), ("back_", of.back)] {
-        dict.set_item(format!("{way}packets_sent"), volume.sent_packets)?;
-        dict.set_item(format!("{way}bytes_sent"), volume.sent_bytes)?;
-        dict.set_item(format!("{way}packets_received"), volume.received_packets)?;
-        dict.set_item(format!("{way}bytes_received"), volume.received_bytes)?;
+    for (prefix, volume) in [("", of.forth), ("back_", of.back)] {
+        dict.set_item(format!("{prefix}packets_sent"), volume.sent_packets)?;
+        dict.set_item(format!("{prefix}bytes_sent"), volume.sent_bytes)?;
+        dict.set_item(format!("{prefix}packets_received"), volume.received_packets)?;
+        dict.set_item(format!("{prefix}bytes_received"), volume.received_bytes)?;
     }
     Ok(dict)
 }

@@ -64,10 +64,10 @@ pub(crate) fn pairs_of(network: &Network, given: Option<Vec<(u32, u32)>>) -> PyR
 
 /// One of several by its name.
 pub(crate) fn by_name<T: Copy>(what: &str, name: &str, names: &[(&'static str, T)]) -> PyResult<T> {
-    let entry = names.iter().find(|(known, _)| *known == name);
+    let entry = names.iter().find(|(entry_name, _)| *entry_name == name);
     entry.map(|(_, value)| *value).ok_or_else(|| {
-        let known: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-        PyValueError::new_err(format!("no {what} {name:?}; there are {}", known.join(", ")))
+        let all_names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        PyValueError::new_err(format!("no {what} {name:?}; there are {}", all_names.join(", ")))
     })
 }
 

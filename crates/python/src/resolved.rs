@@ -84,16 +84,16 @@ impl Resolved {
     /// JSON; `own` is the code of the user's own, by its places.
     ///
     /// Raises SetupError if the setup does not hold.
-    #[pyo3(signature = (network, changes_json=None, flows=None, own=Vec::new()))]
+    #[pyo3(signature = (network, changes_json=None, flows=None, makers=Vec::new()))]
     fn setup(
         &self,
         py: Python<'_>,
         network: &Network,
         changes_json: Option<&str>,
         flows: Option<&Bound<'_, PyDict>>,
-        own: Vec<Py<PyAny>>,
+        makers: Vec<Py<PyAny>>,
     ) -> PyResult<Setup> {
-        Setup::checked(py, self.changed(py, network, changes_json, flows)?, own)
+        Setup::checked(py, self.changed(py, network, changes_json, flows)?, makers)
     }
 
     /// The setup as JSON, unchecked, with changes as by `setup`.

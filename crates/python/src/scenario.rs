@@ -61,7 +61,7 @@ impl Scenario {
         topology: Topology<'_>,
         is_generated: bool,
         files: Bound<'_, PyAny>,
-        own: Bound<'_, PyAny>,
+        own_code: Bound<'_, PyAny>,
     ) -> PyResult<(Network, Option<Resolved>, Vec<Told>)> {
         let scenario = self.scenario.as_ref().ok_or_else(|| value_error("the scenario has problems"))?;
         let network = topology.into_plain(is_generated)?;
@@ -69,7 +69,7 @@ impl Scenario {
         let mut world = World {
             network: &network,
             files: &AskedFiles(files, &failure),
-            own: &mut AskedCode(own, &failure),
+            own_code: &mut AskedCode(own_code, &failure),
         };
         let (mut network, resolved) = resolve(scenario, &mut world);
         failure.raise()?;

@@ -38,9 +38,9 @@ impl Setup {
     ///
     /// # Errors
     /// SetupError if the setup does not hold.
-    pub(crate) fn checked(py: Python<'_>, mut setup: setup::Setup, own: Vec<Py<PyAny>>) -> PyResult<Self> {
+    pub(crate) fn checked(py: Python<'_>, mut setup: setup::Setup, makers: Vec<Py<PyAny>>) -> PyResult<Self> {
         py.detach(|| {
-            let calls_python = own::bind(&mut setup, own);
+            let calls_python = own::bind(&mut setup, makers);
             let network = setup.check().map_err(engine_error)?;
             let mask = setup.data_mask(&network);
             Ok(Self { setup: Arc::new(setup), network, mask, calls_python })
@@ -82,9 +82,9 @@ impl Setup {
 impl Setup {
     /// `own` is what makes algorithms of the user's own, which the text names by their places.
     #[new]
-    #[pyo3(signature = (setup_json, own=Vec::new()))]
-    fn new(py: Python<'_>, setup_json: &str, own: Vec<Py<PyAny>>) -> PyResult<Self> {
-        Self::checked(py, parse("setup", setup_json)?, own)
+    #[pyo3(signature = (setup_json, makers=Vec::new()))]
+    fn new(py: Python<'_>, setup_json: &str, makers: Vec<Py<PyAny>>) -> PyResult<Self> {
+        Self::checked(py, parse("setup", setup_json)?, makers)
     }
 
     /// The setup as JSON, every default filled in.

@@ -62,7 +62,7 @@ impl ExactTree {
         let mut labels = Labels::new(network.nodes().len());
         let all = labels.search(field, (from, PathQuality::EMPTY), |_, _, _| true, &mut aim, usize::MAX);
         assert!(all, "there are as many ways as may be");
-        let first = |node| labels.first(node, |quality| metric.rank(quality)).map(|(_, way)| way);
+        let first = |node| labels.first(node, |quality| metric.rank(quality)).map(|(_, label)| label);
         let best = network.node_ids().map(first).collect();
         Self { from, labels, best }
     }

@@ -157,7 +157,7 @@ struct Part {
 struct Candidate {
     /// The rank of the path or, until it is found, one that none of the part comes before.
     rank: Rank,
-    found: bool,
+    is_found: bool,
     /// All nodes; those of the part's prefix until the path is found.
     nodes: Vec<NodeId>,
     /// All links; those of the part's prefix until the path is found.
@@ -184,7 +184,7 @@ impl Iterator for Paths<'_, '_> {
             self.deviate(&last);
         }
         while let Some(Reverse(candidate)) = self.candidates.pop() {
-            if candidate.found {
+            if candidate.is_found {
                 let links = candidate.links.clone();
                 self.last = Some(candidate);
                 return Some(links);
@@ -225,7 +225,7 @@ impl Paths<'_, '_> {
         });
         if let Some(rank) = first.min() {
             let spur = links.len();
-            self.candidates.push(Reverse(Candidate { rank, found: false, nodes, links, spur, barred }));
+            self.candidates.push(Reverse(Candidate { rank, is_found: false, nodes, links, spur, barred }));
         }
     }
 
@@ -277,7 +277,7 @@ impl Paths<'_, '_> {
         let rank = metric.rank(with_tail(quality.fold(so_far, PathQuality::then)));
         debug_assert!(rank >= candidate.rank, "a bound is not above what it bounds");
         candidate.rank = rank;
-        candidate.found = true;
+        candidate.is_found = true;
         candidate.nodes.extend(links.iter().map(|&link| network.link(link).to));
         candidate.links.extend(links);
         self.candidates.push(Reverse(candidate));

@@ -131,23 +131,23 @@ impl Labels {
         self.clear();
         self.frontier.push(Reverse(Pending::new(start, from, None)));
         while let Some(Reverse(pending)) = self.frontier.pop() {
-            let way = pending.way();
+            let label = pending.way();
             if self.ways.len() >= most {
                 return false;
             }
             let number = u32::try_from(self.ways.len()).expect("fewer ways than memory holds");
             // Provisionally, for the comparison with others.
-            self.ways.push(way);
-            if !aim.hopes(way.node, way.quality) || !self.keep(number, field.apart, aim) {
+            self.ways.push(label);
+            if !aim.hopes(label.node, label.quality) || !self.keep(number, field.apart, aim) {
                 self.ways.pop();
                 continue;
             }
-            if !aim.keep(way.node, way.quality) {
+            if !aim.keep(label.node, label.quality) {
                 continue;
             }
-            for (link, to, of_link) in field.out(way.node) {
-                let quality = way.quality.then(of_link);
-                if open(way.node, link, to)
+            for (link, to, of_link) in field.out(label.node) {
+                let quality = label.quality.then(of_link);
+                if open(label.node, link, to)
                     && aim.hopes(to, quality)
                     && !self.beaten_for_sure(to, quality, field.apart)
                 {
@@ -214,7 +214,7 @@ impl Labels {
 
     /// Which of two ways of as many hops to one node comes first.
     pub(crate) fn spelling(&self, left: u32, right: u32) -> Ordering {
-        spelling(left, right, |way| (self.ways[way as usize].node, self.ways[way as usize].last))
+        spelling(left, right, |label| (self.ways[label as usize].node, self.ways[label as usize].last))
     }
 
     /// The ways kept to a node, least delay first.
@@ -242,12 +242,12 @@ impl Labels {
 
     /// The first way to a node by rank, then by spelling.
     pub(crate) fn first<R: Ord>(&self, node: NodeId, rank: impl Fn(PathQuality) -> R) -> Option<(R, u32)> {
-        let mut ways = self.at(node).iter().map(|&way| (rank(self.quality(way)), way));
+        let mut ways = self.at(node).iter().map(|&label| (rank(self.quality(label)), label));
         let mut first = ways.next()?;
-        for (rank, way) in ways {
-            let order = rank.cmp(&first.0).then_with(|| self.spelling(way, first.1));
+        for (rank, label) in ways {
+            let order = rank.cmp(&first.0).then_with(|| self.spelling(label, first.1));
             if order == Ordering::Less {
-                first = (rank, way);
+                first = (rank, label);
             }
         }
         Some(first)

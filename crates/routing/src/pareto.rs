@@ -73,8 +73,8 @@ pub fn pareto_paths(
     let first = |point: PathQuality| {
         // A way is told apart from a point by its hops as well; the point's own are the fewest.
         let order = |quality| if equal(quality, point) { quality.hops } else { u32::MAX };
-        let (_, way) = labels.first(to, order).expect("each point is a way's");
-        labels::path(network, labels.links(way)).expect("the two ends differ")
+        let (_, label) = labels.first(to, order).expect("each point is a way's");
+        labels::path(network, labels.links(label)).expect("the two ends differ")
     };
     Ok(points.into_iter().map(first).collect())
 }

@@ -60,21 +60,21 @@ impl<'n> PathPlanner<'n> {
         for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
             by_source.entry(from).or_default().insert(to);
         }
-        let mut found = PairPaths::new();
+        let mut routes = PairPaths::new();
         let mut one_by_one = Vec::new();
         for (from, destinations) in by_source {
-            watch(found.len())?;
+            watch(routes.len())?;
             let one_search = k == 1 && self.limits.is_none();
             if one_search && destinations.len() * MANY_DESTINATIONS >= self.network.nodes().len() {
-                self.paths_from(from, &destinations, &mut found);
+                self.paths_from(from, &destinations, &mut routes);
             } else {
                 one_by_one.extend(destinations.into_iter().map(|to| (from, to)));
             }
         }
         // Pairs to one destination after another share what leads their searches.
         one_by_one.sort_by_key(|&(from, to)| (to, from));
-        self.paths_between(&one_by_one, k, &mut found, watch)?;
-        Ok(found)
+        self.paths_between(&one_by_one, k, &mut routes, watch)?;
+        Ok(routes)
     }
 
     /// What searches know of a link: nothing if it is down.
@@ -106,7 +106,7 @@ impl<'n> PathPlanner<'n> {
         &self,
         pairs: &[(NodeId, NodeId)],
         k: usize,
-        found: &mut PairPaths,
+        routes: &mut PairPaths,
         watch: &mut Watch<'_, E>,
     ) -> Result<(), E> {
         let in_core = |link: LinkId| {
@@ -125,7 +125,7 @@ impl<'n> PathPlanner<'n> {
                 if !finder.admits(whole) {
                     continue;
                 }
-                found.insert((from, to), vec![self.path([up, down].concat())]);
+                routes.insert((from, to), vec![self.path([up, down].concat())]);
                 continue;
             }
             let alike = (top.0, bits(&up_qualities), top.1, bits(&tail));
@@ -135,13 +135,13 @@ impl<'n> PathPlanner<'n> {
                     let bounds = finder.bounds(top.1, &tail);
                     let start = PathQuality::of(up_qualities);
                     let mut paths = finder.between(bounds, Free { start, from: top.0, tail }).take(k);
-                    let mut next = || watch(found.len()).map(|()| paths.next()).transpose();
+                    let mut next = || watch(routes.len()).map(|()| paths.next()).transpose();
                     place.insert(std::iter::from_fn(&mut next).collect::<Result<_, E>>()?)
                 }
             };
             if !between.is_empty() {
                 let whole = |links: &Vec<LinkId>| self.path([&up[..], links, &down].concat());
-                found.insert((from, to), between.iter().map(whole).collect());
+                routes.insert((from, to), between.iter().map(whole).collect());
             }
         }
         Ok(())

@@ -103,7 +103,7 @@ impl<'n> Planner<'n> {
         let mut tree: Option<TreeTo> = None;
         for alike in pending.chunk_by(|one, other| one.search() == other.search()) {
             let (to, from, room) = alike[0].search();
-            let found = if from == to {
+            let pair_paths = if from == to {
                 None
             } else {
                 watch(done)?;
@@ -113,7 +113,7 @@ impl<'n> Planner<'n> {
                 };
                 Some(find(tree, from, room, &mut || watch(done))?)
             };
-            let Some(found) = found else {
+            let Some(pair_paths) = pair_paths else {
                 for pair in alike {
                     let links = self.whole(pair, 0, std::iter::empty());
                     routes[pair.place] = Some(pair.route(vec![WeightedPath { links, weight: 1.0 }]));
@@ -121,13 +121,13 @@ impl<'n> Planner<'n> {
                 done += alike.len();
                 continue;
             };
-            if found.is_empty() {
+            if pair_paths.is_empty() {
                 continue;
             }
             for pair in &alike[1..] {
-                routes[pair.place] = Some(pair.route(self.around(pair, found.clone())));
+                routes[pair.place] = Some(pair.route(self.around(pair, pair_paths.clone())));
             }
-            routes[alike[0].place] = Some(alike[0].route(self.around(&alike[0], found)));
+            routes[alike[0].place] = Some(alike[0].route(self.around(&alike[0], pair_paths)));
             done += alike.len();
         }
         Ok(Plan { routes: routes.into_iter().flatten().collect(), ..Plan::default() })
@@ -217,14 +217,14 @@ impl<'n> Planner<'n> {
     }
 
     /// The paths of a pair, given those through the core.
-    fn around(&self, pair: &Pending, mut found: Vec<WeightedPath>) -> Vec<WeightedPath> {
+    fn around(&self, pair: &Pending, mut paths: Vec<WeightedPath>) -> Vec<WeightedPath> {
         if pair.top != (pair.from, pair.to) {
-            for path in &mut found {
+            for path in &mut paths {
                 let between = path.links.links();
                 path.links = self.whole(pair, between.len(), between.iter().copied());
             }
         }
-        found
+        paths
     }
 
     /// A plan of tables of next hops, one for each destination that some source can reach.

@@ -50,7 +50,7 @@ impl<'n> Limited<'n> {
 
     /// For paths to a node that may spend so much.
     pub(crate) fn to(&mut self, to: NodeId, budget: Spent) -> Within<'_> {
-        if self.rest.as_ref().is_none_or(|(known, _)| *known != to) {
+        if self.rest.as_ref().is_none_or(|(destination, _)| *destination != to) {
             let (delays, losses) = (TreeTo::new(&self.delays, to), TreeTo::new(&self.losses, to));
             let least = |tree: &TreeTo, node| {
                 let length = tree.length(node).map_or(u128::MAX, Length::cost);

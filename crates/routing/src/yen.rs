@@ -65,9 +65,9 @@ impl<'g> KShortest<'g> {
         let links: Vec<LinkId> = tree.walk(from).map(|arc| arc.link).collect();
         if let (Some(length), false) = (tree.length(from), links.is_empty()) {
             let mut first =
-                Candidate { length, found: false, nodes: vec![from], links, spur: 0, barred: Vec::new() };
+                Candidate { length, is_found: false, nodes: vec![from], links, spur: 0, barred: Vec::new() };
             if within.is_none_or(|within| within.admits(first.links.iter().copied())) {
-                first.found = true;
+                first.is_found = true;
                 first.nodes.extend(tree.walk(from).map(|arc| arc.node));
             } else {
                 first.links.clear();
@@ -87,7 +87,7 @@ impl<'g> KShortest<'g> {
 struct Candidate {
     /// The length of the path or, until it is found, a lower bound.
     length: Length,
-    found: bool,
+    is_found: bool,
     /// All nodes; up to the one after `spur` links until the path is found.
     nodes: Vec<NodeId>,
     /// All links; `spur` of them until the path is found.
@@ -113,7 +113,7 @@ impl Iterator for Paths<'_, '_> {
             self.deviate(&last);
         }
         while let Some(Reverse(candidate)) = self.candidates.pop() {
-            if candidate.found {
+            if candidate.is_found {
                 let path = self.finder.graph.path(candidate.links.clone());
                 self.last = Some(candidate);
                 return Some(path);
@@ -164,7 +164,7 @@ impl Paths<'_, '_> {
         let Some((bound, arc)) = least else { return };
         let mut candidate = Candidate {
             length: length + bound,
-            found: false,
+            is_found: false,
             nodes: path.nodes[..=spur].to_vec(),
             links: path.links[..spur].to_vec(),
             spur,
@@ -177,7 +177,7 @@ impl Paths<'_, '_> {
         if !self.tree.walk(arc.node).any(|arc| prefix.has(arc.node))
             && self.within.is_none_or(|within| within.admits(whole()))
         {
-            candidate.found = true;
+            candidate.is_found = true;
             for arc in deviation() {
                 candidate.nodes.push(arc.node);
                 candidate.links.push(arc.link);
@@ -217,7 +217,7 @@ impl Paths<'_, '_> {
         });
         candidate.length = length + rest;
         debug_assert!(candidate.length >= bound_at_spur, "a bound is not above what it bounds");
-        candidate.found = true;
+        candidate.is_found = true;
         for arc in arcs {
             candidate.nodes.push(arc.node);
             candidate.links.push(arc.link);

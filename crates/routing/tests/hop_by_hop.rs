@@ -24,22 +24,22 @@ fn network(count: u32, edges: &[(u32, u32, u64, f64)]) -> Network {
 }
 
 fn checked(network: &Network, metric: Metric, search: Search) -> Vec<(String, String, String)> {
-    let found = check_hop_by_hop(network, &LinkMask::all_up(network), metric, search);
+    let disagreements = check_hop_by_hop(network, &LinkMask::all_up(network), metric, search);
     let name = |node: NodeId| network.node(node).name.clone();
-    let told = |walked: &[LinkId], from: NodeId| {
+    let words = |walked: &[LinkId], from: NodeId| {
         let ends = walked.iter().map(|&link| network.link(link).to);
         std::iter::once(from).chain(ends).map(name).collect::<Vec<_>>().join("-")
     };
-    let row = |found: &anabranch_routing::Disagreement| {
-        let how = match &found.ends {
+    let row = |one: &anabranch_routing::Disagreement| {
+        let how = match &one.ends {
             Walk::Arrives => "arrives".to_owned(),
             Walk::Loops(nodes) => {
                 format!("loops {}", nodes.iter().map(|&node| name(node)).collect::<Vec<_>>().join("-"))
             }
         };
-        (spell(network, &found.wanted), told(&found.walked, found.from), how)
+        (spell(network, &one.wanted), words(&one.walked, one.from), how)
     };
-    found.iter().map(row).collect()
+    disagreements.iter().map(row).collect()
 }
 
 /// Two ways from 2 to 4, and one link from 1 to 2 before them. The first is 2-3-4, 2 ms and 4 %: f = 0.400 ms.
@@ -59,9 +59,10 @@ fn packets_take_another_path_than_their_source_chose() {
     };
     assert_eq!(to_4(behind(10_000, 0.0)), []);
     let expected = ("1-2-3-4", "1-2-4", "arrives");
-    let found = to_4(behind(0, 0.1));
-    let found: Vec<(&str, &str, &str)> = found.iter().map(|(a, b, c)| (&a[..], &b[..], &c[..])).collect();
-    assert_eq!(found, [expected]);
+    let disagreements = to_4(behind(0, 0.1));
+    let rows: Vec<(&str, &str, &str)> =
+        disagreements.iter().map(|(a, b, c)| (&a[..], &b[..], &c[..])).collect();
+    assert_eq!(rows, [expected]);
 }
 
 /// On the thesis's own network three pairs of 90 go astray, although every path is the best: what each node has

@@ -70,8 +70,8 @@ proptest! {
                     let Some(ours) = ours else { continue };
                     let value = |path: &Path| by_definition(&sample, metric, path);
                     let least = all.iter().map(value).fold(f64::INFINITY, f64::min);
-                    let (found, slack) = (value(&ours), 2e-9 * least.abs());
-                    prop_assert!(found == least || found <= least + slack, "{:?} {} {}", metric, found, least);
+                    let (best, slack) = (value(&ours), 2e-9 * least.abs());
+                    prop_assert!(best == least || best <= least + slack, "{:?} {} {}", metric, best, least);
                 }
             }
         }
@@ -124,14 +124,14 @@ proptest! {
     fn the_published_k_best_are_all_paths_in_the_end(sample in lossy_samples(6, 14)) {
         let mut finder = KBest::new(&sample.network, PathMetric::Tcpbp, Search::Published, known(&sample));
         for (from, to) in ordered_pairs(&sample) {
-            let found: Vec<Path> = finder.paths(from, to).collect();
+            let listed: Vec<Path> = finder.paths(from, to).collect();
             let first = tcpbp_path(&sample.network, from, to, known(&sample));
-            prop_assert_eq!(found.first(), first.as_ref());
+            prop_assert_eq!(listed.first(), first.as_ref());
             let sorted = |mut paths: Vec<Path>| {
                 paths.sort_by_key(|path| path.links().to_vec());
                 paths
             };
-            prop_assert_eq!(sorted(found), sorted(sample.all_paths(from, to)));
+            prop_assert_eq!(sorted(listed), sorted(sample.all_paths(from, to)));
         }
     }
 

@@ -150,9 +150,9 @@ pub fn read_algorithm(
         _ => Some(node),
     };
     let Some(named) = named else {
-        let own = if registry.external { "; or \"python\": a class of yours" } else { "" };
+        let own_class = if registry.external { "; or \"python\": a class of yours" } else { "" };
         let message =
-            format!("a table here needs the key \"algorithm\": one of {}{own}", all_quoted(names()));
+            format!("a table here needs the key \"algorithm\": one of {}{own_class}", all_quoted(names()));
         problems.add(at, message);
         return None;
     };

@@ -37,7 +37,7 @@ impl fmt::Display for Problem {
 #[derive(Default, Debug)]
 pub struct Problems {
     noted: Vec<Problem>,
-    known: BTreeSet<Problem>,
+    seen: BTreeSet<Problem>,
     of_call: bool,
 }
 
@@ -57,7 +57,7 @@ impl Problems {
     /// Notes a mistake.
     pub fn add(&mut self, at: &Place<'_>, message: impl Into<String>) {
         let problem = Problem { place: at.to_string(), message: message.into() };
-        if self.known.insert(problem.clone()) {
+        if self.seen.insert(problem.clone()) {
             self.noted.push(problem);
         }
     }

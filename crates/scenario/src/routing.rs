@@ -56,7 +56,7 @@ pub struct ChosenMetric(pub Metric);
 impl ChosenMetric {
     /// The metric of a name.
     fn named(name: &str) -> Option<Self> {
-        Metric::NAMES.iter().find(|(known, _)| *known == name).map(|(_, metric)| Self(*metric))
+        Metric::NAMES.iter().find(|(metric_name, _)| *metric_name == name).map(|(_, metric)| Self(*metric))
     }
 
     /// Its name.

@@ -325,8 +325,8 @@ mod tests {
 
     #[test]
     fn a_place_that_leads_nowhere_is_told() {
-        let told = change("[[t]]\nn = 1\n", "t[3].n", Change::Set("2".to_owned()));
-        assert_eq!(told.expect_err("no entry"), "\"t[3].n\" leads to no place in the text");
+        let message = change("[[t]]\nn = 1\n", "t[3].n", Change::Set("2".to_owned()));
+        assert_eq!(message.expect_err("no entry"), "\"t[3].n\" leads to no place in the text");
         assert!(change("n = 1\n", "n", Change::Set("a b".to_owned())).is_err());
         assert!(change("n = \n", "n", Change::Set("1".to_owned())).is_err());
         assert!(change("n = 1\n", "n", Change::Append("1".to_owned())).is_err());

@@ -62,17 +62,19 @@ pub fn collect(paths: &[PathBuf]) -> Result<Vec<ScriptFile>, FileError> {
     for named in paths {
         let metadata =
             fs::metadata(named).map_err(|error| FileError::Unreadable { path: named.clone(), error })?;
-        let mut found = Vec::new();
+        let mut script_paths = Vec::new();
         if metadata.is_dir() {
-            below(named, &mut found)?;
-            if found.is_empty() {
+            below(named, &mut script_paths)?;
+            if script_paths.is_empty() {
                 return Err(FileError::Empty { path: named.clone() });
             }
         } else {
-            found.push(named.clone());
+            script_paths.push(named.clone());
         }
         let base = if metadata.is_dir() && paths.len() == 1 { named.as_path() } else { Path::new("") };
-        files.extend(found.into_iter().map(|path| ScriptFile { category: category(&path, base), path }));
+        files.extend(
+            script_paths.into_iter().map(|path| ScriptFile { category: category(&path, base), path }),
+        );
     }
     Ok(files)
 }

@@ -220,7 +220,9 @@ impl ScriptChoices {
                 return self.preset(control).err();
             }
             _ => {
-                let stands_for = SETTINGS.iter().any(|(own, values)| *own == name && values.contains(&value));
+                let stands_for = SETTINGS
+                    .iter()
+                    .any(|(setting_name, values)| *setting_name == name && values.contains(&value));
                 return (!stands_for && !WITHOUT_EFFECT.contains(&name)).then(beyond);
             }
         }

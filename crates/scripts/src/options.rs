@@ -192,9 +192,9 @@ impl ScriptChoices {
                 let value = field_value(needed()?);
                 self.fields.push((Some(place), field["tcp.".len()..].to_owned(), value));
             }
-            known if WITHOUT_EFFECT.contains(&known) => {}
-            known if BEYOND.iter().any(|begin| known.starts_with(begin)) => {
-                return Ok(Some(format!("the model has no --{known}")));
+            ineffective if WITHOUT_EFFECT.contains(&ineffective) => {}
+            ineffective if BEYOND.iter().any(|begin| ineffective.starts_with(begin)) => {
+                return Ok(Some(format!("the model has no --{ineffective}")));
             }
             _ => {
                 return Err(format!("there is no option --{name}; docs/scripts.md lists those there are"));

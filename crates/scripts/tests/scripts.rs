@@ -39,13 +39,13 @@ fn known_deviations() -> BTreeMap<String, (String, String)> {
 /// Every script passes, but for the known deviations, which fail as they are known to.
 #[test]
 fn every_script_ends_as_it_should() {
-    let mut known = known_deviations();
+    let mut deviations = known_deviations();
     let mut wrong = Vec::new();
     let scripts = scripts();
     assert!(scripts.len() >= LEAST_SCRIPTS, "{}", scripts.len());
     for (name, text) in &scripts {
         let outcome = play(name, text);
-        let expected = known.remove(name);
+        let expected = deviations.remove(name);
         let as_it_should = match (&outcome, &expected) {
             (Ending::Pass, None) => true,
             (Ending::Fail { .. }, Some((deviation, reason))) => {
@@ -59,7 +59,7 @@ fn every_script_ends_as_it_should() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), scripts.len(), wrong.join("\n"));
-    assert!(known.is_empty(), "known deviations without a script: {known:?}");
+    assert!(deviations.is_empty(), "known deviations without a script: {deviations:?}");
 }
 
 /// A script says whose rule it holds: its folder, which is an RFC that the transport's code cites, or Linux.

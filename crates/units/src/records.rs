@@ -88,7 +88,7 @@ impl Table {
     pub fn choices(&mut self, name: &'static str, values: impl Iterator<Item = &'static str>) {
         let mut names: Vec<&'static str> = Vec::new();
         let place = |value| {
-            let place = names.iter().position(|known| *known == value).unwrap_or_else(|| {
+            let place = names.iter().position(|text| *text == value).unwrap_or_else(|| {
                 names.push(value);
                 names.len() - 1
             });

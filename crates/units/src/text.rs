@@ -151,11 +151,11 @@ impl Quantity {
         }
         let plain = unit.to_lowercase();
         let singular = plain.strip_suffix('s').unwrap_or(&plain);
-        let own = self.units().iter().map(|&(name, _)| name).find(|name| name.to_lowercase() == plain);
+        let unit_name = self.units().iter().map(|&(name, _)| name).find(|name| name.to_lowercase() == plain);
         let other = SPELLINGS.iter().find(|(quantity, spelled, _)| {
             *quantity == self && (spelled.contains(&plain.as_str()) || spelled.contains(&singular))
         });
-        own.or(other.map(|&(_, _, name)| name)).map(|name| format!("{number} {name}"))
+        unit_name.or(other.map(|&(_, _, name)| name)).map(|name| format!("{number} {name}"))
     }
 
     /// The number of base units that a text says.

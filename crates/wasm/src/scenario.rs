@@ -154,7 +154,7 @@ impl PageScenario {
         let located = |problem| Document { text: &self.text, root }.locate(vec![problem]);
         let plain = network_of(scenario, beside.network).map_err(located)?;
         let files = PageFiles(beside.files);
-        let mut world = World { network: &plain, files: &files, own: &mut NoOwnCode };
+        let mut world = World { network: &plain, files: &files, own_code: &mut NoOwnCode };
         let (mut network, resolved) = resolve(scenario, &mut world);
         // What can run has its links in the setup.
         if let Ok(resolved) = resolved {
@@ -211,7 +211,7 @@ fn resolved(scenario: &core::Scenario, beside: Beside<'_>) -> Result<Resolved, V
         }
     };
     let files = PageFiles(beside.files);
-    let mut world = World { network: &network, files: &files, own: &mut NoOwnCode };
+    let mut world = World { network: &network, files: &files, own_code: &mut NoOwnCode };
     let resolved = match resolve(scenario, &mut world).1 {
         Ok(resolved) => resolved,
         Err(more) => {

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from anabranch.folders import write_whole
 from anabranch.media.markdown import article_text
 from anabranch.media.page.sections import save_page
 from anabranch.report.style import save_figure
+from anabranch.results.folders import write_whole
 from anabranch.results.result import csv_bytes, json_ready
 from anabranch_publications.comparison.figures import load_figure, network_figure, state_figure
 from anabranch_publications.comparison.runs import Comparison

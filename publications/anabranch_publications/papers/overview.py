@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.errors import AnabranchError
-from anabranch.folders import Addition, adding, read_inside, write_whole
 from anabranch.media.columns import Column
 from anabranch.media.markdown import article_text
 from anabranch.media.page import REPORT
@@ -22,6 +21,7 @@ from anabranch.media.palette import PALETTE
 from anabranch.media.pieces import Article, Cell, DataTable, Link, Section
 from anabranch.media.pieces import Figure as Picture
 from anabranch.report.style import figure_bytes, styled
+from anabranch.results.folders import Addition, adding, read_inside, write_whole
 from anabranch.results.stored import read_json
 from anabranch_publications.papers.findings import (
     KINDS,

@@ -13,10 +13,10 @@ from typing import Any
 
 from anabranch import __version__
 from anabranch.errors import Problem
-from anabranch.folders import Addition, adding, write_whole
 from anabranch.media.markdown import table_lines
 from anabranch.media.page import REPORT
 from anabranch.report.style import save_figure
+from anabranch.results.folders import Addition, adding, write_whole
 from anabranch.results.result import csv_bytes
 from anabranch.scenario.unknown import unknown_choice
 from anabranch_publications.errors import ReproductionError

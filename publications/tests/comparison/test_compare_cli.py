@@ -25,27 +25,27 @@ def test_every_system_runs_on_a_scenario_of_the_users(
     done = anabranch("compare", write(), "--replications", "1", "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    found = by_system(document)
-    assert list(found) == list(SYSTEMS)
+    systems = by_system(document)
+    assert list(systems) == list(SYSTEMS)
     (network,) = document["networks"]
     # Between neighbours all but the way round goes over a - b, and the ring stands its loss.
     assert network["failure"].startswith("a - b goes down at 1 s; 4 flows a run")
     # Half of the median capacity.
     assert network["demand"] == {"ingress": "2000000 bps", "egress": "2000000 bps"}
     # Of three transfers in two seconds one may not end.
-    missing = {(name, measure) for name, entry in found.items() for measure in entry["missing"]}
+    missing = {(name, measure) for name, entry in systems.items() for measure in entry["missing"]}
     assert missing <= {("semper-mptcp", "completion_p95_ms")}
     # Three other routers each.
-    assert found["hops"]["values"]["entries_max"] == 3
-    assert found["hops"]["values"]["control_messages_per_s"] == 0
-    assert found["sdn-paced"]["values"]["control_messages_per_s"] > 0
+    assert systems["hops"]["values"]["entries_max"] == 3
+    assert systems["hops"]["values"]["control_messages_per_s"] == 0
+    assert systems["sdn-paced"]["values"]["control_messages_per_s"] > 0
     # Two disjoint paths a pair: of the 24 paths each router begins 6 and forwards the rest of a path's hops.
     # Adjacent pairs have 1 + 3 hops, opposite ones 2 + 2: 12 pairs of 4 entries are 48, 12 for each router.
     for name in ("semper-mptcp", "sprayed-mprc", "sprayed-cubic"):
-        assert found[name]["values"]["entries_mean"] == 12
+        assert systems[name]["values"]["entries_mean"] == 12
     # Below what two directions of one path carry, and of two.
-    assert 1 < found["hops"]["values"]["goodput_mbps"] < 8
-    assert found["sprayed-mprc"]["values"]["goodput_mbps"] < 16
+    assert 1 < systems["hops"]["values"]["goodput_mbps"] < 8
+    assert systems["sprayed-mprc"]["values"]["goodput_mbps"] < 16
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {
         "comparison.csv",
@@ -123,13 +123,13 @@ state = "down"
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    found = by_system(document)
-    assert list(found) == ["hops", "sdn-paced"]
+    systems = by_system(document)
+    assert list(systems) == ["hops", "sdn-paced"]
     assert document["networks"][0]["failure"] == "what the scenario takes down at 1 s"
-    assert found["hops"]["values"]["failure_lost_percent"] is not None
-    assert found["sdn-paced"]["values"]["goodput_mbps"] is None
-    assert "no path from" in found["sdn-paced"]["missing"]["goodput_mbps"]
-    for entry in found.values():
+    assert systems["hops"]["values"]["failure_lost_percent"] is not None
+    assert systems["sdn-paced"]["values"]["goodput_mbps"] is None
+    assert "no path from" in systems["sdn-paced"]["missing"]["goodput_mbps"]
+    for entry in systems.values():
         for name, value in entry["values"].items():
             assert (value is None) == (name in entry["missing"]), (entry["system"], name)
 
@@ -163,9 +163,9 @@ def test_a_comparison_that_is_interrupted_goes_on(
     write: Write, anabranch: Anabranch, interrupted: Callable[..., tuple[int, str]], tmp_path: Path
 ) -> None:
     command = ("compare", write(), "--systems", "hops,delay", "--replications", "4", "--jobs", "1")
-    status, told = interrupted(*command, "--out", "cut")
+    status, message = interrupted(*command, "--out", "cut")
     assert status == 130
-    assert "goes on from there" in told
+    assert "goes on from there" in message
     assert not (tmp_path / "cut" / "README.md").exists()
     (study,) = (tmp_path / "cut" / "studies").iterdir()
     before = (study / "journal.jsonl").read_text()
@@ -215,12 +215,12 @@ def test_a_system_of_ones_own_is_compared(write: Write, anabranch: Anabranch, tm
     options = ("--systems", "hops", "--add", "mine/scenario.toml", "--replications", "1", "--json", "--trust")
     done = anabranch("compare", write(), "--out", "out", *options)
     assert done.returncode == 0, done.stderr
-    found = by_system(json.loads(done.stdout))
-    assert list(found) == ["hops", "mine"]
-    assert found["mine"]["what"] == "as in scenario.toml: Two segments"
+    systems = by_system(json.loads(done.stdout))
+    assert list(systems) == ["hops", "mine"]
+    assert systems["mine"]["what"] == "as in scenario.toml: Two segments"
     # Two segments in flight lose nothing on the queues, and carry less.
-    assert found["mine"]["values"]["goodput_mbps"] < found["hops"]["values"]["goodput_mbps"]
-    assert found["mine"]["values"]["worst_load"] == found["hops"]["values"]["worst_load"]
+    assert systems["mine"]["values"]["goodput_mbps"] < systems["hops"]["values"]["goodput_mbps"]
+    assert systems["mine"]["values"]["worst_load"] == systems["hops"]["values"]["worst_load"]
 
 
 def test_paths_that_a_class_chooses_have_no_worst_load(
@@ -234,9 +234,9 @@ def test_paths_that_a_class_chooses_have_no_worst_load(
     options = ("--systems", "hops", "--add", "least.toml", "--replications", "1", "--json", "--trust")
     done = anabranch("compare", write(), "--out", "out", *options)
     assert done.returncode == 0, done.stderr
-    found = by_system(json.loads(done.stdout))["least"]
-    assert found["missing"]["worst_load"] == "a class chooses the paths while a run is under way"
-    assert found["values"]["goodput_mbps"] > 1
+    systems = by_system(json.loads(done.stdout))["least"]
+    assert systems["missing"]["worst_load"] == "a class chooses the paths while a run is under way"
+    assert systems["values"]["goodput_mbps"] > 1
 
 
 @pytest.mark.parametrize(

@@ -36,27 +36,31 @@ TIME_S = np.arange(1, 201) / 10
 def test_what_a_failure_costs() -> None:
     # 10 Mbps before; nothing for two seconds; then 8 Mbps for good: of 100 Mbit in ten seconds 64 arrive.
     total = np.where(TIME_S <= 10, 10.0, np.where(TIME_S <= 12, 0.0, 8.0))
-    found = cost(TIME_S, total, FAILURE)
-    assert found is not None
-    assert found.lost_percent == pytest.approx(36.0)
-    assert found.lasting_percent == pytest.approx(80.0)
+    loss_of_failure = cost(TIME_S, total, FAILURE)
+    assert loss_of_failure is not None
+    assert loss_of_failure.lost_percent == pytest.approx(36.0)
+    assert loss_of_failure.lasting_percent == pytest.approx(80.0)
     # A second's mean reaches 0.95 of 8 where at most 0.05 s of it are empty: samples are 0.1 s, so at 12 s.
-    assert found.back_s == pytest.approx(2.0)
+    assert loss_of_failure.back_s == pytest.approx(2.0)
 
 
 def test_a_failure_that_nobody_notices_costs_nothing() -> None:
-    found = cost(TIME_S, np.full(200, 5.0), FAILURE)
-    assert found is not None
-    assert (found.lost_percent, found.lasting_percent, found.back_s) == pytest.approx((0.0, 100.0, 0.0))
+    loss_of_failure = cost(TIME_S, np.full(200, 5.0), FAILURE)
+    assert loss_of_failure is not None
+    assert (
+        loss_of_failure.lost_percent,
+        loss_of_failure.lasting_percent,
+        loss_of_failure.back_s,
+    ) == pytest.approx((0.0, 100.0, 0.0))
 
 
 def test_a_dip_is_over_when_a_second_of_the_lasting_level_begins() -> None:
     # Half of the level from 10 to 13 s, then all of it: a second has 95 % when 0.9 of it lie behind 13 s.
-    found = cost(TIME_S, np.where((TIME_S > 10) & (TIME_S <= 13), 5.0, 10.0), FAILURE)
-    assert found is not None
-    assert found.lost_percent == pytest.approx(15.0)
-    assert found.lasting_percent == pytest.approx(100.0)
-    assert found.back_s == pytest.approx(2.9)
+    loss_of_failure = cost(TIME_S, np.where((TIME_S > 10) & (TIME_S <= 13), 5.0, 10.0), FAILURE)
+    assert loss_of_failure is not None
+    assert loss_of_failure.lost_percent == pytest.approx(15.0)
+    assert loss_of_failure.lasting_percent == pytest.approx(100.0)
+    assert loss_of_failure.back_s == pytest.approx(2.9)
 
 
 def test_without_goodput_before_it_a_failure_has_no_cost() -> None:
@@ -105,31 +109,31 @@ def tables() -> dict[str, pl.DataFrame]:
 
 def test_measures_of_a_run() -> None:
     part = Part("flows", {}, 3.0, window_s=(1.0, 3.0))
-    found = measured(part, tables() | {"flows": tables()["flows"].head(2)}, frozenset({"a->b"}))
-    assert found["goodput_mbps"] == pytest.approx(8.0)
-    assert found["flow_goodput_mbps"] == pytest.approx(4.0)
+    measures = measured(part, tables() | {"flows": tables()["flows"].head(2)}, frozenset({"a->b"}))
+    assert measures["goodput_mbps"] == pytest.approx(8.0)
+    assert measures["flow_goodput_mbps"] == pytest.approx(4.0)
     # Linear between two values: 2 + 0.05 * 4.
-    assert found["flow_goodput_p5_mbps"] == pytest.approx(2.2)
+    assert measures["flow_goodput_p5_mbps"] == pytest.approx(2.2)
     # Jain: 8^2 / (2 * (36 + 4)).
-    assert found["jain_index"] == pytest.approx(0.8)
+    assert measures["jain_index"] == pytest.approx(0.8)
     # 1000 and 4000 B at 8 Mbps are 1 and 4 ms, weighted 2 to 6; the host's link does not count.
-    assert found["queue_mean_ms"] == pytest.approx((2 * 1 + 6 * 4) / 8)
-    assert found["queue_p95_ms"] == pytest.approx(4.0)
-    assert found["drops_percent"] == pytest.approx(100 * 2 / 80)
-    assert found["retransmitted_percent"] == pytest.approx(100 * 5 / 80)
-    assert found["spurious_percent"] == pytest.approx(100 * 4 / 80)
-    assert found["crossings"] == pytest.approx(9000 / 4000)
-    assert found["reordered_percent"] == pytest.approx(100 * 10 / 75)
-    assert set(found) == set(expected(part))
+    assert measures["queue_mean_ms"] == pytest.approx((2 * 1 + 6 * 4) / 8)
+    assert measures["queue_p95_ms"] == pytest.approx(4.0)
+    assert measures["drops_percent"] == pytest.approx(100 * 2 / 80)
+    assert measures["retransmitted_percent"] == pytest.approx(100 * 5 / 80)
+    assert measures["spurious_percent"] == pytest.approx(100 * 4 / 80)
+    assert measures["crossings"] == pytest.approx(9000 / 4000)
+    assert measures["reordered_percent"] == pytest.approx(100 * 10 / 75)
+    assert set(measures) == set(expected(part))
 
 
 def test_transfers_are_no_flows_that_starve() -> None:
     # Long flows get 6 and 2 Mbps; transfers that ended before the window would be three with nothing.
     part = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short",))
-    found = measured(part, tables(), frozenset({"a->b"}))
-    assert found["goodput_mbps"] == pytest.approx(8.0)
-    assert found["jain_index"] == pytest.approx(0.8)
-    assert found["flow_goodput_mbps"] == pytest.approx(4.0)
+    measures = measured(part, tables(), frozenset({"a->b"}))
+    assert measures["goodput_mbps"] == pytest.approx(8.0)
+    assert measures["jain_index"] == pytest.approx(0.8)
+    assert measures["flow_goodput_mbps"] == pytest.approx(4.0)
     sized = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short", "long"))
     assert measured(sized, tables(), frozenset({"a->b"})).get("jain_index") is None
 
@@ -156,9 +160,13 @@ def test_entries_and_messages_of_a_controller_are_measured() -> None:
         "control_messages": pl.DataFrame({"kind": ["packet in", "set-up", "lost"], "messages": [4, 5, 9]}),
     }
     part = Part("transfers", {}, 3.0, counted_until_s=2.0, transfers=("short",))
-    found = measured(part, made, frozenset())
+    measures = measured(part, made, frozenset())
     # What is lost has been counted when it was sent.
-    assert (found["entries_mean"], found["entries_max"], found["control_messages_per_s"]) == (5.0, 7.0, 3.0)
+    assert (measures["entries_mean"], measures["entries_max"], measures["control_messages_per_s"]) == (
+        5.0,
+        7.0,
+        3.0,
+    )
 
 
 def test_systems_are_told_apart_by_their_interval_alone() -> None:
@@ -178,11 +186,11 @@ def test_every_measure_has_a_unit_or_is_a_plain_number() -> None:
 
 def test_losses_hang_on_names_alone_and_span_two_orders() -> None:
     assert link_loss("a", "b") == link_loss("b", "a")
-    found = [link_loss(str(a), str(b)) for a in range(40) for b in range(a)]
-    assert all(LEAST_LOSS <= loss <= MOST_LOSS for loss in found)
+    entries = [link_loss(str(a), str(b)) for a in range(40) for b in range(a)]
+    assert all(LEAST_LOSS <= loss <= MOST_LOSS for loss in entries)
     # Log-uniform: the median of 780 draws of the exponent is within 0.2 of the middle; its standard
     # deviation is 1 / sqrt(780) = 0.036 of the two decades.
-    assert sorted(found)[390] == pytest.approx(1e-4, rel=0.4)
+    assert sorted(entries)[390] == pytest.approx(1e-4, rel=0.4)
 
 
 def test_systems_are_known_by_name() -> None:

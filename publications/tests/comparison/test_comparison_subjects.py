@@ -53,8 +53,8 @@ new = true
 
 def only(path: Path) -> Subject:
     """The subject of a scenario file."""
-    (found,) = subjects([str(path)], quick=False)
-    return found
+    (subject,) = subjects([str(path)], quick=False)
+    return subject
 
 
 def pair(folder: Path, *, more: str = "", traffic: str = "") -> Path:
@@ -94,29 +94,29 @@ delay = "1 ms"
 
 
 def test_routers_without_a_way_between_them_have_no_worst_case(tmp_path: Path) -> None:
-    found = only(pair(tmp_path, more=APART))
-    assert found.demand is None
-    assert "no path over routers" in found.unbounded
+    subject = only(pair(tmp_path, more=APART))
+    assert subject.demand is None
+    assert "no path over routers" in subject.unbounded
     # Their queues are measured all the same.
-    assert found.links == {"a->b", "b->a", "c->d", "d->c"}
-    assert found.size == "4 routers, 2 edges of 1 to 1 ms"
-    outcome = compare([found], [SYSTEMS["robust"]], tmp_path / "out", replications=1)
+    assert subject.links == {"a->b", "b->a", "c->d", "d->c"}
+    assert subject.size == "4 routers, 2 edges of 1 to 1 ms"
+    outcome = compare([subject], [SYSTEMS["robust"]], tmp_path / "out", replications=1)
     # Nothing was run, and every dash says why.
     assert not (tmp_path / "out").exists()
-    assert "no path over routers" in outcome.missing[found.name, "robust", "goodput_mbps"]
-    assert "no path over routers" in outcome.missing[found.name, "robust", "worst_load"]
+    assert "no path over routers" in outcome.missing[subject.name, "robust", "goodput_mbps"]
+    assert "no path over routers" in outcome.missing[subject.name, "robust", "worst_load"]
 
 
 def test_a_failure_that_leaves_no_route_has_no_load(tmp_path: Path) -> None:
-    found = only(pair(tmp_path))
+    subject = only(pair(tmp_path))
     hops = SYSTEMS["hops"]
-    loads = statics(hops, found, hops.routing, failures=True)
+    loads = statics(hops, subject, hops.routing, failures=True)
     # Half of a link's capacity each way is the bound; without the link neither of both pairs has a route.
     assert (loads.load, loads.failure_load, loads.stranded_percent) == (0.5, None, 100.0)
 
 
 def test_the_workload_is_told_in_full() -> None:
-    told = " ".join(described())
+    message = " ".join(described())
     for word in (
         "20 Mbps",
         "100 packets",
@@ -127,4 +127,4 @@ def test_the_workload_is_told_in_full() -> None:
         "Seed 1",
         "study.toml",
     ):
-        assert word in told
+        assert word in message

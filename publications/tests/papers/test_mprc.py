@@ -30,36 +30,36 @@ def verdicts(figure: str, folder: Path) -> dict[str, str]:
 
 
 def test_mprc_fills_the_grid_and_the_peers_do_as_in_ns3(folder: Path) -> None:
-    found = verdicts("2.4", folder)
+    verdict_of = verdicts("2.4", folder)
     for transport in ("newreno", "cubic", "bbr-mended"):
-        assert found[f"{transport}, ns-3 3.48 as the reference"] == "agrees"
-    assert found["MPRC on the grid"] == "agrees"
-    assert found["BBR after its peak of 15 Mbps"] == "agrees"
+        assert verdict_of[f"{transport}, ns-3 3.48 as the reference"] == "agrees"
+    assert verdict_of["MPRC on the grid"] == "agrees"
+    assert verdict_of["BBR after its peak of 15 Mbps"] == "agrees"
 
 
 def test_bbr_collapses_with_the_error_of_ns_3_only(folder: Path) -> None:
-    found = verdicts("5.5", folder)
-    assert found["BBR after its peak of 15 Mbps"] == "agrees"
-    assert found["MPRC"] == "agrees"
+    verdict_of = verdicts("5.5", folder)
+    assert verdict_of["BBR after its peak of 15 Mbps"] == "agrees"
+    assert verdict_of["MPRC"] == "agrees"
     runs = Context(folder, quick=True, jobs=2)
     mended = by_choice(runs, "Abilene, short", "disjoint", errors=False)[TODAY_CHOICE]
     assert median(mended, "goodput_mbps", transport=MENDED_BBR) > 5
 
 
 def test_mprc_fills_three_paths_and_retransmits_hardly_anything_without_need(folder: Path) -> None:
-    found = verdicts("5.6", folder)
-    assert found["MPRC"] == found["MPRC's spurious retransmissions"] == "agrees"
+    verdict_of = verdicts("5.6", folder)
+    assert verdict_of["MPRC"] == verdict_of["MPRC's spurious retransmissions"] == "agrees"
 
 
 def test_mprc_is_like_cubic_on_one_path(folder: Path) -> None:
-    found = verdicts("5.3", folder)
-    assert found["MPRC over CUBIC"] == found["mprc fills the path"] == "agrees"
+    verdict_of = verdicts("5.3", folder)
+    assert verdict_of["MPRC over CUBIC"] == verdict_of["mprc fills the path"] == "agrees"
 
 
 def test_errors_leave_mprc_what_the_law_of_loss_says(folder: Path) -> None:
-    found = verdicts("5.7", folder)
-    assert found["newreno"] == "agrees"
-    assert found["MPRC holds the usable bandwidth"] == "differs as predicted"
+    verdict_of = verdicts("5.7", folder)
+    assert verdict_of["newreno"] == "agrees"
+    assert verdict_of["MPRC holds the usable bandwidth"] == "differs as predicted"
 
 
 def test_errors_of_bytes_lose_packets_by_their_size() -> None:
@@ -71,8 +71,8 @@ def test_errors_of_bytes_lose_packets_by_their_size() -> None:
 
 
 def test_a_k_that_follows_rtt_diversity_spares_the_rare_slow_path(folder: Path) -> None:
-    found = verdicts("diversity", folder)
-    assert set(found.values()) == {"agrees"}
+    verdict_of = verdicts("diversity", folder)
+    assert set(verdict_of.values()) == {"agrees"}
 
 
 def test_every_figure_of_the_issue_is_there() -> None:
@@ -103,24 +103,24 @@ def curves(**runs: list[list[float]]) -> Curves:
 
 def test_a_curve_is_a_median_over_seeds() -> None:
     # From 1 to 1.5 s: 9, 3 and 10 Mbps; one seed of three that stood still decides nothing.
-    found = curves(mprc=[[1, 2, 9, 10], [1, 2, 3, 10], [1, 2, 10, 10]])
-    assert found.mean("mprc", 1.0, 1.5) == 9
-    assert found.peak("mprc", 0) == 10
-    assert found.each("mprc", 0, 1.0) == [[1, 2], [1, 2], [1, 2]]
+    panel = curves(mprc=[[1, 2, 9, 10], [1, 2, 3, 10], [1, 2, 10, 10]])
+    assert panel.mean("mprc", 1.0, 1.5) == 9
+    assert panel.peak("mprc", 0) == 10
+    assert panel.each("mprc", 0, 1.0) == [[1, 2], [1, 2], [1, 2]]
 
 
 @pytest.mark.parametrize(
     ("mbps", "verdict"), [(7.9, "differs"), (8.1, "agrees"), (11.9, "agrees"), (12.1, "differs")]
 )
 def test_half_of_two_paths_of_10_mbps_is_bounded_on_both_sides(mbps: float, verdict: str) -> None:
-    found = curves(newreno=[[0] * 10 + [mbps, 1.0]])
-    assert half_of_the_paths(found, 20)[0].verdict == verdict
+    panel = curves(newreno=[[0] * 10 + [mbps, 1.0]])
+    assert half_of_the_paths(panel, 20)[0].verdict == verdict
 
 
 @pytest.mark.parametrize(("peak", "verdict"), [(11.9, "differs"), (15, "agrees"), (18.1, "differs")])
 def test_the_peak_of_bbr_is_bounded_on_both_sides(peak: float, verdict: str) -> None:
-    found = curves(bbr=[[1, peak] + [1.0] * 12])
-    assert peak_of_bbr(15, 2.5)(found, 20)[0].verdict == verdict
+    panel = curves(bbr=[[1, peak] + [1.0] * 12])
+    assert peak_of_bbr(15, 2.5)(panel, 20)[0].verdict == verdict
 
 
 MPRC_ALONE = {"mprc": {"traffic[0].transport": "mprc"}}

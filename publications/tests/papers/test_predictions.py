@@ -82,8 +82,8 @@ def test_our_number_outside_of_a_prediction_differs(name: str) -> None:
 
 
 def test_a_text_alone_changes_no_verdict() -> None:
-    told = number("x", 1.0, 2.0, unit="", digits=1, remark="a good reason")
-    assert told.verdict == "differs"
+    finding = number("x", 1.0, 2.0, unit="", digits=1, remark="a good reason")
+    assert finding.verdict == "differs"
     assert (
         number("x", 1.0, 2.0, unit="", digits=1, tolerance=Tolerance(1.0, "as printed")).verdict == "agrees"
     )
@@ -99,11 +99,11 @@ def test_a_prediction_without_an_experiment_is_refused(experiment: str) -> None:
 def test_what_contradicts_a_claim_decides_where_nothing_else_does() -> None:
     made = REFUTATIONS["robust.nsfnet.own_numbers"]()
     assert (made.holds, made.source) == (True, "robust.nsfnet.own_numbers")
-    found = Finding("x", "for each", "for some", agrees=False, refutation=made)
-    assert found.verdict == "refuted"
-    assert finding_of(finding_data(found)) == found
-    assert replace(found, agrees=True).verdict == "agrees"
-    assert replace(found, refutation=replace(made, holds=False)).verdict == "differs"
+    finding = Finding("x", "for each", "for some", agrees=False, refutation=made)
+    assert finding.verdict == "refuted"
+    assert finding_of(finding_data(finding)) == finding
+    assert replace(finding, agrees=True).verdict == "agrees"
+    assert replace(finding, refutation=replace(made, holds=False)).verdict == "differs"
 
 
 def test_a_refutation_without_a_comparison_is_refused() -> None:

@@ -24,18 +24,18 @@ def cells(text: str) -> Iterator[list[str]]:
 
 def findings(text: str) -> Counter[tuple[str, str]]:
     """Findings of a page by kind and verdict: rows with a kind and, in their last cell, a verdict."""
-    found: Counter[tuple[str, str]] = Counter()
+    outcome: Counter[tuple[str, str]] = Counter()
     for row in cells(text):
         kinds = [cell for cell in row if cell in KINDS]
         verdict = row[-1].split(":")[0]
         if kinds and verdict in VERDICTS:
-            found[kinds[0], verdict] += 1
-    return found
+            outcome[kinds[0], verdict] += 1
+    return outcome
 
 
 def stated(text: str) -> dict[tuple[str, str], int]:
     """The counts that a page says in words."""
-    found = {}
+    entries = {}
     for kind, name in KINDS.items():
         match = re.search(
             rf"of (\d+) {name} (\d+) agree, (\d+) differ as predicted(?:, (\d+) are refuted)?"
@@ -45,8 +45,8 @@ def stated(text: str) -> dict[tuple[str, str], int]:
         assert match is not None, name
         total, *counts = (int(count or 0) for count in match.groups())
         assert total == sum(counts)
-        found |= {(kind, verdict): count for verdict, count in zip(VERDICTS, counts, strict=True)}
-    return found
+        entries |= {(kind, verdict): count for verdict, count in zip(VERDICTS, counts, strict=True)}
+    return entries
 
 
 def made() -> list[str]:
@@ -62,9 +62,9 @@ def test_the_counts_are_those_of_the_rows() -> None:
 
 @pytest.mark.parametrize("key", made())
 def test_each_paper_has_its_own_page_with_as_many(key: str) -> None:
-    own = (PUBLISHED / f"{key}.md").read_text(encoding="utf-8")
-    counted = {pair: count for pair, count in stated(own).items() if count}
-    assert counted == dict(findings(own))
+    text = (PUBLISHED / f"{key}.md").read_text(encoding="utf-8")
+    counted = {pair: count for pair, count in stated(text).items() if count}
+    assert counted == dict(findings(text))
     _, after = PAGE.split(f"\n## {key}: ", 1)
     assert counted == dict(findings(after.split("\n## ", 1)[0]))
 

@@ -25,13 +25,13 @@ def test_what_is_not_ours_refuses_before_anything_runs(anabranch: Anabranch, tmp
             refused = anabranch("reproduce", *arguments, "--quick", "--out", "out")
             assert (refused.returncode, refused.stdout) == (2, "")
             assert refused.stderr.startswith("out: has what Anabranch did not write there: README.md")
-    found = {
+    entries = {
         path.relative_to(tmp_path).as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()
     }
-    assert found == {"out/README.md", "out/sdn/README.md"}
+    assert entries == {"out/README.md", "out/sdn/README.md"}
     done = anabranch("reproduce", "sdn", "4.11", "--quick", "--out", "out", "--replace")
     assert done.returncode == 0, done.stderr
-    assert [(tmp_path / name).read_text() for name in sorted(found)] == ["mine", "mine"]
+    assert [(tmp_path / name).read_text() for name in sorted(entries)] == ["mine", "mine"]
     # The folders are the papers' now: only the names of their pages matter.
     refused = anabranch("reproduce", "--quick", "--out", "out")
     assert refused.stderr.startswith("out: has what Anabranch did not write there: README.md; ")

@@ -55,10 +55,10 @@ def test_the_example_has_its_delays() -> None:
     delay = {frozenset(pair): ms for *pair, ms in LINKS}
     paths = {9.8: (1, 3, 2), 7.5: (1, 2, 3), 13.3: (1, 3, 2, 4), 21.0: (1, 3, 6, 5), 15.9: (1, 2, 3, 6)}
     for printed, path in paths.items():
-        own = sum(delay[frozenset(hop)] for hop in itertools.pairwise(path))
-        assert own == pytest.approx(printed, abs=0.051)
-    found = Loads({(a, b): ms for a, b, ms in LINKS}).example_ms()
-    assert found == pytest.approx(list(EXAMPLE_MS.values()), abs=0.051)
+        ours = sum(delay[frozenset(hop)] for hop in itertools.pairwise(path))
+        assert ours == pytest.approx(printed, abs=0.051)
+    outcome = Loads({(a, b): ms for a, b, ms in LINKS}).example_ms()
+    assert outcome == pytest.approx(list(EXAMPLE_MS.values()), abs=0.051)
 
 
 @pytest.mark.parametrize("metric", ["hop", "delay"])
@@ -90,8 +90,8 @@ def test_loads_have_their_figure(tmp_path: Path) -> None:
 
 
 def totals(combination: str, d_ms: float, *, spaced: bool) -> float:
-    found = Scenario.from_data(parallel(combination, d_ms, spaced=spaced, duration_s=10.0)).run()
-    return float(found.flows["goodput_mbps"].sum())
+    result = Scenario.from_data(parallel(combination, d_ms, spaced=spaced, duration_s=10.0)).run()
+    return float(result.flows["goodput_mbps"].sum())
 
 
 def test_segments_that_are_spaced_keep_the_rule_of_three_gaps() -> None:
@@ -185,7 +185,7 @@ def test_how_throughput_falls_above_three_gaps(
 def mean_mbps(**of_case: float) -> pl.DataFrame:
     """Throughputs of section 6 by case, with the settings of the figures; 5 Mbps where nothing is said."""
     cases = dict.fromkeys(schemes(), 5.0)
-    cases |= {f"{name.replace('_', ' ')}, {CHOSEN.split}": own for name, own in of_case.items()}
+    cases |= {f"{name.replace('_', ' ')}, {CHOSEN.split}": ours for name, ours in of_case.items()}
     return pl.DataFrame({"case": list(cases), "mean_mbps": list(cases.values())})
 
 
@@ -227,8 +227,8 @@ def test_a_sentence_and_its_numbers_that_contradict_each_other_are_two_rows() ->
     hop = {f"HYBRID-HOP_{x}": 5.0 for x in PERCENTS}
 
     def rows(delay: list[float]) -> list[Finding]:
-        own = {f"HYBRID-DELAY_{x}": mbps for x, mbps in zip(PERCENTS, delay, strict=True)}
-        return above_hop(mean_mbps(**hop, **own), CHOSEN)
+        own_fields = {f"HYBRID-DELAY_{x}": mbps for x, mbps in zip(PERCENTS, delay, strict=True)}
+        return above_hop(mean_mbps(**hop, **own_fields), CHOSEN)
 
     sentence, numbers = rows([6.0] * len(PERCENTS))
     assert (sentence.verdict, numbers.verdict) == ("agrees", "differs")
@@ -246,8 +246,8 @@ def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
     """With every printed number as ours all claims are met but two, of which each excludes the other."""
     printed = {
         f"HYBRID-{metric.upper()}_{x}": mbps
-        for metric, own in THROUGHPUT.items()
-        for x, mbps in zip(PERCENTS, own, strict=True)
+        for metric, ours in THROUGHPUT.items()
+        for x, mbps in zip(PERCENTS, ours, strict=True)
     }
     table = mean_mbps(**printed)
     everything = pl.when(pl.col("case") == CHOSEN.everything).then(THROUGHPUT_ALL)
@@ -263,5 +263,5 @@ def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
 def test_every_printed_improvement_is_a_row(tmp_path: Path) -> None:
     (figure,) = reproduce(ROBUST, "conclusion", Context(tmp_path, quick=True, jobs=2)).figures
     printed = {finding.published for finding in figure.findings if finding.what.endswith("over ALL")}
-    assert printed == {f"{percent} %" for own in IMPROVEMENT_PERCENT.values() for percent in own}
+    assert printed == {f"{percent} %" for ours in IMPROVEMENT_PERCENT.values() for percent in ours}
     assert sum(finding.what.endswith("over ALL") for finding in figure.findings) == 12

@@ -35,9 +35,9 @@ def test_printed_numbers_come_out(figure: str, findings: int, folder: Path) -> N
     (result,) = outcome.figures
     assert len(result.findings) == findings
     assert {finding.what: finding.verdict for finding in result.findings if not finding.agrees} == {}
-    own = folder / f"figure-{figure}"
-    assert len(list(own.glob("*.png"))) == len(list(own.glob("*.svg"))) == len(result.figures) >= 1
-    assert len(list(own.glob("*.csv"))) == len(result.tables) >= 1
+    place = folder / f"figure-{figure}"
+    assert len(list(place.glob("*.png"))) == len(list(place.glob("*.svg"))) == len(result.figures) >= 1
+    assert len(list(place.glob("*.csv"))) == len(result.tables) >= 1
 
 
 def test_curves_share_one_study_and_say_what_the_text_says(folder: Path) -> None:
@@ -65,19 +65,19 @@ def test_the_summary_counts_verdicts(folder: Path) -> None:
     outcome = made("4.13", folder)
     # A single figure has its own page, and leaves alone that of the whole paper.
     assert not (folder / "README.md").exists()
-    own = folder / "figure-4.13"
-    summary = json.loads((own / "summary.json").read_text(encoding="utf-8"))
+    place = folder / "figure-4.13"
+    summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
     assert summary["counts"]["printed"] == {
         "agrees": 11,
         "differs as predicted": 0,
         "refuted": 0,
         "differs": 0,
     }
-    page = (own / "README.md").read_text(encoding="utf-8")
+    page = (place / "README.md").read_text(encoding="utf-8")
     assert page.count("| agrees |") == 11
     images = re.findall(r"\]\((.+?\.png)\)", page)
     assert "flow0.png" in images
-    assert all((own / image).is_file() for image in images)
+    assert all((place / image).is_file() for image in images)
     assert outcome.data()["figures"][0]["findings"][2]["published"] == "49.16 us"
 
 
@@ -86,8 +86,8 @@ def test_a_number_that_differs_is_told() -> None:
     assert (close.verdict, close.ours) == ("agrees", "1172.17 us")
     other = number("x", 1172.17, 1172.19, unit="us", digits=2)
     assert other.verdict == "differs"
-    told = number("x", 1172.17, 1172.19, unit="us", digits=2, remark="another clock")
-    assert told.verdict == "differs"
+    finding = number("x", 1172.17, 1172.19, unit="us", digits=2, remark="another clock")
+    assert finding.verdict == "differs"
 
 
 def outcome_of(
@@ -156,8 +156,8 @@ CURVE = {0.0: 1.0, 100.0: 0.9, 200.0: 0.8, 400.0: 0.6, 500.0: 0.7, 900.0: 0.9, 1
 )
 def test_a_curve_that_turns_at_half_overlap(changed: dict[float, float], verdicts: list[str]) -> None:
     rows = [(gap, "1 MB", y) for gap, y in (CURVE | changed).items()]
-    found = turns(outcome_of("gap", "size", rows, "fairness"), "fairness", "falls", "the text")
-    assert [finding.verdict for finding in found] == verdicts
+    outcome = turns(outcome_of("gap", "size", rows, "fairness"), "fairness", "falls", "the text")
+    assert [finding.verdict for finding in outcome] == verdicts
     # The other way round both differ.
     other = turns(outcome_of("gap", "size", rows, "fairness"), "fairness", "rises", "the text")
     assert {finding.verdict for finding in other} == {"differs"}

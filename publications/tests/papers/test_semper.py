@@ -27,19 +27,19 @@ def verdicts(figure: str, folder: Path) -> dict[str, str]:
 
 def test_two_hosts_on_two_paths_fill_them(folder: Path) -> None:
     # Section V-D: 94 Mb/s of 100, whatever the measuring window.
-    found = verdicts("6", folder)
-    assert len(found) == 4
-    assert set(found.values()) == {"agrees"}
+    verdict_of = verdicts("6", folder)
+    assert len(verdict_of) == 4
+    assert set(verdict_of.values()) == {"agrees"}
 
 
 def test_few_subflows_leave_paths_empty_as_the_closed_form_says(folder: Path) -> None:
-    found = verdicts("7", folder)
+    verdict_of = verdicts("7", folder)
     for k in (2, 8, 32):
-        assert found[f"mean share of paths in use, N = 2, K = {k}: 1 - (1 - 1/P)^(N K)"] == "agrees"
-    assert found["total of N = 2, K = 2 over the baseline"] == "agrees"
-    assert found["total of N = 2, K = 32 over the links' bit rate"] == "agrees"
+        assert verdict_of[f"mean share of paths in use, N = 2, K = {k}: 1 - (1 - 1/P)^(N K)"] == "agrees"
+    assert verdict_of["total of N = 2, K = 2 over the baseline"] == "agrees"
+    assert verdict_of["total of N = 2, K = 32 over the links' bit rate"] == "agrees"
     for k in (2, 8, 32):
-        assert found[f"total of N = 32, K = {k} over the baseline"] == "agrees"
+        assert verdict_of[f"total of N = 32, K = {k} over the baseline"] == "agrees"
     # A window counts what arrives in it on the subflows, not what waited for earlier data and is handed on.
     runs = pl.read_csv(folder / "figure-7" / "runs.csv")
     assert runs.height == 21
@@ -47,22 +47,22 @@ def test_few_subflows_leave_paths_empty_as_the_closed_form_says(folder: Path) ->
 
 
 def test_a_failed_path_takes_its_share_and_stalls_nobody(folder: Path) -> None:
-    found = verdicts("9", folder)
+    verdict_of = verdicts("9", folder)
     for scheme in ("SEMPER", "stateful"):
-        assert found[f"{scheme}: total after the failure over that before"] == "agrees"
+        assert verdict_of[f"{scheme}: total after the failure over that before"] == "agrees"
         # Section VI-C has "immediately", counted on the subflows; 2 s for the stream is what we ask of it.
         three = "total in the first, second and third second after the failure"
-        assert found[f"{scheme}: {three}"] == "agrees"
+        assert verdict_of[f"{scheme}: {three}"] == "agrees"
         third = "third second after the failure"
-        assert found[f"{scheme}: what applications get in order, {third}"] == "agrees"
-        assert found[f"{scheme}: connections that stall, in 2 runs"] == "agrees"
+        assert verdict_of[f"{scheme}: what applications get in order, {third}"] == "agrees"
+        assert verdict_of[f"{scheme}: connections that stall, in 2 runs"] == "agrees"
 
 
 def test_a_path_that_returns_is_used_at_once_if_routers_say_so(folder: Path) -> None:
     # Footnote 4.
-    found = verdicts("9", folder)
+    verdict_of = verdicts("9", folder)
     after = "10 s down: seconds from the path's return until the total is whole"
-    assert found[f"SEMPER, routers notice within 100 ms, {after}"] == "agrees"
+    assert verdict_of[f"SEMPER, routers notice within 100 ms, {after}"] == "agrees"
     # Without routers that notice, the next retransmission timeout decides: the sixth ends 63 times the first
     # one after the failure of 10 s (RFC 6298, section 5.5). That is 200 ms with duplicate ACKs: 2.6 s after
     # the return, so that the fourth second is whole. With RACK it is 200 ms above a round trip of 20 to
@@ -74,15 +74,15 @@ def test_a_path_that_returns_is_used_at_once_if_routers_say_so(folder: Path) -> 
 
 
 def test_enough_subflows_carry_the_wanted_share_as_often_as_computed(folder: Path) -> None:
-    found = verdicts("sizing", folder)
-    assert len(found) == 2
-    assert set(found.values()) == {"agrees"}
+    verdict_of = verdicts("sizing", folder)
+    assert len(verdict_of) == 2
+    assert set(verdict_of.values()) == {"agrees"}
 
 
 def test_captures_of_the_paths_give_the_rates_of_the_run(folder: Path) -> None:
-    found = verdicts("captures", folder)
-    assert len(found) == 4
-    assert set(found.values()) == {"agrees"}
+    verdict_of = verdicts("captures", folder)
+    assert len(verdict_of) == 4
+    assert set(verdict_of.values()) == {"agrees"}
 
 
 def test_the_baseline_has_a_flow_on_each_path() -> None:

@@ -25,8 +25,8 @@ def series(*totals: list[float]) -> pl.DataFrame:
     return pl.DataFrame(
         [
             (run, 0, subflow, float(second + 1), total / 2)
-            for run, own in enumerate(totals)
-            for second, total in enumerate(own)
+            for run, ours in enumerate(totals)
+            for second, total in enumerate(ours)
             for subflow in (0, 1)
         ],
         schema=["run", "flow", "subflow", "time_s", "throughput_mbps"],

@@ -40,8 +40,10 @@ def verdicts(figure: str, folder: Path) -> dict[str, str]:
 
 
 def test_the_route_summary_is_that_of_the_exact_search(folder: Path) -> None:
-    found = verdicts("table-2", folder)
-    assert found["TCPBP = delay, exact search"] == found["TCPBP = hop count, exact search"] == "agrees"
+    verdict_of = verdicts("table-2", folder)
+    assert (
+        verdict_of["TCPBP = delay, exact search"] == verdict_of["TCPBP = hop count, exact search"] == "agrees"
+    )
     # The published search misses two best paths, 2-6 and 4-6 (spec: modified Dijkstra gives 37).
     missed = [pair for pair in PAIRS if routes("TCPBP")[pair] != routes("TCPBP exact")[pair]]
     assert missed == [("2", "6"), ("4", "6")]
@@ -54,9 +56,9 @@ def test_the_formula_gives_the_numbers_worked_out_by_hand() -> None:
 
 
 def test_throughput_ranks_as_printed_and_its_ratios_are_within_15_percent(folder: Path) -> None:
-    found = verdicts("table-4", folder)
-    assert found["order"] == "agrees"
-    assert found["delay over hop count"] == "agrees"
+    verdict_of = verdicts("table-4", folder)
+    assert verdict_of["order"] == "agrees"
+    assert verdict_of["delay over hop count"] == "agrees"
 
 
 def test_algorithm_1_read_a_third_time_finds_the_core_s_published_routes() -> None:
@@ -66,16 +68,16 @@ def test_algorithm_1_read_a_third_time_finds_the_core_s_published_routes() -> No
 
 
 def test_the_published_search_differs_as_predicted(folder: Path) -> None:
-    found = verdicts("table-2", folder)
-    assert found["TCPBP = delay, published search"] == "differs as predicted"
-    assert found["TCPBP = hop count, published search"] == "differs as predicted"
+    verdict_of = verdicts("table-2", folder)
+    assert verdict_of["TCPBP = delay, published search"] == "differs as predicted"
+    assert verdict_of["TCPBP = hop count, published search"] == "differs as predicted"
 
 
 def test_best_paths_of_the_thesis_disagree_and_never_loop() -> None:
     data = scenario("TCPBP exact", pairs=PAIRS[:1])
-    found = Scenario.from_data(data).check_forwarding()
+    check = Scenario.from_data(data).check_forwarding()
     # Three pairs of 90, counted by trying all paths (crates/routing/tests/hop_by_hop.rs).
-    assert (len(found.astray), found.loops, found.search) == (3, 0, "exact")
+    assert (len(check.astray), check.loops, check.search) == (3, 0, "exact")
     data["routing"] = {}
     assert Scenario.from_data(data).check_forwarding().agrees
 

@@ -9,11 +9,11 @@ from anabranch.fitting.predict import TransportPrediction, predict
 __all__ = ["Fit", "TransportPrediction", "fit", "predict"]
 
 
-def _html(found: Fit) -> str:
+def _html(path_fit: Fit) -> str:
     from anabranch.fitting.tables import fit_pieces  # noqa: PLC0415 - only notebooks ask
     from anabranch.media.notebook import pieces_html  # noqa: PLC0415 - as above
 
-    return pieces_html(fit_pieces(found, None))
+    return pieces_html(fit_pieces(path_fit, None))
 
 
 # Fits know nothing of what draws them.

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from anabranch.report.run_folder import page_writer
 from anabranch.results import result as tables
 from anabranch.runs import runner, stepping
 from anabranch.scenario.scenario import Scenario
@@ -40,7 +41,7 @@ class Result(tables.Result):
         self,
         folder: Path | str,
         *,
-        scenario: Scenario | None = None,
+        scenario: tables.KeptScenario | None = None,
         captures: Path | None = None,
         add: Callable[[Path], object] | None = None,
         replace: bool = False,
@@ -64,20 +65,30 @@ class Result(tables.Result):
             ResultError: if the folder has other files, is being written to, or cannot be written.
         """
         if add is None:
-            add = runner.page_writer(self, page=page)
+            write = page_writer(page=page)
+            add = None if write is None else partial(write, self)
         return super().save(folder, scenario=scenario, captures=captures, add=add, replace=replace)
 
 
 class Simulation(stepping.Simulation):
     """A run that goes on when it is told to."""
 
-    def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
-        """Ends the run where it is; with ``out``, the result is saved in that folder.
+    def finish(
+        self,
+        out: Path | str | None = None,
+        *,
+        write: runner.FolderWriter | None = None,
+        replace: bool = False,
+        page: bool = True,
+    ) -> Result:
+        """Ends the run where it is; with ``out``, the result is saved in that folder, with ``page`` its page.
+
+        ``write`` takes the place of what writes the page.
 
         Raises:
             ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
-        outcome = super().finish(out, page=page, replace=replace)
+        outcome = super().finish(out, write=write or page_writer(page=page), replace=replace)
         return Result(outcome.tables, outcome.summary)
 
 
@@ -118,7 +129,8 @@ def run(
         from anabranch.live import Live  # noqa: PLC0415 - few runs are live
 
         kind = Live()
-    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, cores=cores, kind=kind)
+    write = page_writer(page=page)
+    run_it = partial(runner.run, scenario, out=out, write=write, replace=replace, cores=cores, kind=kind)
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
         from anabranch.process.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 

@@ -48,7 +48,7 @@ class ExportJob:
     """Most buckets of a group."""
     resilient: bool = False
     """Whether a group has all of its buckets, so that flows stay where they are when a path goes."""
-    own: tuple[OwnPlan, ...] = ()
+    own_plans: tuple[OwnPlan, ...] = ()
     """Of flows with routes of their own, for formats that tell flows apart."""
     balancing: str = "flow"
     """Algorithm of the scenario's load balancing."""
@@ -60,7 +60,7 @@ class ExportJob:
 
     def jobs(self) -> list[ExportJob]:
         """The job of each plan: that of most flows, and those of flows with routes of their own."""
-        return [self, *(replace(self, plan=added.plan) for added in self.own)]
+        return [self, *(replace(self, plan=added.plan) for added in self.own_plans)]
 
     def weights(self, shares: Mapping[int, float]) -> dict[int, int]:
         """Shares as whole weights; what gets none is left out."""

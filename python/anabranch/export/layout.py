@@ -89,17 +89,17 @@ class DeviceLayout:
         sender, receiver = dict[int, Interface](), dict[int, Interface]()
         for number, (forth, back) in enumerate(edges):
             link = setup.links[forth]
-            own = (None, None) if ports is None else ports.of_edges[number]
+            port_names = (None, None) if ports is None else ports.of_edges[number]
             addresses = [
                 str(_EDGES + 2 * number + side if one is None or one.address is None else one.address.ip)
-                for side, one in enumerate(own)
+                for side, one in enumerate(port_names)
             ]
             addresses_6 = [str(_EDGES_6 + (number << 16) + side) for side in (0, 1)]
             for side, node, peer, out, into in (
                 (0, link.origin, link.to, forth, back),
                 (1, link.to, link.origin, back, forth),
             ):
-                place, port = len(interfaces[node]) + 1, own[side]
+                place, port = len(interfaces[node]) + 1, port_names[side]
                 interface = Interface(
                     node, peer, place, f"eth{place}" if port is None else port.interface, number,
                     addresses[side], _prefix_length(port), addresses[1 - side], addresses_6[side], out, into,
@@ -135,8 +135,8 @@ class DeviceLayout:
 
     def address(self, node: int) -> str:
         """Address of a node."""
-        own = None if self.ports is None else self.ports.table.own_addresses.get(node)
-        return str(_NODES + node + 1 if own is None else own)
+        operator_address = None if self.ports is None else self.ports.table.own_addresses.get(node)
+        return str(_NODES + node + 1 if operator_address is None else operator_address)
 
     def mac(self, node: int) -> str:
         """Ethernet address of a node's end system; locally administered."""

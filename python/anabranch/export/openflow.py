@@ -35,7 +35,7 @@ def write(job: ExportJob) -> Export:
     jobs = job.jobs()
     plans = [
         ({pair: one.ways(pair) for pair in one.plan.pairs}, traffic)
-        for one, traffic in zip(jobs, (None, *(traffic.traffic for traffic in job.own)), strict=True)
+        for one, traffic in zip(jobs, (None, *(traffic.traffic for traffic in job.own_plans)), strict=True)
     ]
     addresses = {node: [layout.address(node)] for node in nodes}
     stations = {node: layout.mac(node) for node in nodes}
@@ -63,7 +63,7 @@ def write(job: ExportJob) -> Export:
         )
     counts = f"{len(rules.entries):,} flows and {len(rules.groups):,} select groups"
     parts = [f"{counts} for {len(switches):,} switches.", *_readme(layout, next(iter(switches), 0))]
-    if job.own:
+    if job.own_plans:
         export.files["own_flows.csv"] = _own_flows(job)
         parts.insert(1, _OWN)
     return export.with_readme(layout, "OpenFlow 1.3 export", *parts)
@@ -156,7 +156,7 @@ def _own_flows(job: ExportJob) -> str:
     """Which packets have routes of their own, one way each, as CSV."""
     columns = ("traffic", "protocol", "source", "source_port", "destination", "destination_port")
     rows = []
-    for added in job.own:
+    for added in job.own_plans:
         for matches in added.traffic.matches.values():
             for match in matches:
                 ports = {key[4:]: value for key, value in match.items() if key[:4] in ("tcp_", "udp_")}

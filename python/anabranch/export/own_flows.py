@@ -71,7 +71,7 @@ def _without_code(setup: Setup) -> Setup:
     if isinstance(setup.routing.load_balancing, PythonLoadBalancing):
         setup = setup.replace(routing=replace(setup.routing, load_balancing=Flow()))
     transports = [replace(transport, config=_ours(transport.config)) for transport in setup.transports]
-    return setup.replace(transports=transports, own=())
+    return setup.replace(transports=transports, own_code=())
 
 
 def _ours(config: AnyProtocol) -> AnyProtocol:

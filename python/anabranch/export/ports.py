@@ -133,33 +133,33 @@ def _of_rows(path: Path, text: str, nodes: Sequence[str], problems: Problems) ->
             'link with names such as "Oslo->Bergen"'
         )
     index = {name: number for number, name in enumerate(nodes)}
-    ports, own = list[NamedPort](), dict[int, IPv4Address]()
+    ports, loopbacks = list[NamedPort](), dict[int, IPv4Address]()
     for row in table_rows(path.name, text, ("node", "interface", leads), problems):
         if (port := _row(row, leads, index, problems)) is None:
             continue
         if port.interface == LOOPBACK and port.neighbour is None:
             if port.address is not None:
-                own[port.node] = port.address.ip
+                loopbacks[port.node] = port.address.ip
         else:
             ports.append(port)
-    return PortTable(str(path), tuple(ports), own)
+    return PortTable(str(path), tuple(ports), loopbacks)
 
 
 def _row(row: TableRow, leads: str, index: Mapping[str, int], problems: Problems) -> NamedPort | None:
     node = _node(row.place, row.cells["node"], index, problems)
     name = _interface(row.place, row.cells["interface"], problems)
     link, neighbour = None, None
-    if told := row.cells[leads]:
+    if direction := row.cells[leads]:
         if leads == "link":
-            link, (origin, _, to) = told, told.partition("#")[0].partition("->")
+            link, (origin, _, to) = direction, direction.partition("#")[0].partition("->")
             if not to:
-                problems.add(row.place, f"the link is {quoted(told)}; write it like Oslo->Bergen")
+                problems.add(row.place, f"the link is {quoted(direction)}; write it like Oslo->Bergen")
                 return None
             if origin != row.cells["node"]:
-                problems.add(row.place, f"the link {told} does not leave {row.cells['node']}")
+                problems.add(row.place, f"the link {direction} does not leave {row.cells['node']}")
                 return None
-            told = to
-        neighbour = _node(row.place, told, index, problems)
+            direction = to
+        neighbour = _node(row.place, direction, index, problems)
         if neighbour is None:
             return None
     if node is None or name is None:
@@ -212,12 +212,12 @@ def _of_routers(
         for one in router.interfaces:
             if one.address is not None and one.name != LOOPBACK:
                 at[one.address.network].append(node)
-    ports, own = list[NamedPort](), dict[int, IPv4Address]()
+    ports, loopbacks = list[NamedPort](), dict[int, IPv4Address]()
     for node, router in owners.items():
         for one in router.interfaces:
             if one.name == LOOPBACK:
                 if one.address is not None:
-                    own[node] = one.address.ip
+                    loopbacks[node] = one.address.ip
                 continue
             others = [] if one.address is None else [each for each in at[one.address.network] if each != node]
             if len(others) > 1:
@@ -227,10 +227,10 @@ def _of_routers(
             words = (one.address, one.ospf_cost, one.description, one.isis_metric)
             ports.append(NamedPort(one.place, node, one.name, others[0] if others else None, None, *words))
         if router.router_id is not None:
-            own.setdefault(node, router.router_id)
+            loopbacks.setdefault(node, router.router_id)
     problems.raise_if_any()
     hostnames = {node: router.names[0] for node, router in owners.items()}
-    return PortTable(source, tuple(ports), own, hostnames)
+    return PortTable(source, tuple(ports), loopbacks, hostnames)
 
 
 def _owners(routers: Sequence[FrrRouter], nodes: Sequence[str], problems: Problems) -> dict[int, FrrRouter]:

@@ -36,12 +36,12 @@ def write(job: ExportJob) -> Export:
     policies: dict[int, list[str]] = defaultdict(list)
     shares, rows, split = dict[Pair, Shares](), list[tuple[object, ...]](), list[Pair]()
     for pair in job.plan.pairs:
-        ways = sorted(job.exact_ways(pair), key=lambda way: -way.weight)
-        for number, way in enumerate(ways):
-            _policy(job, pair, number, way, lists, policies)
-            nodes = [layout.names[pair[0]], *(layout.names[layout.links[link].to] for link in way.links)]
+        ways = sorted(job.exact_ways(pair), key=lambda path: -path.weight)
+        for number, path in enumerate(ways):
+            _policy(job, pair, number, path, lists, policies)
+            nodes = [layout.names[pair[0]], *(layout.names[layout.links[link].to] for link in path.links)]
             rows.append(
-                (*map(layout.names.__getitem__, pair), _FIRST_COLOR + number, way.weight, " > ".join(nodes))
+                (*map(layout.names.__getitem__, pair), _FIRST_COLOR + number, path.weight, " > ".join(nodes))
             )
         shares[pair] = shares_along([(ways[0].links, 1.0)])
         if len(ways) > 1:
@@ -73,7 +73,7 @@ def _policy(
     job: ExportJob,
     pair: Pair,
     number: int,
-    way: WeightedPath,
+    path: WeightedPath,
     lists: dict[int, list[str]],
     policies: dict[int, list[str]],
 ) -> None:
@@ -82,7 +82,7 @@ def _policy(
     name, color = f"{job.layout.label(to)}-{number + 1}", _FIRST_COLOR + number
     binding = _BINDING + len(lists[origin])
     lists[origin].append(f"  segment-list {name}")
-    segments = enumerate(way.links, start=1)
+    segments = enumerate(path.links, start=1)
     lists[origin] += [f"   index {10 * place} mpls label {FIRST_LABEL + link}" for place, link in segments]
     lists[origin].append("  exit")
     policies[origin] += [

@@ -16,12 +16,12 @@ from anabranch.export.layout import DeviceLayout
 from anabranch.export.own_flows import own_plans
 from anabranch.export.placed_ports import placed_ports
 from anabranch.export.present import present_costs
-from anabranch.folders import replacing
 from anabranch.media.json import records
 from anabranch.media.pieces import DataTable
 from anabranch.plans.paths import PlanPaths
 from anabranch.plans.routes import settled
 from anabranch.plans.saved import plan_of_scenario, plans_by_flow
+from anabranch.results.folders import replacing
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.unknown import unknown_choice
 from anabranch.setup import Needed, Setup, resolve
@@ -140,7 +140,7 @@ def _job(scenario: Scenario, setup: Setup, layout: DeviceLayout, *, by_flow: boo
         PlanPaths.of(first, setup.links),
         scenario.routing.metric,
         DEFAULT_BUCKETS,
-        own=others_planned,
+        own_plans=others_planned,
         balancing=setup.routing.load_balancing.algorithm,
         has_events=bool(setup.events),
         scheme=scenario.routing.scheme_name,

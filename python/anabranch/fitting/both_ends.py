@@ -38,15 +38,15 @@ class BothEnds:
 
     def applied(self, proposed: Sequence[tuple[Hypothesis, Candidate]]) -> list[tuple[Hypothesis, Candidate]]:
         """Candidates whose queues are those that were seen; of a slow way back both are known."""
-        told = []
+        pairs = []
         for hypothesis, candidate in proposed:
             if hypothesis.name != _UPLINK:
-                told.append((hypothesis, candidate))
+                pairs.append((hypothesis, candidate))
                 continue
             model = self._with_queues(candidate.model)
             free = tuple(name for name in candidate.free if name in _SEARCHED)
-            told.append((hypothesis, replace(candidate, model=model, free=free)))
-        return told
+            pairs.append((hypothesis, replace(candidate, model=model, free=free)))
+        return pairs
 
     def _with_queues(self, model: PathModel) -> PathModel:
         uplink_mbps = model.uplink_mbps or 0.0

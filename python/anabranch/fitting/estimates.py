@@ -48,10 +48,10 @@ class Estimates:
         sending_ms = (flow.packet_bytes + HEADER_BYTES) * 8 / self.rate_mbps / 1e3
         least_ms = features.least_rtt_ms - sending_ms
         handshake_ms = features.handshake_ms - 2 * BARE_BYTES * 8 / self.rate_mbps / 1e3
-        known = [value for value in (handshake_ms, least_ms) if math.isfinite(value)]
+        measures = [value for value in (handshake_ms, least_ms) if math.isfinite(value)]
         if math.isfinite(handshake_ms) and features.handshake_ms <= features.least_rtt_ms:
             return max(_LEAST_RTT_MS, handshake_ms)
-        return max(_LEAST_RTT_MS, min(known))
+        return max(_LEAST_RTT_MS, min(measures))
 
     @cached_property
     def full_rtt_ms(self) -> float:
@@ -134,15 +134,15 @@ class Estimates:
     def own_mbps(self) -> tuple[Numbers, Numbers]:
         """Own packets in each quarter of a second, and whether a queue stood then."""
         features = self.features
-        own = features.series_mbps(QUARTER_S) * self.wire
+        rates_mbps = features.series_mbps(QUARTER_S) * self.wire
         edges = np.arange(0.0, features.duration_s + 1e-9, QUARTER_S)
         least_ms = features.least_rtt_ms + max(_SMALL_QUEUE_MS, 14.4 / self.rate_mbps)
         steps = np.digitize(features.rtt_at_s, edges) - 1
-        busy = np.zeros(own.size, bool)
-        for step in range(own.size):
+        busy = np.zeros(rates_mbps.size, bool)
+        for step in range(rates_mbps.size):
             samples = features.rtt_ms[steps == step]
             busy[step] = samples.size > 0 and float(np.percentile(samples, 30)) > least_ms
-        return own, busy
+        return rates_mbps, busy
 
 
 _LEAST_RTT_MS = 0.05

@@ -88,31 +88,31 @@ def fit(
     measured = read_measured(files, transports=named, receiver=receiver, ping=ping, ports=ports)
     tell = None if progress is None else lambda runs: progress(min(runs, budget), budget)
     if measured.subflows:
-        found = fit_subflows(measured, budget, tell)
+        outcome = fit_subflows(measured, budget, tell)
     elif not measured.transfers:
-        found = fit_log(measured.logs[0], measured.notes)
+        outcome = fit_log(measured.logs[0], measured.notes)
     else:
-        found = _fit_transfers(measured, is_named=transport is not None, budget=budget, tell=tell)
+        outcome = _fit_transfers(measured, is_named=transport is not None, budget=budget, tell=tell)
     if live and measured.transfers:
-        found = held_live(found, measured.transfers[0])
+        outcome = held_live(outcome, measured.transfers[0])
     elif live:
         words = "the path was not run live: a log has no packets that it could be held against"
-        found = changed(found, notes=(*found.notes, words))
-    found = changed(found, wall_s=time.perf_counter() - begin)
+        outcome = changed(outcome, notes=(*outcome.notes, words))
+    outcome = changed(outcome, wall_s=time.perf_counter() - begin)
     if out is not None:
-        save(found, out, page=page, replace=replace)
-    return found
+        save(outcome, out, page=page, replace=replace)
+    return outcome
 
 
 def _check_transports(names: Sequence[str]) -> None:
     from anabranch import _core  # noqa: PLC0415 - one question
     from anabranch.text.suggest import suggest  # noqa: PLC0415 - as above
 
-    known = _core.transport_preset_names()
+    preset_names = _core.transport_preset_names()
     problems = []
     for name in names:
-        if name not in known:
-            near = suggest(name, known)
+        if name not in preset_names:
+            near = suggest(name, preset_names)
             hint = f'; nearest: "{near}"' if near else ""
             problems.append(Problem("--transport", f'"{name}" is no transport{hint}'))
     if problems:
@@ -130,8 +130,8 @@ def _fit_transfers(
     if measured.receivers and ends is None:
         notes.append("the receiver's capture has none of the sender's packets, and is not used")
     simulator = Simulator()
-    known, held = (transfers[:-1], transfers[-1]) if len(transfers) > 1 else (transfers, None)
-    search = _search(known, simulator, tell)
+    fitted, held = (transfers[:-1], transfers[-1]) if len(transfers) > 1 else (transfers, None)
+    search = _search(fitted, simulator, tell)
     ranked = _ranked(search, estimates, ends, budget)
     held_out = () if held is None else _held_out(simulator, ranked[0], held)
     if held is not None:

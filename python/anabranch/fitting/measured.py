@@ -152,24 +152,24 @@ def _transfer(
 ) -> tuple[Transfer, tuple[Features, ...], list[Problem]]:
     name = Path(file).name
     most = exchanges[0].total_bytes
-    own = [one for one in exchanges if one.total_bytes > _MINOR * most and not one.is_at_receiver]
-    begin_s = min(one.began_unix_s for one in own)
-    duration_s = max(one.began_unix_s - begin_s + one.duration_s for one in own)
-    features = tuple(Features(one, duration_s) for one in own)
-    wrong = refusals(os.fspath(file), own[0], features[0])
-    if own[0].offloaded:
-        share = own[0].offloaded / max(1, own[0].sent_s.size)
+    parts = [one for one in exchanges if one.total_bytes > _MINOR * most and not one.is_at_receiver]
+    begin_s = min(one.began_unix_s for one in parts)
+    duration_s = max(one.began_unix_s - begin_s + one.duration_s for one in parts)
+    features = tuple(Features(one, duration_s) for one in parts)
+    wrong = refusals(os.fspath(file), parts[0], features[0])
+    if parts[0].offloaded:
+        share = parts[0].offloaded / max(1, parts[0].sent_s.size)
         notes.append(
-            f"{name}: {own[0].offloaded} segments ({share:.0%} of the packets) are larger than the MSS, "
+            f"{name}: {parts[0].offloaded} segments ({share:.0%} of the packets) are larger than the MSS, "
             "since the card cuts them; they are taken as cut"
         )
-    is_multipath = own[0].is_multipath and len(own) > 1
-    if own[0].is_multipath and len(own) == 1:
+    is_multipath = parts[0].is_multipath and len(parts) > 1
+    if parts[0].is_multipath and len(parts) == 1:
         notes.append(f"{name}: Multipath TCP with one subflow; it is taken as TCP")
-    if len(own) < len(exchanges):
-        small = len(exchanges) - len(own)
+    if len(parts) < len(exchanges):
+        small = len(exchanges) - len(parts)
         notes.append(f"{name}: {small} small or incoming flows are left out")
-    traffic = traffic_of(own, transport)
+    traffic = traffic_of(parts, transport)
     if is_multipath:
         traffic = ({**traffic[0], "transport": transport, "start": "0 s"},)
     transfer = Transfer(name, features, traffic, duration_s)
@@ -224,8 +224,8 @@ def _logged(file: Path | str) -> Logged:
             "of some seconds, with iperf3 -i 0.1 --json or ss -ti again and again"
         )
         raise CaptureError([Problem(os.fspath(file), message)])
-    known = [name for name in ("rtt_ms", "srtt_ms") if name in series.columns]
-    samples = [series[name].drop_nulls().to_numpy() for name in known]
+    measures = [name for name in ("rtt_ms", "srtt_ms") if name in series.columns]
+    samples = [series[name].drop_nulls().to_numpy() for name in measures]
     rtts = next((values for values in samples if values.size), np.array([]))
     tools = ", ".join(map(str, result.summary.get("measured_by", ["a log"])))
     return Logged(Path(file).name, tools, goodput, rtts, float(series["time_s"].to_numpy().max()))

@@ -14,8 +14,8 @@ def _goodput_mbps(flows: Sequence[Features]) -> float:
 
 
 def _rtt_ms(flows: Sequence[Features]) -> float:
-    known = [one.rtt_ms.mean() for one in flows if one.rtt_ms.size]
-    return float(np.mean(known)) if known else float("nan")
+    means = [one.rtt_ms.mean() for one in flows if one.rtt_ms.size]
+    return float(np.mean(means)) if means else float("nan")
 
 
 def _retransmissions(flows: Sequence[Features]) -> float:

@@ -222,8 +222,8 @@ def ranges_of(
         least = LEAST_RTT_ERROR_MS if key == "rtt_ms" else LEAST_ERRORS.get(key, 0.0) * value
         # What the search began with is another estimate of the same: chance in the misfit moves the search.
         begun = one.candidate.model.value(name)
-        own = least / _EXACT
-        also = [begun - own, begun + own] if abs(begun - value) < _SAME * least else []
+        precision = least / _EXACT
+        also = [begun - precision, begun + precision] if abs(begun - value) < _SAME * least else []
         bounds = max(0.0, min(low, value - least, *also)), max(high, value + least, *also)
         is_bound = name == "buffer_bytes" and model.loss is not None and losses.by_queue == 0
         source = _source(name, estimates, is_bound=is_bound)

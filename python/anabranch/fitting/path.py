@@ -68,13 +68,13 @@ class PathModel:
 
     def with_values(self, values: dict[str, float]) -> PathModel:
         """The model with other values; ``rate_mbps.1`` is a field of the second of its paths."""
-        own: dict[str, Any] = {name: value for name, value in values.items() if "." not in name}
+        path_values: dict[str, Any] = {name: value for name, value in values.items() if "." not in name}
         paths = [dict(vars(path)) for path in self.paths]
         for name, value in values.items():
             if "." in name:
                 key, number = name.split(".")
                 paths[int(number)][key] = value
-        return replace(self, **own, paths=tuple(Sprayed(**path) for path in paths))
+        return replace(self, **path_values, paths=tuple(Sprayed(**path) for path in paths))
 
     def value(self, name: str) -> float:
         """A parameter by its name, as :meth:`with_values` has it."""

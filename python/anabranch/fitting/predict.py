@@ -103,13 +103,13 @@ def predict(
         ResultError: if there is no fit.
         ScenarioError: if a transport, a buffer, a second path or a size is none.
     """
-    known = fitted_of(fitted) if isinstance(fitted, Fit) else read_fitted(fitted)
+    fitted_path = fitted_of(fitted) if isinstance(fitted, Fit) else read_fitted(fitted)
     _check(transports, buffers, size)
     seconds = [second_path(one) for one in second_paths]
     if seconds:
-        check_single("FITTED", known.members)
-    lasting_s = duration_s or known.duration_s
-    cases = list(_cases(known, seconds, transports, buffers or (AS_FITTED,)))
+        check_single("FITTED", fitted_path.members)
+    lasting_s = duration_s or fitted_path.duration_s
+    cases = list(_cases(fitted_path, seconds, transports, buffers or (AS_FITTED,)))
     runs, done = sum(len(case.members) + len(SEEDS) - 1 for case in cases), 0
     predictions = []
     for case in cases:
@@ -138,17 +138,19 @@ class _Case:
 
 
 def _cases(
-    known: Fitted, seconds: Sequence[SecondPath], transports: Sequence[str], buffers: Sequence[str]
+    fitted_path: Fitted, seconds: Sequence[SecondPath], transports: Sequence[str], buffers: Sequence[str]
 ) -> Iterator[_Case]:
     """The fitted path alone; with second ones each of them alone, and both of them by Multipath TCP."""
-    first = {buffer: tuple(_with_buffer(model, buffer) for model in known.members) for buffer in buffers}
+    first = {
+        buffer: tuple(_with_buffer(model, buffer) for model in fitted_path.members) for buffer in buffers
+    }
     plain = [name for name in transports if not _is_multipath(name)] or [_ALONE]
     for name in plain if seconds else transports:
         for buffer, members in first.items():
-            yield _Case(name, buffer, tuple((one,) for one in members), known.score)
+            yield _Case(name, buffer, tuple((one,) for one in members), fitted_path.score)
     over_both = [name for name in transports if _is_multipath(name)] or [_OVER_BOTH]
     for second in seconds:
-        scores = [score for score in (known.score, second.score) if score is not None]
+        scores = [score for score in (fitted_path.score, second.score) if score is not None]
         worse = max(scores, default=None)
         for name in plain:
             alone = tuple((one,) for one in second.members)
@@ -274,10 +276,10 @@ def flow_answers(table: Any, name: str, *, is_sized: bool) -> dict[str, float]:
     """The measures of the flows of one entry of traffic, of the core's columns or a table's."""
     column = table["name"]
     names = [column[0][place] for place in column[1]] if isinstance(column, tuple) else list(column)
-    own = np.array([str(each) == name or str(each).startswith(f"{name}.") for each in names])
+    is_of_flow = np.array([str(each) == name or str(each).startswith(f"{name}.") for each in names])
 
     def values(measure: str) -> NDArray[np.float64]:
-        return np.asarray(np.asarray(table[measure], float)[own])
+        return np.asarray(np.asarray(table[measure], float)[is_of_flow])
 
     rtts_ms = values("rtt_mean_ms")
     answers = {"rtt_mean_ms": float(np.nanmean(rtts_ms))} if np.isfinite(rtts_ms).any() else {}
@@ -293,7 +295,7 @@ def flow_answers(table: Any, name: str, *, is_sized: bool) -> dict[str, float]:
 
 
 def _ranged(
-    name: str, found: Sequence[tuple[int, dict[str, float]]], score: float | None, *, is_chaotic: bool
+    name: str, answers: Sequence[tuple[int, dict[str, float]]], score: float | None, *, is_chaotic: bool
 ) -> PredictedNumber | None:
     """The mean over the seeds of the best model, and the extremes of all members, with the simulator's error.
 
@@ -302,7 +304,7 @@ def _ranged(
 
     Where the model does not explain the measurement, the range grows with the root of its misfit.
     """
-    values = [(place, one[name]) for place, one in found if math.isfinite(one.get(name, math.nan))]
+    values = [(place, one[name]) for place, one in answers if math.isfinite(one.get(name, math.nan))]
     best = [value for place, value in values if place == 0]
     if not best:
         return None
@@ -311,7 +313,7 @@ def _ranged(
     span = _SPAN if is_chaotic else (0.0, 100.0)
     low, high = (float(end) for end in np.percentile([one for _, one in values], span))
     wider = max(1.0, math.sqrt((score or 0.0) / EXPLAINED))
-    own = (ACROSS_ERRORS if is_chaotic else SIMULATOR_ERRORS)[name]
+    error = (ACROSS_ERRORS if is_chaotic else SIMULATOR_ERRORS)[name]
     low, high = value - (value - low) * wider, value + (high - value) * wider
-    low, high = low * (1 - own * wider), high * (1 + own * wider)
+    low, high = low * (1 - error * wider), high * (1 + error * wider)
     return PredictedNumber(value, max(0.0, low), high)

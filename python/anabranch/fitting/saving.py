@@ -9,7 +9,7 @@ from pathlib import Path
 from anabranch.errors import ResultError
 from anabranch.fitting.outcome import Fit
 from anabranch.fitting.writing import DOCUMENT, SCENARIO, scenario_text
-from anabranch.folders import write_whole
+from anabranch.results.folders import write_whole
 from anabranch.results.result import json_ready
 
 

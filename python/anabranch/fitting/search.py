@@ -133,10 +133,10 @@ class Search:
         with ThreadPoolExecutor(cores()) as pool:
             scored = list(pool.map(lambda one: self.evaluate(one[1], one[2]), begun))
         best: dict[int, Explanation] = {}
-        for (hypothesis, candidate, model), found in zip(begun, scored, strict=True):
-            one = Explanation(hypothesis, candidate, model, found, [Trial(model, found.score)])
-            known = best.get(id(candidate))
-            if known is None or one.score < known.score:
+        for (hypothesis, candidate, model), evaluated in zip(begun, scored, strict=True):
+            one = Explanation(hypothesis, candidate, model, evaluated, [Trial(model, evaluated.score)])
+            best_explanation = best.get(id(candidate))
+            if best_explanation is None or one.score < best_explanation.score:
                 best[id(candidate)] = one
         return sorted(best.values(), key=lambda one: one.total)
 
@@ -152,10 +152,10 @@ class Search:
                 return one.score
             values = np.exp(origin + offsets * steps)
             model = one.model.with_values(dict(zip(names, map(float, values), strict=True)))
-            found = self.evaluate(one.candidate, model)
-            one.trials.append(Trial(model, found.score))
-            found_models.append((model, found))
-            return found.score
+            evaluated = self.evaluate(one.candidate, model)
+            one.trials.append(Trial(model, evaluated.score))
+            found_models.append((model, evaluated))
+            return evaluated.score
 
         simplex = np.vstack([np.zeros(len(names)), np.eye(len(names))])
         minimize(
@@ -165,9 +165,9 @@ class Search:
             options={"maxfev": budget, "xatol": 0.25, "fatol": 0.01, "initial_simplex": simplex},
         )
         begun = one.model, one.misfit
-        for model, found in found_models:
-            if found.score < one.score:
-                one.model, one.misfit = model, found
+        for model, evaluated in found_models:
+            if evaluated.score < one.score:
+                one.model, one.misfit = model, evaluated
         if begun[1].score <= one.accepted_score:
             # As good as the best one: estimates err less than the chance by which the search prefers another.
             one.model, one.misfit = begun
@@ -194,12 +194,12 @@ class Search:
         for number in range(_MOST_PROFILE_STEPS):
             offset = sign * step * 2**number
             model = one.model.with_values({name: value * math.exp(offset)})
-            found = self.evaluate(one.candidate, model).score
-            one.trials.append(Trial(model, found))
-            if found > bound:
-                share = (bound - inside_score) / max(found - inside_score, 1e-9)
+            score = self.evaluate(one.candidate, model).score
+            one.trials.append(Trial(model, score))
+            if score > bound:
+                share = (bound - inside_score) / max(score - inside_score, 1e-9)
                 return value * math.exp(inside + share * (offset - inside))
-            inside, inside_score = offset, found
+            inside, inside_score = offset, score
         return value * math.exp(inside)
 
 

@@ -11,7 +11,7 @@ from anabranch.errors import ResultError, reason
 from anabranch.fitting.hypotheses.sprayed import BALANCINGS
 from anabranch.fitting.path import BY_SUBFLOW, PathModel, Sprayed
 from anabranch.fitting.writing import DOCUMENT, SCENARIO
-from anabranch.folders import read_inside
+from anabranch.results.folders import read_inside
 from anabranch.results.stored import read_json
 
 _LARGEST: Final = 1e12
@@ -65,8 +65,8 @@ def read_fitted(place: Path | str) -> Fitted:
 
 def _model(given: Any) -> PathModel:
     data = _table(given, "a member")
-    known = {one.name for one in fields(PathModel)}
-    if unknown := data.keys() - known:
+    names = {one.name for one in fields(PathModel)}
+    if unknown := data.keys() - names:
         raise ValueError(f"unknown parameter {min(unknown)[:40]!r}")
     paths = [_table(path, "a path") for path in _entries(data, "paths", _MOST_MEMBERS)]
     whole: dict[str, Any] = {
@@ -80,7 +80,7 @@ def _model(given: Any) -> PathModel:
         "udp_spans": _rows(data, "udp_spans", 3),
         "capacity_steps": _rows(data, "capacity_steps", 2),
     }
-    rest = known - whole.keys() - chosen.keys() - {"rate_mbps", "rtt_ms", "buffer_bytes"}
+    rest = names - whole.keys() - chosen.keys() - {"rate_mbps", "rtt_ms", "buffer_bytes"}
     numbers: dict[str, Any] = {name: _number(data, name) for name in rest if data.get(name) is not None}
     if numbers.get("loss", 0.0) >= 1:
         raise ValueError("loss is no share below 1")

@@ -69,8 +69,8 @@ def fit_subflows(measured: GivenMeasurements, budget: int, tell: Callable[[int],
     best.model = replace(best.model, **vars(best.model.paths[0]))
     ranges: list[InferredRange] = []
     for place, one in enumerate(estimates):
-        own = {name: bounds for name, bounds in profile.items() if name.endswith(f".{place}")}
-        ranges += ranges_of(best, own, one)
+        subflow_profile = {name: bounds for name, bounds in profile.items() if name.endswith(f".{place}")}
+        ranges += ranges_of(best, subflow_profile, one)
     return Fit(
         names=tuple(one.name for one in measured.transfers),
         transport=str(transfer.traffic[0]["transport"]),

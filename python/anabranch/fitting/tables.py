@@ -130,30 +130,30 @@ def _worded(one: TransportPrediction, name: str) -> Worded:
 
 
 def prediction_pieces(
-    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
+    predictions: Sequence[TransportPrediction], fitted: Fitted, seconds: Sequence[SecondPath]
 ) -> list[Piece]:
     """The words and tables of predictions."""
-    verdicts = [known.verdict, *(f"{one.name}: {one.verdict}" for one in seconds if one.verdict)]
+    verdicts = [fitted.verdict, *(f"{one.name}: {one.verdict}" for one in seconds if one.verdict)]
     return [
         *(Text(sentence(verdict)) for verdict in verdicts),
         prediction_table(predictions),
-        *(Text(f"Cannot be told: {one}.") for one in _unknown(known, seconds)),
+        *(Text(f"Cannot be told: {one}.") for one in _unknown(fitted, seconds)),
     ]
 
 
 def prediction_document(
-    predictions: Sequence[TransportPrediction], known: Fitted, seconds: Sequence[SecondPath]
+    predictions: Sequence[TransportPrediction], fitted: Fitted, seconds: Sequence[SecondPath]
 ) -> dict[str, Any]:
     """Predictions are plain data here, for JSON."""
     return {
-        "verdict": known.verdict,
+        "verdict": fitted.verdict,
         "second_paths": [{"path": one.name, "verdict": one.verdict or None} for one in seconds],
-        "cannot_tell": _unknown(known, seconds),
+        "cannot_tell": _unknown(fitted, seconds),
         "predictions": [asdict(one) for one in predictions],
     }
 
 
-def _unknown(known: Fitted, seconds: Sequence[SecondPath]) -> list[str]:
+def _unknown(fitted: Fitted, seconds: Sequence[SecondPath]) -> list[str]:
     """What cannot be told of the fitted path, of second ones, and of both together."""
-    own = [f"of {one.name}: {words}" for one in seconds for words in one.unknown]
-    return [*known.unknown, *([SHARED] if seconds else []), *own]
+    of_second_paths = [f"of {one.name}: {words}" for one in seconds for words in one.unknown]
+    return [*fitted.unknown, *([SHARED] if seconds else []), *of_second_paths]

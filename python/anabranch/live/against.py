@@ -70,10 +70,10 @@ def verdict(table: pl.DataFrame, not_valid: str | None) -> dict[str, Any]:
 def _beyond(table: pl.DataFrame) -> dict[str, Any]:
     """Counts of runs, and of flows whose means differ by more than the runs of either side."""
     first = table.row(0, named=True) if table.height else {"live_runs": 0, "simulated_runs": 0}
-    told = table["within_spread"]
+    verdicts = table["within_spread"]
     return {
         "live_runs": first["live_runs"],
         "simulated_runs": first["simulated_runs"],
-        "beyond_spread": int((told == "no").sum()),
-        "spread_unknown": int((told == "unknown").sum()),
+        "beyond_spread": int((verdicts == "no").sum()),
+        "spread_unknown": int((verdicts == "unknown").sum()),
     }

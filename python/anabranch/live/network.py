@@ -106,7 +106,7 @@ class LiveHosts:
         scenario: Scenario,
         signals: Deferred,
         progress: Callable[[float, int], None] | None,
-        heard: Hearer | None = None,
+        hearer: Hearer | None = None,
     ) -> Measured:
         """Makes the hosts, lets everything run, and removes them.
 
@@ -114,7 +114,7 @@ class LiveHosts:
             scenario: the run's.
             signals: what ends it.
             progress: told how far it is.
-            heard: as of :class:`KernelFlows`.
+            hearer: as of :class:`KernelFlows`.
 
         Raises:
             LiveError: if the system ends it.

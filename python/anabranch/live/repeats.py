@@ -74,8 +74,8 @@ class Repeats:
         spreads = [pl.col(f"{prefix}{_MOST}") - pl.col(f"{prefix}{_LEAST}") for prefix in ("", "simulated_")]
         within = apart <= pl.max_horizontal(spreads)
         beyond = pl.lit("no" if len(self.live) > 1 else "unknown")
-        told = pl.when(within).then(pl.lit("yes")).when(within.is_not_null()).then(beyond)
-        return table.with_columns(within_spread=told).drop(_MEAN, f"simulated_{_MEAN}")
+        verdict = pl.when(within).then(pl.lit("yes")).when(within.is_not_null()).then(beyond)
+        return table.with_columns(within_spread=verdict).drop(_MEAN, f"simulated_{_MEAN}")
 
 
 _LEAST, _MOST, _MEAN = "goodput_least_mbps", "goodput_largest_mbps", "goodput_mean_mbps"

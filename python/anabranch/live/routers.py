@@ -62,12 +62,12 @@ class Between(Protocol):
             LiveError: if they are not there.
         """
 
-    def routers(self, scenario: Scenario, own: Setup, carrying: Setup, planned: Planned) -> Routers:
+    def routers(self, scenario: Scenario, setup: Setup, carrying: Setup, planned: Planned) -> Routers:
         """The routers of a run.
 
         Args:
             scenario: what is run.
-            own: its setup.
+            setup: its setup.
             carrying: the same, with flows behind its own that carry what programs say.
             planned: routes of all flows.
         """

@@ -27,6 +27,7 @@ from anabranch.live.traffic import Hearer
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.process.signals import Deferred
+from anabranch.report.run_folder import page_writer
 from anabranch.results.result import Result
 from anabranch.routing import Planned
 from anabranch.runs import runner
@@ -52,7 +53,7 @@ class Live:
         runs: int = LIVE_RUNS,
         kernel_receivers: bool = False,
         simulated_receivers: bool = False,
-        heard: Hearer | None = None,
+        hearer: Hearer | None = None,
     ) -> None:
         """With programs in its hosts, if any are asked for; other arguments are as of :func:`run`.
 
@@ -64,9 +65,9 @@ class Live:
             runs: see there.
             kernel_receivers: see there.
             simulated_receivers: see there.
-            heard: see there.
+            hearer: see there.
         """
-        self._heard = heard
+        self._hearer = hearer
         self._between = between or OwnRouters()
         self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
@@ -129,18 +130,18 @@ class Live:
                 own_setup, setup, routers, self._asked, receives=self._receives, only_sends=self._only_sends
             )
             with guarded(setup.agreement):
-                records = self._network.run(scenario, signals, progress, self._heard)
+                records = self._network.run(scenario, signals, progress, self._hearer)
         except _core.OwnCodeError as error:
             raise failed(error) from None
         ended_s = float(str(records.outcome["summary"]["ended_s"]))
 
-        def known(result: Result) -> dict[str, pl.DataFrame]:
+        def merged_tables(result: Result) -> dict[str, pl.DataFrame]:
             tables = with_kernel(result, records.records, records.samples, ended_s)
             tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own_setup.flows))
             return routers.tables(tables)
 
         wall_s = time.perf_counter() - begin
-        result = runner.measured(scenario, own_setup, planned, records.outcome, wall_s, known)
+        result = runner.measured(scenario, own_setup, planned, records.outcome, wall_s, merged_tables)
         tables = dict(result.tables)
         if self._asked.anything:
             names = [node.name for node in own_setup.nodes]
@@ -259,10 +260,12 @@ def run(
     kernel_receivers: bool = False,
     simulated_receivers: bool = False,
     switches: str | None = None,
-    heard: Hearer | None = None,
+    hearer: Hearer | None = None,
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runs.runner.run` has all arguments but these.
 
+    - ``page``: whether the folder gets ``report.html`` as well;
+    - ``figures``: forms in which it gets every figure for print, too;
     - ``latest_us``: lateness of the 99th percentile of packets, in microseconds, above which it is not valid;
     - ``asked``: what is to run in hosts besides the flows of the scenario;
     - ``against_simulation``: simulate the same scenario afterwards, and compare; the table ``against``;
@@ -270,7 +273,7 @@ def run(
     - ``kernel_receivers``: let the kernel receive the flows of TCP that it cannot send;
     - ``simulated_receivers``: simulate the receivers of the flows of TCP that the kernel sends;
     - ``switches``: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's;
-    - ``heard``: told the samples of each instant as they are taken, in the thread that drives all flows;
+    - ``hearer``: told the samples of each instant as they are taken, in the thread that drives all flows;
       further runs of a comparison are not told.
 
     Returns:
@@ -289,8 +292,7 @@ def run(
     return runner.run(
         scenario,
         out=out,
-        page=page,
-        figures=figures,
+        write=page_writer(page=page, figures=figures),
         replace=replace,
         progress=progress,
         plan_progress=plan_progress,
@@ -302,7 +304,7 @@ def run(
             runs=runs,
             kernel_receivers=kernel_receivers,
             simulated_receivers=simulated_receivers,
-            heard=heard,
+            hearer=hearer,
         ),
     )
 

@@ -90,8 +90,8 @@ def conversations(records: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
 _CONVERSATION = {
     **dict.fromkeys(("begin_s", "end_s"), pl.Float64),
     **{
-        f"{way}{what}": pl.UInt64
-        for way in ("", "back_")
+        f"{prefix}{what}": pl.UInt64
+        for prefix in ("", "back_")
         for what in ("packets_sent", "bytes_sent", "packets_received", "bytes_received")
     },
 }

@@ -163,7 +163,7 @@ class KernelFlows:
         plans: Sequence[FlowPlan],
         hosts: Mapping[int, Host],
         sample_interval_s: float | None,
-        heard: Hearer | None = None,
+        hearer: Hearer | None = None,
     ) -> None:
         """Opens the sockets that listen.
 
@@ -171,7 +171,7 @@ class KernelFlows:
             plans: what they are to do.
             hosts: where, by the numbers of their nodes.
             sample_interval_s: between samples for a series; None where none is wanted.
-            heard: told the samples of an instant as they are taken, in the thread that drives all flows.
+            hearer: told the samples of an instant as they are taken, in the thread that drives all flows.
 
         Raises:
             OSError: if one cannot be opened.
@@ -179,7 +179,7 @@ class KernelFlows:
         self._hosts = hosts
         self._flows = [_Flow(plan) for plan in plans]
         self._interval = sample_interval_s
-        self._heard = heard
+        self._hearer = hearer
         self.samples: list[Sample] = []
         self.late_s: list[float] = []
         """How much later than due each sample was taken: as late as reading and writing."""
@@ -531,8 +531,8 @@ class KernelFlows:
                 if not flow.plan.receives:
                     delivered = sum(info.bytes_acked for _, info in infos)
                 self.samples.append(Sample(instant_s, now, since, flow.plan.flow, delivered, infos))
-        if self._heard is not None and len(self.samples) > before:
-            self._heard(self.samples[before:])
+        if self._hearer is not None and len(self.samples) > before:
+            self._hearer(self.samples[before:])
 
     def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
         """Notes what the kernel says of both ends."""

@@ -6,8 +6,8 @@ import keyword
 from pathlib import Path
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.folders import write_folder
 from anabranch.own.kinds import KINDS, TEMPLATES
+from anabranch.results.folders import write_folder
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.unknown import unknown_choice
 

@@ -253,14 +253,14 @@ class _Program:
             supply = sent[:, target].copy()
             supply[target] = -supply.sum()
             self._append(flow, supply, supply)
-        own = np.tile(np.arange(count), len(self._targets))
+        own_columns = np.tile(np.arange(count), len(self._targets))
         every = first + np.arange(len(self._targets) * count)
         room = -self._purchase.module_mbps * self._purchase.most_load
         carried = sparse.coo_array(
             (
                 np.concatenate([np.ones(len(every)), np.full(count, room)]),
                 (
-                    np.concatenate([own, np.arange(count)]),
+                    np.concatenate([own_columns, np.arange(count)]),
                     np.concatenate([every, network.edge[arcs]]),
                 ),
             ),

@@ -246,7 +246,7 @@ class _Reporter:
         if self.mbps is not None and share_on is not None:
             lost = float(self.mbps[stranded].sum())
             squeezed, squeezed_mbps, goodput_mbps = self._squeezed(load, self.mbps[~stranded], share_on)
-        told = FailureLoad(
+        failure_load = FailureLoad(
             failure.kind,
             failure.name,
             tuple(setup.links[links[arc]].name for arc in arcs.tolist()),
@@ -260,7 +260,7 @@ class _Reporter:
             squeezed_mbps,
             goodput_mbps,
         )
-        return FailureOutcome(told, load)
+        return FailureOutcome(failure_load, load)
 
     def _squeezed(
         self, load: Floats, mbps: Floats, share_on: Callable[[int], Floats]

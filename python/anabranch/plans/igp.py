@@ -58,8 +58,8 @@ class IgpGraph:
         best = np.full((self.nodes, self.nodes), np.inf)
         np.minimum.at(best, self.origin, through)
         away = self.origin[:, None] != np.arange(self.nodes)[None, :]
-        found: Flags = (through == best[self.origin]) & np.isfinite(through) & away
-        return found
+        hops: Flags = (through == best[self.origin]) & np.isfinite(through) & away
+        return hops
 
     def order(self, uses: Flags) -> list[int] | None:
         """Nodes in an order in which those come first to which the others send; None where packets go round.

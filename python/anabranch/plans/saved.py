@@ -6,9 +6,9 @@ from pathlib import Path
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError
-from anabranch.folders import write_whole
 from anabranch.plans.pair_plans import plan_of_all_pairs
 from anabranch.plans.routes import plan, settled
+from anabranch.results.folders import write_whole
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.algorithm import name_of
 from anabranch.scenario.quantity import quoted

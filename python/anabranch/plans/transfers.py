@@ -241,25 +241,27 @@ class _Judge:
         free[load > _FULL] = 0.0
         rtt_s = share @ self._data_s + self._returning(planned, pairs)
         least = _least(share, free)
-        known = least > 0
+        has_rtt = least > 0
         rate = np.array(
             [
                 self._rate(*one)
                 for one in zip(
-                    least[known].tolist(), rtt_s[known].tolist(), (share @ self._survival)[known].tolist(),
+                    least[has_rtt].tolist(),
+                    rtt_s[has_rtt].tolist(),
+                    (share @ self._survival)[has_rtt].tolist(),
                     strict=True,
                 )
             ]
         )  # fmt: skip
-        named = pairs[known]
+        named = pairs[has_rtt]
         return FailureTransfers(
             failure.kind,
             failure.name,
             float(load.max(initial=0.0)),
-            int(known.sum()),
-            int((~known).sum()),
+            int(has_rtt.sum()),
+            int((~has_rtt).sum()),
             int((~has_route).sum()),
-            tuple(self._times(size, named, rtt_s[known], rate) for size in self._sizes),
+            tuple(self._times(size, named, rtt_s[has_rtt], rate) for size in self._sizes),
         )
 
     def _returning(self, planned: Planned, pairs: NDArray[np.int64]) -> Floats:

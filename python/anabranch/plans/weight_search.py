@@ -95,19 +95,19 @@ def search_weights(
     down = (NORMAL, *(() if failures is None else failures_of(routers, failures)))
     present = np.array([routers.setup.links[link].weight for link in routers.links], np.uint32)
     try:
-        found = find_weights(routers, down, present, limits, jobs or cores(), progress)
-        bound, bound_in = load_bound(routers, down, found.failure, limits.time_limit_s)
+        weights = find_weights(routers, down, present, limits, jobs or cores(), progress)
+        bound, bound_in = load_bound(routers, down, weights.failure, limits.time_limit_s)
     except RobustRoutingError as error:
         raise as_scenario_error(error, scenario.origin) from None
-    new = table.changed(routers, found.weights)
+    new = table.changed(routers, weights.weights)
     after = worst_loads(new.scenario(scenario), failures=failures, jobs=jobs, files=new.files(scenario))
     result = WeightSearch(
         new.scenario(scenario),
         new,
-        found.changes,
+        weights.changes,
         compare_loads(after, before),
-        found.load_before,
-        found.load,
+        weights.load_before,
+        weights.load,
         bound,
         bound_in,
     )

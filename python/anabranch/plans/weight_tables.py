@@ -10,7 +10,7 @@ from typing import Any, Final
 import tomli_w
 
 from anabranch.errors import Problem, ResultError, ScenarioError, reason
-from anabranch.folders import write_whole
+from anabranch.results.folders import write_whole
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.routing.weights import EQUAL_WEIGHT, Weights
 from anabranch.scenario.quantity import quoted

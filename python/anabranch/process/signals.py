@@ -137,11 +137,11 @@ class Deferred:
     def watched(self, progress: Callable[..., None] | None) -> Callable[..., None]:
         """A function for a long call to report to, which ends the call once a signal has come."""
 
-        def look(*found: Any) -> None:
+        def look(*arguments: Any) -> None:
             if self.number is not None:
                 raise KeyboardInterrupt
             if progress is not None:
-                progress(*found)
+                progress(*arguments)
 
         return look
 

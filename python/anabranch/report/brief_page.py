@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch.folders import write_whole
 from anabranch.media.page.sections import page
 from anabranch.media.pieces import Article, Section
 from anabranch.report.style import picture, styled
 from anabranch.report.views.brief import brief_cards, brief_tables, brief_words
 from anabranch.report.views.loads import percent
+from anabranch.results.folders import write_whole
 
 if TYPE_CHECKING:
     from anabranch.plans.brief import Brief

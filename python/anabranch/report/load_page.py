@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.folders import write_whole
 from anabranch.media.columns import FULL
 from anabranch.media.page.sections import page
 from anabranch.media.palette import OVERLOAD
@@ -19,6 +18,7 @@ from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
 from anabranch.report.views.loads import load_tables, percent, severity
+from anabranch.results.folders import write_whole
 from anabranch.text.units import plain, with_unit
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from anabranch.folders import write_whole
 from anabranch.media.latex import escaped as in_latex
 from anabranch.media.markdown import escaped as in_markdown
 from anabranch.report.looks import check_table_forms, file_stem
@@ -23,6 +22,7 @@ from anabranch.report.views.study_table import (
     metric_table,
     number_text,
 )
+from anabranch.results.folders import write_whole
 from anabranch.text.units import estimate
 
 FOLDER = "tables"
@@ -138,21 +138,21 @@ def _best_of(
     None is best where all are alike, and where an open value may be better.
     """
     sign = 1.0 if table.metric.better == "more" else -1.0
-    known: dict[tuple[int, int], tuple[float, float]] = {}
+    best_values: dict[tuple[int, int], tuple[float, float]] = {}
     for row, column in places:
         of = block.columns[column]
         mean, half, bound = of.means[row], of.half_widths[row], of.more_than[row]
         if mean is not None:
-            known[row, column] = (sign * mean, half or 0.0)
+            best_values[row, column] = (sign * mean, half or 0.0)
         elif bound is not None:
             # More than that: the best where more is better, and where less is, it may be.
-            known[row, column] = (sign * bound, float("inf") if sign > 0 else 0.0)
-    if len(known) < 2:
+            best_values[row, column] = (sign * bound, float("inf") if sign > 0 else 0.0)
+    if len(best_values) < 2:
         return
-    best, width = max(known.values(), key=lambda value: value[0])
-    chosen = [place for place, (mean, half) in known.items() if mean + half >= best - width]
+    best, width = max(best_values.values(), key=lambda value: value[0])
+    chosen = [place for place, (mean, half) in best_values.items() if mean + half >= best - width]
     is_open = any(block.columns[column].means[row] is None for row, column in chosen)
-    if len(chosen) < len(known) and not is_open:
+    if len(chosen) < len(best_values) and not is_open:
         yield from chosen
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.folders import write_whole
 from anabranch.media.files import check_spreadsheet, save_csv, save_spreadsheet
 from anabranch.report.views.brief import brief_tables
 from anabranch.report.views.loads import load_tables
 from anabranch.report.views.routes import route_tables
+from anabranch.results.folders import write_whole
 from anabranch.text.suggest import suggest
 
 if TYPE_CHECKING:

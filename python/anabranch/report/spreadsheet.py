@@ -13,7 +13,6 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
-from anabranch.folders import write_whole
 from anabranch.media.columns import Column
 from anabranch.media.pieces import DataTable
 from anabranch.media.texts import printable
@@ -37,6 +36,7 @@ from anabranch.report.views.study_table import (
     metric_table,
     number_text,
 )
+from anabranch.results.folders import write_whole
 from anabranch.results.result import MetricInfo
 
 _TITLE, _STUDY, _NOTE, _SECOND, _HEADER, _FIRST_ROW = range(6)

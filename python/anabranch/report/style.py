@@ -14,11 +14,11 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
-from anabranch.folders import write_whole
 from anabranch.media.pieces import Figure as Picture
 from anabranch.media.texts import NO_SHAPE, printable
 from anabranch.process.signals import deferred
 from anabranch.report.looks import FORMATS
+from anabranch.results.folders import write_whole
 
 STYLE: Any = {
     "figure.dpi": 150,

@@ -1,1 +1,1 @@
-"""Results of a run: tables and summary in a folder, written whole, read as data that nobody trusts."""
+"""Results: tables and summary of a run, read as data that nobody trusts, and folders, written whole."""

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, cast, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError, installation, reason, written_for
-from anabranch.folders import (
+from anabranch.results.folders import (
     Replacement,
     open_inside,
     read_inside,
@@ -29,8 +29,6 @@ from anabranch.text.csv_cells import FORMULA, NUMBER, escaped
 
 if TYPE_CHECKING:
     import pandas
-
-    from anabranch.scenario.scenario import Scenario
 
 FORMAT = "anabranch-result"
 """Value of ``format`` in a result's summary.json, by which a result folder is known."""
@@ -49,6 +47,16 @@ CAPTURES = "*.pcapng"
 
 Column = NDArray[np.generic] | Sequence[str] | tuple[Sequence[str], NDArray[np.uint8]]
 """A column of the core: numbers, names, or few names and the place of each row's name among them."""
+
+
+class KeptScenario(Protocol):
+    """A scenario, as far as the folder of its result keeps it."""
+
+    def kept_in(self, folder: Path) -> KeptScenario:
+        """The scenario with its files copied into the folder."""
+
+    def toml(self) -> str:
+        """The text of its file, every default written out."""
 
 
 class ResultTable:
@@ -135,7 +143,7 @@ class Result:
         self,
         folder: Path | str,
         *,
-        scenario: Scenario | None = None,
+        scenario: KeptScenario | None = None,
         captures: Path | None = None,
         add: Callable[[Path], object] | None = None,
         replace: bool = False,
@@ -164,7 +172,7 @@ class Result:
         self,
         place: Replacement,
         *,
-        scenario: Scenario | None = None,
+        scenario: KeptScenario | None = None,
         captures: Path | None = None,
         add: Callable[[Path], object] | None = None,
     ) -> Path:
@@ -184,7 +192,7 @@ class Result:
     def _write(
         self,
         folder: Path,
-        scenario: Scenario | None,
+        scenario: KeptScenario | None,
         captures: Path | None,
         add: Callable[[Path], object] | None,
     ) -> None:

@@ -35,13 +35,13 @@ def plan(setup: Setup, planner: PlannerSetup) -> Planned:
     Raises:
         ScenarioError: if bounds, paths or a weight cannot be.
     """
-    found = settled(setup, planner)
-    assert found.planner is not None  # noqa: S101 - it says what it has settled
-    assert found.planner.settled is not None  # noqa: S101 - as above
+    settled_setup = settled(setup, planner)
+    assert settled_setup.planner is not None  # noqa: S101 - it says what it has settled
+    assert settled_setup.planner.settled is not None  # noqa: S101 - as above
     places = {*setup.flows.routing.tolist(), *(flow.routing for flow in setup.datagrams)}
     # Traffic with routes of its own comes alone.
-    made = found.core().plan(None, max(places, default=0))
-    return Planned(made, found.planner.settled.warnings, found.planner.settled.facts)
+    made = settled_setup.core().plan(None, max(places, default=0))
+    return Planned(made, settled_setup.planner.settled.warnings, settled_setup.planner.settled.facts)
 
 
 def settled(setup: Setup, planner: PlannerSetup) -> Setup:
@@ -54,21 +54,21 @@ def settled(setup: Setup, planner: PlannerSetup) -> Setup:
     assert isinstance(scheme, IgpWeights)  # noqa: S101 - it is of this planner
     routers = RouterNetwork.of(setup)
     answer = _found(routers, scheme)
-    found = answer.found
+    weights = answer.weights
     facts: dict[str, float | int | str] = {
-        "worst_case_load": found.load,
+        "worst_case_load": weights.load,
         "worst_failure": answer.failure or "none",
-        "load_before": found.load_before,
-        "changes": len(found.changes),
+        "load_before": weights.load_before,
+        "changes": len(weights.changes),
         "seconds": answer.seconds,
     }
-    said = Settled(tuple(_warnings(setup, scheme, found)), facts)
-    return with_weights(setup, routers, found.weights).replace(planner=replace(planner, settled=said))
+    said = Settled(tuple(_warnings(setup, scheme, weights)), facts)
+    return with_weights(setup, routers, weights.weights).replace(planner=replace(planner, settled=said))
 
 
 @dataclass(frozen=True)
 class _Answer:
-    found: FoundWeights
+    weights: FoundWeights
     failure: str
     """Name of the failure with the highest load; empty for none."""
     seconds: float
@@ -90,10 +90,10 @@ def _found(routers: RouterNetwork, scheme: IgpWeights) -> _Answer:
             scheme.max_changes, scheme.max_weight, scheme.symmetric, scheme.time_limit / _PS_PER_S
         )
         try:
-            found = find_weights(routers, failures, np.array(present, np.uint32), limits, _THREADS)
+            weights = find_weights(routers, failures, np.array(present, np.uint32), limits, _THREADS)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
-        return _Answer(found, failures[found.failure].name, time.perf_counter() - begin)
+        return _Answer(weights, failures[weights.failure].name, time.perf_counter() - begin)
 
     arcs = [(link.origin, link.to, link.capacity) for link in links]
     bounds = None if setup.demand is None else asdict(setup.demand)
@@ -102,7 +102,7 @@ def _found(routers: RouterNetwork, scheme: IgpWeights) -> _Answer:
     return answer
 
 
-def _warnings(setup: Setup, scheme: IgpWeights, found: FoundWeights) -> list[str]:
+def _warnings(setup: Setup, scheme: IgpWeights, weights: FoundWeights) -> list[str]:
     """What is to be known of the weights."""
     warnings = []
     if scheme.metric == "hops" and all(link.weight is not None for link in setup.links):
@@ -110,9 +110,9 @@ def _warnings(setup: Setup, scheme: IgpWeights, found: FoundWeights) -> list[str
             "routing.metric: the links have weights, and the search begins with one weight for all, as hops "
             'say; give metric = "weight" to begin with theirs'
         )
-    if found.load > 1 + _ROUNDING:
+    if weights.load > 1 + _ROUNDING:
         warnings.append(
             "routing.demand: some traffic within the bounds overloads links: the worst-case load is "
-            f"{found.load:.6g}"
+            f"{weights.load:.6g}"
         )
     return warnings

@@ -1,1 +1,1 @@
-"""Runs: a scenario simulated whole or in steps, with what is to be cautioned about, and captures analysed."""
+"""Runs: a scenario simulated whole, in steps or for an agent that learns; cautions; captures analysed."""

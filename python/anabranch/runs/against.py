@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.folders import read_manifest
+from anabranch.results.folders import read_manifest
 from anabranch.results.result import Result
 from anabranch.runs.capture import CaptureResult, analyze, capture_name
 from anabranch.runs.measurements.grid import edges, on_grid

@@ -12,7 +12,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
-from anabranch.folders import check_target
+from anabranch.results.folders import check_target
 from anabranch.results.result import Result, ResultTable
 from anabranch.runs.measurements.measure import measure, recognised
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -22,13 +21,13 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, ScenarioError, reason, written_for
-from anabranch.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan, route_tables, settled, warnings
 from anabranch.process.cores import available_cores
 from anabranch.process.signals import Deferred, deferred
 from anabranch.results.censored import completion_summary, unfinished_note
+from anabranch.results.folders import Replacement, check_target, copy_whole, replacing
 from anabranch.results.result import CAPTURES, Result
 from anabranch.routing import Planned
 from anabranch.runs.cautions import cautions
@@ -40,7 +39,8 @@ from anabranch.setup.problems import refused
 
 Cores = int | Literal["all"]
 """Cores of one run: so many at most, or all that this process may use."""
-
+FolderWriter = Callable[[Result, Path], None]
+"""A function that writes what else the folder of a result gets, such as its page."""
 
 _MOST_CORES = 1024
 """More than machines have; a mistyped number would divide the run for nothing."""
@@ -141,8 +141,7 @@ def run(
     scenario: Scenario,
     *,
     out: Path | str | None = None,
-    page: bool = True,
-    figures: Sequence[str] = (),
+    write: FolderWriter | None = None,
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
@@ -155,9 +154,8 @@ def run(
         scenario: what to simulate.
         out: folder to save the result in; an earlier result there is replaced. Left out, nothing is written
             but the captures, which then go into the current folder.
-        page: whether the folder gets ``report.html`` as well, and plots of watched flows.
-        figures: forms (``pdf``, ``svg``, ``png``) in which the folder gets every figure for print as well,
-            which takes longer than a small run.
+        write: writes what else the folder gets, such as the page and figures of
+            :func:`anabranch.report.run_folder.page_writer`; None for nothing.
         replace: go on though ``out`` has files that Anabranch did not write; they stay. Without ``out``,
             captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
@@ -174,18 +172,14 @@ def run(
     Raises:
         ScenarioError: if the scenario cannot be run, or on so many cores.
         ConsentError: if it names code in Python that nobody has agreed to.
-        ResultError: if ``out`` has other files or is being written to, or cannot be written, or a form of
-            figures does not exist; where writing fails, the result is
-            then kept in a temporary folder that the message names, if there is room. Without ``out``, if
-            there is a file with the name of a capture. A capture that cannot be written is a warning.
+        ResultError: if ``out`` has other files or is being written to, or cannot be written; where writing
+            fails, the result is then kept in a temporary folder that the message names, if there is room.
+            Without ``out``, if there is a file with the name of a capture. A capture that cannot be written
+            is a warning.
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
     count = number_of_cores(cores)
-    if figures:
-        from anabranch.report.looks import check_forms  # noqa: PLC0415 - a run without figures needs none
-
-        check_forms(figures)
     if out is not None:
         check_target(Path(out), Result.kind, replace=replace)
     else:
@@ -202,18 +196,14 @@ def run(
         with deferred(_core.inside_own_code) as signals:
             with nullcontext() if place is None else written_for(place.place, place.partial):
                 result = kind.measured(scenario, captured, planned, signals, progress)
-            pages = page_writer(result, page=page, figures=figures)
-            keep(result, place, scenario, captures, signals, add=_both(kind.add, pages))
+
+            def add(folder: Path) -> None:
+                kind.add(folder)
+                if write is not None:
+                    write(result, folder)
+
+            keep(result, place, scenario, captures, signals, add)
     return result
-
-
-def _both(first: Callable[[Path], None], then: Callable[[Path], None] | None) -> Callable[[Path], None]:
-    def add(folder: Path) -> None:
-        first(folder)
-        if then is not None:
-            then(folder)
-
-    return add
 
 
 def check_captures(scenario: Scenario, *, replace: bool) -> None:
@@ -245,20 +235,8 @@ def _captures(setup: Setup, place: Replacement | None) -> Iterator[Path | None]:
 
 
 def opened(out: Path | str | None, *, replace: bool) -> AbstractContextManager[Replacement | None]:
-    """A folder that is to be written, if there is one; see :func:`anabranch.folders.replacing`."""
+    """A folder that is to be written, if there is one; see :func:`anabranch.results.folders.replacing`."""
     return nullcontext() if out is None else replacing(Path(out), Result.kind, replace=replace)
-
-
-def page_writer(
-    result: Result, *, page: bool = True, figures: Sequence[str] = ()
-) -> Callable[[Path], None] | None:
-    """Writes the page of a run into its folder, and figures in these forms; None where there is neither."""
-    if not page and not figures:
-        return None
-    # A run without a page need not wait for what draws it.
-    from anabranch.report.run_folder import write_run_folder  # noqa: PLC0415
-
-    return partial(write_run_folder, result, page=page, figures=figures)
 
 
 def keep(
@@ -267,7 +245,6 @@ def keep(
     scenario: Scenario,
     captures: Path | None,
     signals: Deferred,
-    *,
     add: Callable[[Path], None] | None,
 ) -> None:
     """Saves a result in a folder; without one, its captures go into the current folder."""

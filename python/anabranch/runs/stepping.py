@@ -7,6 +7,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +20,7 @@ from anabranch.own.running import guarded
 from anabranch.plans.routes import plan, settled
 from anabranch.process.signals import deferred
 from anabranch.results.result import Result, frame
-from anabranch.runs.runner import capture_into, check_captures, keep, measured, opened, page_writer
+from anabranch.runs.runner import FolderWriter, capture_into, check_captures, keep, measured, opened
 from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.table import read
@@ -231,12 +232,14 @@ class Simulation:
             raise ValueError(f'no flow "{flow}"; {nearest_remedy(flow, self._numbers)}')
         return self._numbers[flow]
 
-    def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
+    def finish(
+        self, out: Path | str | None = None, *, write: FolderWriter | None = None, replace: bool = False
+    ) -> Result:
         """Ends the run where it is. It takes no further step.
 
         Args:
             out: folder to save the result in, as for ``Scenario.run``.
-            page: whether the folder gets ``report.html`` as well.
+            write: writes what else the folder gets, such as its page; None for nothing.
             replace: go on though the folder has other files, which stay in it. Without ``out``, captures
                 take the place of files of their names.
 
@@ -253,7 +256,8 @@ class Simulation:
             outcome = self._core.finish()
             wall_s = time.perf_counter() - self._begin
             result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
-            keep(result, place, self._scenario, self._captures, signals, add=page_writer(result, page=page))
+            add = None if write is None else partial(write, result)
+            keep(result, place, self._scenario, self._captures, signals, add)
         return result
 
 

@@ -139,10 +139,10 @@ class _Book:
         """The schema of a choice of an algorithm: its name, or its table."""
         tables = [self.algorithm(kind, name) for name in classes_of(kind)]
         if kind in kinds_of_own_code():
-            tables.append(self.own())
+            tables.append(self.own_class())
         return {"oneOf": [_names(declarations()[kind]), *tables]}
 
-    def own(self) -> Schema:
+    def own_class(self) -> Schema:
         """A reference to the table of an algorithm of the user's own."""
         single = {"anyOf": [{"type": kind} for kind in ("boolean", "integer", "number", "string")]}
         python = {"description": "Module and class: ``my_module:Vegas``.", "minLength": 1, "title": "Python"}

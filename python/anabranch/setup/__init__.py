@@ -63,7 +63,7 @@ def resolve(scenario: Scenario, needed: Needed = Needed.NOTHING, files: Scenario
             for place, traffic, scheme, metric, planned in resolved.own_routes()
         ),
         provenance=(*topology.provenance, *files.notes(scenario)),
-        own=code.makers,
+        own_code=code.makers,
         agreement=code.agreement if code.makers else None,
     )
 

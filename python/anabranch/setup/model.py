@@ -339,7 +339,7 @@ class Setup:
     """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
     provenance: tuple[str, ...]
     """Where the network comes from, in plain sentences; the engine does not see it."""
-    own: tuple[Chosen | NotLoaded, ...]
+    own_code: tuple[Chosen | NotLoaded, ...]
     """What makes algorithms of the user's own, which the core gets as it is."""
     agreement: Agreement | None
     """Which code of the user's own may run; None where none is needed. The engine does not see it."""
@@ -455,7 +455,7 @@ class Setup:
 
     @cached_property
     def _read(self) -> _core.Setup:
-        return self.resolved.setup(*self._different(), list(self.own))
+        return self.resolved.setup(*self._different(), list(self.own_code))
 
     def _different(self) -> tuple[_core.Network, str | None, dict[str, Any] | None]:
         """The network, and what is not as in the scenario: parts as JSON, and flows as columns."""
@@ -522,7 +522,7 @@ PARTS: Final = frozenset(
     (*(name for name, part in vars(Setup).items() if isinstance(part, _Part)), "nodes", "links", "flows")
 )
 """What the engine sees of a setup, by name."""
-_BESIDE = ("planner", "demand", "own_routes", "never_begun", "own")
+_BESIDE = ("planner", "demand", "own_routes", "never_begun", "own_code")
 """What it does not see, or gets beside the setup."""
 
 

@@ -27,10 +27,10 @@ def without(scenario: Scenario, names: Sequence[str], windows: Sequence[str] = (
         return scenario
     out = scenario.network.out_of_service
     links, nodes = (list(out.links), list(out.nodes)) if out is not None else ([], [])
-    known = _node_names(scenario) if names else set()
+    node_names = _node_names(scenario) if names else set()
     for name in names:
         # What is neither is told as a node, unless it looks like a link.
-        (nodes if name in known or "-" not in name else links).append(name)
+        (nodes if name in node_names or "-" not in name else links).append(name)
     for name in windows:
         window = next((one for one in scenario.network.maintenance if one.name == name), None)
         if window is None:

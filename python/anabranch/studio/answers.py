@@ -14,7 +14,7 @@ from typing import Any
 
 from anabranch import _core, topology
 from anabranch.errors import AnabranchError, Problem, StudioError
-from anabranch.folders.stamp import stamp
+from anabranch.results.folders.stamp import stamp
 from anabranch.results.result import json_ready
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
@@ -133,13 +133,13 @@ class Desk:
 
     def open(self, question: Data) -> Data:
         """A file with its text and its stamp."""
-        text, known = self.folder.read(question["file"])
-        return {"file": question["file"], "text": text, "stamp": known}
+        text, stamp = self.folder.read(question["file"])
+        return {"file": question["file"], "text": text, "stamp": stamp}
 
     def save(self, question: Data) -> Data:
         """Writes a file; ``stamp`` is that of what the page has seen of it, null to write over it."""
-        known = self.folder.write(question["file"], question["text"], question.get("stamp", ""))
-        return {"file": question["file"], "stamp": known, "files": self.folder.scenarios()}
+        stamp = self.folder.write(question["file"], question["text"], question.get("stamp", ""))
+        return {"file": question["file"], "stamp": stamp, "files": self.folder.scenarios()}
 
     def look(self, question: Data) -> Data:
         """Whether a file is as the page knows it: ``same``, ``changed`` with its text, or ``gone``."""
@@ -283,7 +283,7 @@ class Desk:
             if self.lives:
                 raise StudioError(self.lives)
             shown = self.apart.ask(
-                _told_apart(source, "live"), work, lambda told: lines.hear(told, tell), grace_s=LIVE_GRACE_S
+                _told_apart(source, "live"), work, lambda line: lines.hear(line, tell), grace_s=LIVE_GRACE_S
             )
         except AnabranchError as error:
             shown = {"problems": problem_list(error)}

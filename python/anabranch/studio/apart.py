@@ -143,14 +143,14 @@ class _Process:
                 raise StudioError(
                     f"the process of this picture has ended, with status {self._process.wait()}"
                 )
-            told: dict[str, Any] = json.loads(line)
-            if "failed" in told:
-                raise StudioError(told["failed"])
-            if "answer" in told:
-                answer: Data | None = told["answer"]
+            message: dict[str, Any] = json.loads(line)
+            if "failed" in message:
+                raise StudioError(message["failed"])
+            if "answer" in message:
+                answer: Data | None = message["answer"]
                 return answer
             has_told = True
-            hear(told)
+            hear(message)
         return None
 
     def close(self) -> None:

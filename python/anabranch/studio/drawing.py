@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from anabranch.report.run_folder import page_writer
 from anabranch.results.result import Result
 from anabranch.runs.runner import run
 from anabranch.scenario.scenario import Scenario
@@ -20,8 +21,8 @@ def is_long(scenario: Scenario, mode: str) -> bool:
     """Whether a picture takes a solver, or a class of the user's, which end only with their process."""
     if mode == "none":
         return False
-    own = [entry.routing for entry in scenario.traffic if entry.routing is not None]
-    return mode == "loads" or any(routing.planned for routing in [scenario.routing, *own])
+    choices = [entry.routing for entry in scenario.traffic if entry.routing is not None]
+    return mode == "loads" or any(routing.planned for routing in [scenario.routing, *choices])
 
 
 def picture_of(scenario: Scenario, mode: str, look: Callable[[], None], tell: Teller) -> Data:
@@ -71,7 +72,8 @@ def simulated(
         tell({"progress": {"done": done, "all": every, "unit": "pairs with routes"}})
 
     made = scenario if out is not None else without_captures(scenario)
-    return run(made, out=out, progress=progress, plan_progress=planned)
+    write = None if out is None else page_writer()
+    return run(made, out=out, write=write, progress=progress, plan_progress=planned)
 
 
 def without_captures(scenario: Scenario) -> Scenario:

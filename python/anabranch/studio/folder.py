@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.errors import StudioError
-from anabranch.folders import write_whole
-from anabranch.folders.stamp import stamp
+from anabranch.results.folders import write_whole
+from anabranch.results.folders.stamp import stamp
 from anabranch.scenario.reading import read_text
 
 _MOST_FILES = 500
@@ -80,13 +80,13 @@ class Folder:
         before = stamp(place)
         return text_of(place), before or ""
 
-    def write(self, name: str, text: str, known: str | None) -> str:
+    def write(self, name: str, text: str, seen_stamp: str | None) -> str:
         """Writes a file, and returns its stamp.
 
         Args:
             name: of the file.
             text: what it holds then.
-            known: the stamp of what the writer has seen, empty for a file that is new; None writes over
+            seen_stamp: the stamp of what the writer has seen, empty for a file that is new; None writes over
                 whatever is there.
 
         Raises:
@@ -97,7 +97,7 @@ class Folder:
         if place.suffix != ".toml":
             raise StudioError(f'"{name}": a scenario is a file .toml')
         now = stamp(place)
-        if known is not None and now is not None and now != known:
+        if seen_stamp is not None and now is not None and now != seen_stamp:
             raise StudioError(f'"{name}" has been changed elsewhere since it was read here')
         write_whole(place, (text.replace("\n", "\r\n") if _has_crlf(place) else text).encode())
         return stamp(place) or ""

@@ -13,7 +13,7 @@ from typing import Any
 import tomli_w
 
 from anabranch.errors import ScenarioError, StudioError
-from anabranch.folders import replacing, write_whole
+from anabranch.results.folders import replacing, write_whole
 from anabranch.results.result import Result
 from anabranch.scenario.reading import parse_toml, value_of
 from anabranch.scenario.scenario import Scenario

@@ -55,7 +55,7 @@ def live_picture(scenario: Scenario, tell: Teller) -> Data:
     tell({"begun": _begun(beside, network_picture(setup), duration_s)})
     reporter = _Reporter(tell, duration_s)
     try:
-        result = run(scenario, heard=reporter.hear)
+        result = run(scenario, hearer=reporter.hear)
     finally:
         reporter.close()
     return {"picture": run_picture(result)} if result.interrupted else {"picture": _against(result, beside)}
@@ -76,11 +76,11 @@ def _begun(beside: Result, network: Data, duration_s: float) -> Data:
 def _against(live: Result, beside: Result) -> Data:
     """The picture of a live run with its simulation: lines, and the flows of both."""
     table = compared(live.tables, beside)
-    told = {**live.summary["live"], "against": verdict(table, live.summary["live"]["not_valid"])}
+    summary = {**live.summary["live"], "against": verdict(table, live.summary["live"]["not_valid"])}
     both = replace(
         live,
         tables={**live.tables, **simulated_series(beside), "against": table},
-        summary={**live.summary, "live": told},
+        summary={**live.summary, "live": summary},
     )
     pieces = against_pieces(both)
     words = ["".join(map(str, piece.words)) for piece in pieces if isinstance(piece, Text)]

@@ -46,19 +46,19 @@ class LiveLines:
         self._rows: list[dict[str, Any]] = []
         self._next_s = 0.0
 
-    def hear(self, told: Data, tell: Teller) -> None:
+    def hear(self, message: Data, tell: Teller) -> None:
         """Passes on what was told: samples as a picture, not more often than somebody can see."""
-        if "begun" in told:
-            self._begun = told["begun"]
+        if "begun" in message:
+            self._begun = message["begun"]
             self._flows = pl.DataFrame(self._begun["flows"]).cast({"flow": pl.UInt64})
             tell({"picture": self._picture()})
-        elif "samples" in told:
-            self._rows += told["samples"]
+        elif "samples" in message:
+            self._rows += message["samples"]
             if time.monotonic() >= self._next_s:
                 self._next_s = time.monotonic() + _BETWEEN_PICTURES_S
                 tell({"picture": self._picture()})
         else:
-            tell(told)
+            tell(message)
 
     def _picture(self) -> Data:
         """The network, and the lines until now."""

@@ -35,7 +35,7 @@ _SHARED = (
 def files() -> Mapping[str, tuple[str, bytes]]:
     """Every file by its name, with its type; ``index.html`` is the page."""
     script, style = "text/javascript; charset=utf-8", "text/css; charset=utf-8"
-    found = {
+    contents = {
         "index.html": ("text/html; charset=utf-8", index()),
         "page.css": (style, page_style()),
         "studio.css": (style, asset("assets/studio.css", _PACKAGE)),
@@ -44,7 +44,7 @@ def files() -> Mapping[str, tuple[str, bytes]]:
         "schema.json": ("application/json", json.dumps(_schema())),
         **{f"{name}.js": (script, asset(f"assets/js/{name}.js", _PACKAGE)) for name in SCRIPTS},
     }
-    return {name: (kind, text.encode()) for name, (kind, text) in found.items()}
+    return {name: (kind, text.encode()) for name, (kind, text) in contents.items()}
 
 
 def index(policy: str = "") -> str:

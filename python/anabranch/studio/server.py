@@ -93,10 +93,10 @@ class OwnNames:
 
 
 async def _file(name: str, _request: Request, *, ancestors: str = _NOBODY) -> Response:
-    found = files().get(name)
-    if found is None:
+    file = files().get(name)
+    if file is None:
         return Response("not found", 404, headers=_HEADERS)
-    kind, content = found
+    kind, content = file
     headers = _HEADERS | {"Content-Security-Policy": _POLICY + ancestors}
     return Response(content, media_type=kind, headers=headers)
 
@@ -166,7 +166,7 @@ async def _shown(desk: Desk, kind: LongWork, question: Data) -> AsyncIterator[by
 
     def do(work: Work) -> None:
         try:
-            put(_answered(lambda: kind.do(question, work, lambda told: put(line_of(told)))))
+            put(_answered(lambda: kind.do(question, work, lambda message: put(line_of(message)))))
         finally:
             put(None)
 

@@ -55,10 +55,10 @@ class _Output:
         self._stream = stream
         self._lock = threading.Lock()
 
-    def tell(self, told: Data) -> None:
+    def tell(self, message: Data) -> None:
         """Writes a line; where nobody reads it any more, this process is about to end."""
         with self._lock, suppress(OSError):
-            self._stream.write(line_of(told))
+            self._stream.write(line_of(message))
             self._stream.flush()
 
 

@@ -397,7 +397,7 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         return None, list(error.problems)
     here = [
         maker.cls.__name__
-        for maker in setup.own
+        for maker in setup.own_code
         if not isinstance(maker, NotLoaded) and maker.cls.__module__ == "__main__"
     ]
     if here:

@@ -120,12 +120,12 @@ def warnings_of(
 def _warnings(
     sums: pl.DataFrame, factors: Sequence[FactorInfo], metrics: Sequence[MetricInfo]
 ) -> Iterator[str]:
-    def told(part: str, whole: str, note: Callable[[int, int], str | None]) -> Iterator[str]:
+    def notes_on(part: str, whole: str, note: Callable[[int, int], str | None]) -> Iterator[str]:
         if part in sums.columns and whole in sums.columns:
             yield from _told(sums, part, whole, factors, note)
 
-    yield from told(LATE, ASKED, lambda late, asked: late_note(late, asked) if late else None)
-    yield from told(UNFINISHED, COMPLETABLE, lambda left, flows: unfinished_note(flows - left, left))
+    yield from notes_on(LATE, ASKED, lambda late, asked: late_note(late, asked) if late else None)
+    yield from notes_on(UNFINISHED, COMPLETABLE, lambda left, flows: unfinished_note(flows - left, left))
     for metric in metrics:
         if metric.censored:
             left, flows = f"{metric.name}_left", f"{metric.name}_flows"
@@ -135,7 +135,7 @@ def _warnings(
                 and sums[flows].equals(sums[COMPLETABLE])
             )
             if not same:
-                yield from told(left, flows, partial(without_note, metric.name))
+                yield from notes_on(left, flows, partial(without_note, metric.name))
         rows = f"{metric.name}{_ROWS}"
         if rows in sums.columns:
             yield from _unmatched(sums, metric.name, rows, factors)

@@ -19,7 +19,7 @@ from typing import IO, Any, Final, Self
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason
-from anabranch.folders import Addition, read_inside
+from anabranch.results.folders import Addition, read_inside
 from anabranch.plans.failure_loads import (
     FailureEvaluator,
     FailurePiece,

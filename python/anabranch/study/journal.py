@@ -26,7 +26,7 @@ from typing import IO, Any
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
-from anabranch.folders import read_inside
+from anabranch.results.folders import read_inside
 from anabranch.results.stored import check_censored, metric_value, read_json
 from anabranch.study.counts import check_counts
 from anabranch.study.description import Metric

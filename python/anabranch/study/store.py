@@ -23,8 +23,8 @@ import tomli_w
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason, written_for
-from anabranch.folders import Addition, read_inside, regular_files
 from anabranch.process.signals import deferred
+from anabranch.results.folders import Addition, read_inside, regular_files
 from anabranch.results.result import FactorInfo, MetricInfo, csv_bytes, read_parquet
 from anabranch.results.stored import REMEDY, StoredStudy, check_censored, check_table, read_json
 from anabranch.study.design import HOSTS, Design

@@ -143,6 +143,7 @@ def run(
 ) -> None:
     """Simulate a scenario and keep what was measured."""
     from anabranch.process.progress import run_progress
+    from anabranch.report.run_folder import page_writer
     from anabranch.runs.runner import run as run_scenario
 
     loaded = _load(scenario, set_, seed, routes_only=False, trust=trust, without=without, during=during)
@@ -152,8 +153,7 @@ def run(
         result = run_scenario(
             loaded,
             out=folder,
-            page=not no_page,
-            figures=figures or (),
+            write=page_writer(page=not no_page, figures=figures or ()),
             replace=replace,
             progress=progress.run,
             plan_progress=progress.plan,

@@ -37,10 +37,10 @@ def answer() -> bool:
         return False
     words, current, cut = _asked(shell)
     data = json.loads(DATA.read_text(encoding="utf-8"))
-    known = candidates(data, words, current)
-    if known is None:
+    matches = candidates(data, words, current)
+    if matches is None:
         return False
-    _SHELLS[shell]([(value[cut:], text) for value, text in known])
+    _SHELLS[shell]([(value[cut:], text) for value, text in matches])
     return True
 
 
@@ -176,11 +176,11 @@ def _settings(data: Mapping[str, Any], current: str) -> list[str]:
     path, equals, value = current.partition("=")
     general = _USER_NAME.sub(r"\1*", _INDEX.sub("[0]", path))
     if equals:
-        known = fields.get(general, [])
-        values = data["lists"][known] if isinstance(known, str) else known
+        values_of = fields.get(general, [])
+        values = data["lists"][values_of] if isinstance(values_of, str) else values_of
         # The last one is an example of a form, which is shown and never put in.
         return [f"{path}={each}" for each in _narrowed(values, value) if not each.startswith("<")]
-    below = {each: known for each, known in fields.items() if each.startswith(general)}
+    below = {each: choices for each, choices in fields.items() if each.startswith(general)}
     while below:
         steps = _next_steps(below, general)
         if len(steps) != 1:
@@ -198,18 +198,18 @@ def _settings(data: Mapping[str, Any], current: str) -> list[str]:
 def _next_steps(fields: Mapping[str, Any], start: str) -> list[str]:
     """The next names behind the beginning of a path: a field ends with ``=``, a table with ``.``."""
     steps: dict[str, None] = {}
-    for field, known in fields.items():
+    for field, values in fields.items():
         end = field.find(".", len(start))
         if end >= 0:
             steps[field[: end + 1]] = None
-        elif known is not None:
+        elif values is not None:
             steps[f"{field}="] = None
     return list(steps)
 
 
-def _ends(data: Mapping[str, Any], path: str, known: Any) -> list[str]:
+def _ends(data: Mapping[str, Any], path: str, values_of: Any) -> list[str]:
     """A field with its values; two forms of one without any, so that no shell puts a blank behind it."""
-    values = data["lists"][known] if isinstance(known, str) else known
+    values = data["lists"][values_of] if isinstance(values_of, str) else values_of
     return [f"{path}={each}" for each in _narrowed(values, "")] or [f"{path}=", f"{path}=<value>"]
 
 
@@ -220,30 +220,30 @@ def _say(text: str) -> None:
     sys.stdout.write(plain(text))
 
 
-def _bash(found: Sequence[Candidate]) -> None:
-    _say("\n".join(value for value, _ in found))
+def _bash(matches: Sequence[Candidate]) -> None:
+    _say("\n".join(value for value, _ in matches))
 
 
-def _zsh(found: Sequence[Candidate]) -> None:
+def _zsh(matches: Sequence[Candidate]) -> None:
     def escaped(text: str) -> str:
         return re.sub(r"([$`])", r"\\\1", text).replace('"', '""').replace("'", "''").replace(":", r"\\:")
 
     described = (
-        f'"{escaped(value)}":"{escaped(text)}"' if text else f'"{escaped(value)}"' for value, text in found
+        f'"{escaped(value)}":"{escaped(text)}"' if text else f'"{escaped(value)}"' for value, text in matches
     )
     listed = "\n".join(described)
-    _say(f"_arguments '*: :(({listed}))'" if found else "_files")
+    _say(f"_arguments '*: :(({listed}))'" if matches else "_files")
 
 
-def _fish(found: Sequence[Candidate]) -> None:
+def _fish(matches: Sequence[Candidate]) -> None:
     if os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
         # 1: there are none, so that fish completes names of files.
-        sys.exit(0 if found else 1)
-    _say("\n".join(f"{value}\t{text}" if text else value for value, text in found))
+        sys.exit(0 if matches else 1)
+    _say("\n".join(f"{value}\t{text}" if text else value for value, text in matches))
 
 
-def _powershell(found: Sequence[Candidate]) -> None:
-    _say("\n".join(f"{value}:::{text or ' '}" for value, text in found))
+def _powershell(matches: Sequence[Candidate]) -> None:
+    _say("\n".join(f"{value}:::{text or ' '}" for value, text in matches))
 
 
 _SHELLS = {"bash": _bash, "zsh": _zsh, "fish": _fish, "powershell": _powershell, "pwsh": _powershell}

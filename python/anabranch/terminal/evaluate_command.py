@@ -68,9 +68,9 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate a congestion control by RFC 9743 and RFC 5166, beside CUBIC; write the report for a draft."""
-    from anabranch.folders import adding  # noqa: PLC0415 - as every command, when it is used
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.process.progress import study_progress  # noqa: PLC0415
+    from anabranch.results.folders import adding  # noqa: PLC0415 - as every command, when it is used
     from anabranch.results.result import json_ready  # noqa: PLC0415
     from anabranch.study.evaluation import REPLICATIONS, Extent, control_of, view  # noqa: PLC0415
     from anabranch.study.evaluation import evaluate as run_evaluation  # noqa: PLC0415

@@ -74,7 +74,7 @@ def fit(
         for file in measurements:
             stack.enter_context(other_kinds_told(file, CAPTURE, MEASUREMENT))
         progress = stack.enter_context(counted_progress("fit", "{done:,} of at most {of:,} simulations"))
-        found = fit_path(
+        path_fit = fit_path(
             *measurements,
             transport=transport,
             receiver=receiver,
@@ -88,9 +88,9 @@ def fit(
             progress=progress,
         )
     if as_json:
-        print_json(json_ready({"folder": str(folder), **found.data()}))
+        print_json(json_ready({"folder": str(folder), **path_fit.data()}))
     else:
-        show(console(), fit_pieces(found, folder))
+        show(console(), fit_pieces(path_fit, folder))
 
 
 def predict(
@@ -140,7 +140,7 @@ def predict(
     from anabranch.process.progress import counted_progress  # noqa: PLC0415
     from anabranch.results.result import json_ready  # noqa: PLC0415
 
-    known = read_fitted(fitted)
+    fitted_path = read_fitted(fitted)
     seconds = [second_path(one) for one in second or ()]
     with counted_progress("predict", "{done:,} of at most {of:,} simulations") as progress:
         predictions = predict_all(
@@ -153,6 +153,6 @@ def predict(
             progress=progress,
         )
     if as_json:
-        print_json(json_ready(prediction_document(predictions, known, seconds)))
+        print_json(json_ready(prediction_document(predictions, fitted_path, seconds)))
     else:
-        show(console(), prediction_pieces(predictions, known, seconds))
+        show(console(), prediction_pieces(predictions, fitted_path, seconds))

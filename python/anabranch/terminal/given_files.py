@@ -177,9 +177,9 @@ def _example(name: str) -> str | None:
 
     plain = name.removeprefix("./").removeprefix("examples/")
     try:
-        known = examples()
+        names = examples()
     except CommandError:
         # An installation without them.
         return None
-    found = next((each for each in (plain, f"{plain}.toml") if each in known), None)
-    return f"{found} --out examples" if found and name.startswith("examples/") else found
+    example = next((each for each in (plain, f"{plain}.toml") if each in names), None)
+    return f"{example} --out examples" if example and name.startswith("examples/") else example

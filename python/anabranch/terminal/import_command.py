@@ -38,7 +38,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Make a scenario of files of other programs, and say what was taken from each of them."""
-    from anabranch.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.results.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
     from anabranch.setup.imported import import_files  # noqa: PLC0415
 
     target = out if out is not None else Path(f"{_plain_stem(files[0])}.toml")

@@ -155,15 +155,15 @@ def example_name(name: str) -> str:
     Raises:
         CommandError: if there is no such example.
     """
-    known = examples()
+    files = examples()
     for full in (name, f"{name}.toml"):
-        if full in known:
+        if full in files:
             return full
-    inner = [each for each in known if PurePosixPath(each).stem == name or each.endswith(f"/{name}")]
+    inner = [each for each in files if PurePosixPath(each).stem == name or each.endswith(f"/{name}")]
     if len(inner) == 1:
         return inner[0]
-    stems = [each.removesuffix(".toml") for each in known]
-    remedy = nearest_remedy(name, [*known, *stems], "anabranch examples lists them")
+    stems = [each.removesuffix(".toml") for each in files]
+    remedy = nearest_remedy(name, [*files, *stems], "anabranch examples lists them")
     raise CommandError(f'there is no example "{name}"; {remedy}')
 
 
@@ -173,23 +173,23 @@ def example_files(name: str) -> dict[str, Path]:
     Raises:
         CommandError: if there is no such example.
     """
-    known = examples()
+    files = examples()
     waiting, written = [example_name(name)], dict[str, Path]()
     while waiting:
         file = waiting.pop()
-        written[file] = known[file]
-        waiting += [each for each in _named_in(known[file], file, known) if each not in written]
+        written[file] = files[file]
+        waiting += [each for each in _named_in(files[file], file, files) if each not in written]
     return dict(sorted(written.items()))
 
 
-def _named_in(file: Path, name: str, known: dict[str, Path]) -> Iterator[str]:
+def _named_in(file: Path, name: str, files: dict[str, Path]) -> Iterator[str]:
     """The other examples that a file names, relative to its own folder; beside a matrix its nodes."""
     try:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         return
     depth = len(PurePosixPath(name).parts) - 1
-    for other, path in known.items():
+    for other, path in files.items():
         beside = path.suffix == ".hosts" and path.stem == file.stem
         start = PurePosixPath(name).parent.as_posix()
         inner = other.removeprefix(f"{start}/") if depth else other

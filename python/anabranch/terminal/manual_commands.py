@@ -30,12 +30,12 @@ def examples(
     as_json: JsonOption = False,
 ) -> None:
     """List the scenarios and studies that come with the program, or write one to start from."""
-    from anabranch.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.results.folders import write_whole  # noqa: PLC0415 - as every command, when it is used
     from anabranch.terminal import manual  # noqa: PLC0415
 
     if name is None:
-        known = {each: manual.example_title(file) for each, file in manual.examples().items()}
-        titles = {each: title for each, title in known.items() if title and each.endswith(".toml")}
+        example_titles = {each: manual.example_title(file) for each, file in manual.examples().items()}
+        titles = {each: title for each, title in example_titles.items() if title and each.endswith(".toml")}
         if as_json:
             print_json(titles)
             return

@@ -55,7 +55,7 @@ def _new_scenario(name: str, folder: Path) -> Path:
     Raises:
         ResultError: if the file is there already, or cannot be made.
     """
-    from anabranch.folders import write_whole  # noqa: PLC0415 - as above
+    from anabranch.results.folders import write_whole  # noqa: PLC0415 - as above
 
     stem = name.removesuffix(".toml")
     file = folder / f"{stem}.toml"

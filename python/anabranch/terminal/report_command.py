@@ -52,7 +52,6 @@ def report(
     metric: MetricOption = None,
 ) -> None:
     """Write the page of a result anew, and its figures and tables for print, if asked for."""
-    from anabranch.folders import adding, read_inside, read_manifest, regular_files  # noqa: PLC0415 - as every command, when it is used
     from anabranch.media.page import REPORT  # noqa: PLC0415
     from anabranch.report.damage import damage_told  # noqa: PLC0415
     from anabranch.report.html import save_capture_report, save_run_report, save_study_report  # noqa: PLC0415
@@ -60,6 +59,7 @@ def report(
     from anabranch.report.plots.every import save_run_figures  # noqa: PLC0415
     from anabranch.report.run_workbook import save_run_workbook  # noqa: PLC0415
     from anabranch.report.study import write_outputs  # noqa: PLC0415
+    from anabranch.results.folders import adding, read_inside, read_manifest, regular_files  # noqa: PLC0415 - as every command, when it is used
     from anabranch.results.result import Result  # noqa: PLC0415
     from anabranch.runs.capture import CaptureResult  # noqa: PLC0415
     from anabranch.study import StudyResult  # noqa: PLC0415
@@ -87,7 +87,7 @@ def report(
         if xlsx is not None:
             save_run_workbook(result, xlsx)
         with adding(
-            target, kind if in_place else "report", [REPORT], replace=replace, known=in_place
+            target, kind if in_place else "report", [REPORT], replace=replace, is_of_kind=in_place
         ) as place:
             if study_result is not None:
                 save_study_report(study_result, place.partial)

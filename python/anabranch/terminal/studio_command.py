@@ -46,7 +46,7 @@ def watch(
     trust: TrustOption = False,
 ) -> None:
     """Simulate a scenario again each time that its file is saved, until Ctrl-C; nothing is written."""
-    from anabranch.folders.stamp import stamp  # noqa: PLC0415 - as every command, when it is used
+    from anabranch.results.folders.stamp import stamp  # noqa: PLC0415 - as every command, when it is used
 
     seen: str | None = ""
     while True:

@@ -78,7 +78,7 @@ def transfers(
     )
     title = loaded.title or scenario.stem
     with counted_progress(title, "{done:,} of {of:,} looked at") as progress:
-        found = by_model(
+        outcome = by_model(
             loaded, _sizes(sizes), transport=transport, failures=failures, jobs=jobs, progress=progress
         )
     simulated = None
@@ -96,7 +96,7 @@ def transfers(
 
 
 def _show(
-    title: str, found: Transfers, simulated: StudyResult | None, files: PlanFiles, *, as_json: bool
+    title: str, outcome: Transfers, simulated: StudyResult | None, files: PlanFiles, *, as_json: bool
 ) -> None:
     """Shows what was found, and writes the files that are wanted."""
     from anabranch.media.terminal import show  # noqa: PLC0415
@@ -107,16 +107,16 @@ def _show(
         transfers_table,
     )
 
-    for warning in (*found.warnings, *(() if simulated is None else simulated.warnings)):
+    for warning in (*outcome.warnings, *(() if simulated is None else simulated.warnings)):
         say(f"warning: {warning}")
     if as_json:
-        print_json(transfers_document(found, simulated))
+        print_json(transfers_document(outcome, simulated))
     else:
-        pieces = transfers_pieces(found)
+        pieces = transfers_pieces(outcome)
         if simulated is not None:
             pieces += study_pieces("Simulated", simulated)
         show(console(), pieces)
-    lines = files.write_tables(title, [transfers_table(found)])
+    lines = files.write_tables(title, [transfers_table(outcome)])
     if lines and not as_json:
         write("\n".join(lines))
 

@@ -77,15 +77,15 @@ def weights(
     limits = WeightLimits(max_changes, max_weight, symmetric, time_limit)
     title = loaded.title or scenario.stem
     with counted_progress(title, "{done:,} of {of:,} units of work done") as progress:
-        found = search_weights(loaded, limits, failures=failures, jobs=jobs, progress=progress)
-    for warning in found.warnings:
+        search = search_weights(loaded, limits, failures=failures, jobs=jobs, progress=progress)
+    for warning in search.warnings:
         say(f"warning: {warning}")
     if as_json:
-        print_json(weight_document(found))
+        print_json(weight_document(search))
     else:
-        show(console(), weight_pieces(found))
-    lines = files.write_tables(title, weight_view_tables(found))
+        show(console(), weight_pieces(search))
+    lines = files.write_tables(title, weight_view_tables(search))
     if out is not None:
-        lines += [f"written: {path}" for path in found.table.save(loaded, out, replace_files=replace)]
+        lines += [f"written: {path}" for path in search.table.save(loaded, out, replace_files=replace)]
     if lines and not as_json:
         write("\n".join(lines))

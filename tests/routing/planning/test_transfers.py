@@ -57,17 +57,17 @@ def paths_of(network: Network, down: Arc | None, pair: Arc) -> tuple[float, list
     for (source, target), bits in ((pair, PACKET), (pair[::-1], ACK)):
         ways = list(nx.all_shortest_paths(graph, source, target, weight="weight"))
 
-        def chance(way: list[str], among: list[list[str]] = ways) -> float:
+        def chance(route: list[str], among: list[list[str]] = ways) -> float:
             """Of each path: at every node one of its next hops on a shortest path."""
             part = 1.0
-            for hop in range(len(way) - 1):
-                part /= len({other[hop + 1] for other in among if other[: hop + 1] == way[: hop + 1]})
+            for hop in range(len(route) - 1):
+                part /= len({other[hop + 1] for other in among if other[: hop + 1] == route[: hop + 1]})
             return part
 
-        for way in ways:
-            arcs = list(pairwise(way))
+        for path in ways:
+            arcs = list(pairwise(path))
             time = sum(1e-3 + bits / (network.mbps[arc] * 1e6) for arc in arcs)
-            total += chance(way) * time
+            total += chance(path) * time
             crossed += arcs if bits == PACKET else []
     return total, crossed
 
@@ -75,12 +75,14 @@ def paths_of(network: Network, down: Arc | None, pair: Arc) -> tuple[float, list
 @pytest.mark.parametrize("seed", range(10))
 def test_round_trips_loads_and_full_links_by_hand(seed: int, tmp_path: Path) -> None:
     network = Network.random(seed)
-    found = transfers(network.scenario(tmp_path), [1], failures="links")
+    outcome = transfers(network.scenario(tmp_path), [1], failures="links")
     edges = [arc for arc in network.mbps if arc[0] < arc[1]]
-    told = "no model knows what they get, and they are in no time"
-    assert any(told in warning for warning in found.warnings) == any(case.full_pairs for case in found.cases)
-    assert len(found.cases) == 1 + len(edges)
-    for case in found.cases:
+    message = "no model knows what they get, and they are in no time"
+    assert any(message in warning for warning in outcome.warnings) == any(
+        case.full_pairs for case in outcome.cases
+    )
+    assert len(outcome.cases) == 1 + len(edges)
+    for case in outcome.cases:
         down = None if not case.name else (case.name.split("->")[0], case.name.split("->")[1])
         loads = network.loads(network.weight, down)
         assert case.load == pytest.approx(max(loads.values()))

@@ -51,22 +51,22 @@ def test_it_is_ecmp_by_the_weights_of_the_command(
 def test_failures_count_and_routers_find_new_routes(seed: int, tmp_path: Path) -> None:
     network = Network.random(seed)
     command = search_weights(network.scenario(tmp_path), QUICK, failures="links")
-    found = planned(network, tmp_path, failures="single-link").worst_case(failures="links")
+    made_plan = planned(network, tmp_path, failures="single-link").worst_case(failures="links")
     weights = by_arc({row.link: row.weight for row in command.table.rows})
-    assert found.failures is not None
-    assert len(found.failures) == len(network.mbps) // 2
-    for case in found.failures:
+    assert made_plan.failures is not None
+    assert len(made_plan.failures) == len(network.mbps) // 2
+    for case in made_plan.failures:
         (down,) = by_arc({case.name: 0})
         assert case.load == pytest.approx(network.highest(weights, down))
-    assert found.facts["worst_case_load"] == pytest.approx(command.load)
+    assert made_plan.facts["worst_case_load"] == pytest.approx(command.load)
 
 
 def test_a_run_reroutes_as_routers_with_these_weights_do(tmp_path: Path) -> None:
     """The same tables as a run of ECMP whose file has the weights, a failure and its repair included."""
     network = Network.random(1)
-    found = search_weights(network.scenario(tmp_path), QUICK)
+    solution = search_weights(network.scenario(tmp_path), QUICK)
     traffic = [{"from": "n0", "to": "n3", "size": "300 kB"}, {"from": "n1", "to": "n4", "size": "300 kB"}]
-    found.table.save(network.scenario(tmp_path), tmp_path / "by_file")
+    solution.table.save(network.scenario(tmp_path), tmp_path / "by_file")
     by_file = Scenario.load(tmp_path / "by_file" / "scenario.toml")
     pair = next(one for one in by_file.routes().pairs if (one.source, one.destination) == ("n0", "n3"))
     away = next(["n0", hop.next_nodes[0]] for hop in pair.hop_by_hop if hop.node == "n0")
@@ -102,11 +102,11 @@ def test_where_it_begins(tmp_path: Path) -> None:
 
 def test_exports_have_the_weights(tmp_path: Path) -> None:
     network = Network.random(3)
-    found = search_weights(network.scenario(tmp_path), QUICK)
+    solution = search_weights(network.scenario(tmp_path), QUICK)
     export(planned(network, tmp_path), "csv", tmp_path / "out")
     with (tmp_path / "out" / "weights.csv").open() as lines:
         written = {(row["from"], row["to"]): int(row["weight"]) for row in csv.DictReader(lines)}
-    assert written == by_arc({row.link: row.weight for row in found.table.rows})
+    assert written == by_arc({row.link: row.weight for row in solution.table.rows})
     assert written != network.weight
 
 
@@ -118,9 +118,9 @@ def test_an_entry_of_traffic_may_go_by_it(tmp_path: Path) -> None:
     ]
     scenario = network.scenario(tmp_path).replace({"traffic": entries, "run": {"duration": "1 s"}})
     scenario = scenario.replace({"routing.scheme": "shortest", "routing.metric": "hops"})
-    (own,) = scenario.routes().others
-    assert (own.scheme, own.traffic) == ("igp-weights", ("own",))
-    assert own.facts["worst_case_load"] != 0
+    (plan_routes,) = scenario.routes().others
+    assert (plan_routes.scheme, plan_routes.traffic) == ("igp-weights", ("own",))
+    assert plan_routes.facts["worst_case_load"] != 0
     flows = scenario.run().tables["flows"]
     assert flows.get_column("completion_s").null_count() == 0
 
@@ -137,6 +137,6 @@ def test_an_entry_of_traffic_may_go_by_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(change: dict[str, object], words: str, tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError) as told:
+    with pytest.raises(ScenarioError) as caught:
         planned(Network.random(0), tmp_path).replace(change).worst_case()
-    assert words in str(told.value)
+    assert words in str(caught.value)

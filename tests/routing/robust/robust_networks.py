@@ -68,34 +68,34 @@ class _Shortest:
 
     def paths(self, source: int, target: int, count: int) -> list[list[int]]:
         hops = self._hops[target]
-        found: list[list[int]] = []
+        entries: list[list[int]] = []
         if source not in hops or not count:
-            return found
+            return entries
         # Nearly always there are enough among the paths that are little longer than the shortest.
         for length in range(hops[source], hops[source] + 3):
-            self._extend([], {source}, (source, target, length), hops, found, count)
-            if len(found) >= count:
-                return found
+            self._extend([], {source}, (source, target, length), hops, entries, count)
+            if len(entries) >= count:
+                return entries
         return self._by_deviation(source, target, count)
 
     def _by_deviation(self, source: int, target: int, count: int) -> list[list[int]]:
         """Yen's method: every next path leaves one of those before it at some node."""
-        found: list[tuple[int, list[tuple[int, int]]]] = []
+        entries: list[tuple[int, list[tuple[int, int]]]] = []
         waiting = [(self._hops[target][source], self._least(source, target, set(), set()))]
-        while waiting and len(found) < count:
+        while waiting and len(entries) < count:
             waiting.sort()
-            found.append(waiting.pop(0))
-            last = found[-1][1]
+            entries.append(waiting.pop(0))
+            last = entries[-1][1]
             for at in range(len(last)):
                 root = last[:at]
-                dropped = {path[at] for _, path in found if path[:at] == root}
+                dropped = {path[at] for _, path in entries if path[:at] == root}
                 nodes = {source, *(head for head, _ in root)}
                 spur = root[-1][0] if root else source
                 rest = self._least(spur, target, nodes - {spur}, dropped)
                 whole = (len(root) + len(rest), root + rest)
                 if rest and whole not in waiting:
                     waiting.append(whole)
-        return [[arc for _, arc in path] for _, path in found]
+        return [[arc for _, arc in path] for _, path in entries]
 
     def _least(
         self, source: int, target: int, nodes: set[int], dropped: set[tuple[int, int]]
@@ -127,21 +127,21 @@ class _Shortest:
 
     def _extend(
         self, path: list[int], visited: set[int], left: tuple[int, int, int], hops: dict[int, int],
-        found: list[list[int]], count: int,
+        outcome: list[list[int]], count: int,
     ) -> None:  # fmt: skip
         at, target, length = left
         if at == target:
-            found.append(list(path))
+            outcome.append(list(path))
             return
         for head, arc in self._out[at]:
             # Just as long as wanted: the target is entered by the last arc only.
-            if len(found) >= count or head in visited or hops.get(head, length) > length - 1:
+            if len(outcome) >= count or head in visited or hops.get(head, length) > length - 1:
                 continue
             if head == target and length > 1:
                 continue
             path.append(arc)
             visited.add(head)
-            self._extend(path, visited, (head, target, length - 1), hops, found, count)
+            self._extend(path, visited, (head, target, length - 1), hops, outcome, count)
             visited.remove(head)
             path.pop()
 

@@ -63,19 +63,19 @@ def test_more_work_is_not_worse() -> None:
     """Longer limits go on where shorter ones stopped."""
     net, bounds = nsfnet(), uniform_bounds(14)
     paths = shortest_candidates(net, bounds, 3)
-    found = [exchange(net, bounds, paths, time_limit_s=limit_s) for limit_s in (0.1, 0.3, 1.0, 3.0)]
-    assert [solution.iterations for solution in found] == sorted({s.iterations for s in found})
-    assert [solution.load for solution in found] == sorted((s.load for s in found), reverse=True)
-    assert [solution.lower_bound for solution in found] == sorted(s.lower_bound for s in found)
+    outcome = [exchange(net, bounds, paths, time_limit_s=limit_s) for limit_s in (0.1, 0.3, 1.0, 3.0)]
+    assert [solution.iterations for solution in outcome] == sorted({s.iterations for s in outcome})
+    assert [solution.load for solution in outcome] == sorted((s.load for s in outcome), reverse=True)
+    assert [solution.lower_bound for solution in outcome] == sorted(s.lower_bound for s in outcome)
 
 
 def test_the_clock_ends_what_takes_far_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_budget, "_CLOCK", 0.0)
     monkeypatch.setattr(of_budget, "_CLOCK_LEAST_S", 0.0)
     net, bounds = nsfnet(), uniform_bounds(14)
-    found = exchange(net, bounds, shortest_candidates(net, bounds, 3), time_limit_s=60.0)
-    assert found.status == "wall-limit"
-    assert found.lower_bound <= found.load
+    solution = exchange(net, bounds, shortest_candidates(net, bounds, 3), time_limit_s=60.0)
+    assert solution.status == "wall-limit"
+    assert solution.lower_bound <= solution.load
 
 
 def test_a_budget_counts_what_is_spent() -> None:

@@ -91,11 +91,11 @@ def fewest_by_milp(problem: RoutingProblem, load: float) -> int:
         LinearConstraint(np.hstack([eye, -eye, none((paths, pairs))]), ub=0),
         LinearConstraint(np.hstack([none((pairs, paths)), of_pair, -np.diag(most - 1.0)]), ub=1),
     ]
-    found = milp(
+    solution = milp(
         np.append(none(2 * paths), np.ones(pairs)), constraints=rows,
         integrality=np.append(none(paths), np.ones(paths + pairs)), bounds=(0, 1),
     )  # fmt: skip
-    return round(found.fun)
+    return round(solution.fun)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -132,14 +132,14 @@ def diamond(delays_ms: list[float], last_mbps: float) -> tuple[FlowNetwork, Dema
     tail = [0, *[1] * ways, *range(3, 3 + ways)]
     head = [1, *range(3, 3 + ways), *[2] * ways]
     net = FlowNetwork(
-        tuple("abc") + tuple(f"m{way}" for way in range(ways)), np.array(tail), np.array(head),
+        tuple("abc") + tuple(f"m{route}" for route in range(ways)), np.array(tail), np.array(head),
         np.array([10.0, *[last_mbps] * (2 * ways)]), np.array([1.0, *delays_ms, *[0.0] * ways]),
         np.arange(1 + 2 * ways),
     )  # fmt: skip
     pipe = np.zeros((3 + ways, 3 + ways))
     pipe[0, 2] = 10.0
     bounds = DemandBounds.pipe(pipe)
-    paths = {(0, 2): [[0, 1 + way, 1 + ways + way] for way in range(ways)]}
+    paths = {(0, 2): [[0, 1 + route, 1 + ways + route] for route in range(ways)]}
     return net, bounds, Candidates.from_paths(net, paths)
 
 
@@ -208,12 +208,12 @@ def test_too_little_work_leaves_what_is_given_and_more_is_never_worse() -> None:
     problem = RoutingProblem(net, bounds, candidates)
     counts = []
     for limit_s in (0.0, 1.0, 3.0):
-        found, again = (
+        outcome, again = (
             fewest_splits(problem, first.routing, ceiling_of(first, 1e-6), limit_s) for _ in range(2)
         )
-        assert np.array_equal(found.routing.by_paths[1], again.routing.by_paths[1])
-        counts.append(found.count)
-        assert found.improved == (limit_s > 0)
+        assert np.array_equal(outcome.routing.by_paths[1], again.routing.by_paths[1])
+        counts.append(outcome.count)
+        assert outcome.improved == (limit_s > 0)
     assert counts == sorted(counts, reverse=True)
     assert counts[0] == split_pairs(first.routing)
     assert counts[-1] < counts[0]

@@ -21,20 +21,20 @@ def test_two_parts_are_a_cut() -> None:
     """Three nodes of 130 Mbps against five, over two links of 500."""
     ring = [(node, (node + 1) % 8) for node in range(8)]
     net, bounds = network(8, ring), uniform_bounds(8)
-    found = Partition.find(net, bounds, weights(net, [(2, 3), (7, 0)]), 8)
-    assert found is not None
-    assert found.part.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
-    assert sorted(found.bounds.ingress_mbps) == [3 * 130, 5 * 130]
-    assert all_paths(found.network, found.bounds).load == pytest.approx(3 * 130 / (2 * 500), rel=1e-6)
+    partition = Partition.find(net, bounds, weights(net, [(2, 3), (7, 0)]), 8)
+    assert partition is not None
+    assert partition.part.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert sorted(partition.bounds.ingress_mbps) == [3 * 130, 5 * 130]
+    assert all_paths(partition.network, partition.bounds).load == pytest.approx(3 * 130 / (2 * 500), rel=1e-6)
 
 
 def test_pipes_limit_what_parts_exchange() -> None:
     """Two nodes against two: four pairs of 50 Mbps each way, less than what the hoses let through."""
     net, bounds = network(4, [(0, 1), (1, 2), (2, 3)]), uniform_bounds(4)
-    found = Partition.find(net, bounds, weights(net, [(1, 2)]), 8)
-    assert found is not None
-    assert found.bounds.pair_mbps.tolist() == [[0, 200], [200, 0]]
-    assert all_paths(found.network, found.bounds).load == pytest.approx(200 / 500, rel=1e-6)
+    partition = Partition.find(net, bounds, weights(net, [(1, 2)]), 8)
+    assert partition is not None
+    assert partition.bounds.pair_mbps.tolist() == [[0, 200], [200, 0]]
+    assert all_paths(partition.network, partition.bounds).load == pytest.approx(200 / 500, rel=1e-6)
 
 
 def test_unequal_nodes_share_in_proportion() -> None:
@@ -43,10 +43,10 @@ def test_unequal_nodes_share_in_proportion() -> None:
     pair = np.full((3, 3), 30.0)
     pair[0, 2] = 6.0
     net = network(3, [(0, 1), (1, 2), (0, 2)])
-    found = Partition.find(net, DemandBounds(rate, rate, pair), weights(net, [(1, 2), (0, 2)]), 8)
-    assert found is not None
+    partition = Partition.find(net, DemandBounds(rate, rate, pair), weights(net, [(1, 2), (0, 2)]), 8)
+    assert partition is not None
     # 6 Mbps from the first and 18 from the second; the pipes alone would let 36 through.
-    assert found.bounds.pair_mbps[0, 1] == pytest.approx(24.0)
+    assert partition.bounds.pair_mbps[0, 1] == pytest.approx(24.0)
 
 
 def test_parts_that_may_exchange_nothing_prove_nothing() -> None:
@@ -67,19 +67,19 @@ def test_no_parts_have_a_higher_optimum_than_the_whole(kind: str, seed: int) -> 
         (random.random(net.arc_count), int(random.integers(2, 6))),
         (two_phase(net, bounds, Budget(1e9), 1e-6).weight, 8),
     ):
-        found = Partition.find(net, bounds, weight, most)
-        if found is not None:
-            assert len(found.network.nodes) <= most
-            assert all_paths(found.network, found.bounds).lower_bound <= least * (1 + 1e-6)
+        partition = Partition.find(net, bounds, weight, most)
+        if partition is not None:
+            assert len(partition.network.nodes) <= most
+            assert all_paths(partition.network, partition.bounds).lower_bound <= least * (1 + 1e-6)
 
 
 def test_three_parts_prove_what_no_cut_does() -> None:
     """polska: all cuts of its 12 nodes prove less than 0.4, its optimum by the link-flow form."""
     net = sndlib("polska")
     bounds = uniform_bounds(12)
-    found = Partition.find(net, bounds, two_phase(net, bounds, Budget(1e9), 1e-6).weight, 8)
-    assert found is not None
-    assert len(found.network.nodes) == 3
-    assert all_paths(found.network, found.bounds).lower_bound == pytest.approx(
+    partition = Partition.find(net, bounds, two_phase(net, bounds, Budget(1e9), 1e-6).weight, 8)
+    assert partition is not None
+    assert len(partition.network.nodes) == 3
+    assert all_paths(partition.network, partition.bounds).lower_bound == pytest.approx(
         link_flow(net, bounds).load, rel=2e-6
     )

@@ -236,12 +236,12 @@ def tufted(sizes: dict[int, float] | None = None) -> tuple[FlowNetwork, DemandBo
 def test_trees_change_no_optimum(sizes: dict[int, float]) -> None:
     """Over all paths: as the link-flow form, which knows no trees; the last has a tree of unequal nodes."""
     net, bounds = tufted(sizes)
-    found, plain = all_paths(net, bounds), link_flow(net, bounds)
+    solution, plain = all_paths(net, bounds), link_flow(net, bounds)
     assert (Trees.find(net, bounds) is None) == (5 in sizes)
-    assert found.load == pytest.approx(plain.load, rel=2e-6)
-    assert found.status == "optimal"
-    assert found.gap <= 1e-6
-    assert worst_case(net, bounds, found.routing).max_load == pytest.approx(found.load, rel=1e-9)
+    assert solution.load == pytest.approx(plain.load, rel=2e-6)
+    assert solution.status == "optimal"
+    assert solution.gap <= 1e-6
+    assert worst_case(net, bounds, solution.routing).max_load == pytest.approx(solution.load, rel=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -252,11 +252,11 @@ def test_nodes_that_are_alike_change_no_optimum(sizes: dict[int, float], count: 
     candidates = shortest_candidates(net, bounds, count)
     alike = Alike.find(RoutingProblem(net, bounds, candidates))
     assert (alike is None) == (count == 1)
-    found = single_lp(net, bounds, candidates)
+    solution = single_lp(net, bounds, candidates)
     plain = single_lp(net, bounds, candidates, rows="all")
-    assert found.load == pytest.approx(plain.load, rel=2e-6)
-    assert found.status == "optimal"
-    assert found.gap <= 1e-6
+    assert solution.load == pytest.approx(plain.load, rel=2e-6)
+    assert solution.status == "optimal"
+    assert solution.gap <= 1e-6
 
 
 def test_brain_is_proved_over_all_paths() -> None:
@@ -266,7 +266,7 @@ def test_brain_is_proved_over_all_paths() -> None:
     trees = Trees.find(net, bounds)
     assert trees is not None
     assert len(trees.bounds.pairs()[0]) == 72
-    found = all_paths(net, bounds)
-    assert found.status == "optimal"
-    assert found.gap <= 1e-6
-    assert worst_case(net, bounds, found.routing).max_load == pytest.approx(found.load, rel=1e-9)
+    solution = all_paths(net, bounds)
+    assert solution.status == "optimal"
+    assert solution.gap <= 1e-6
+    assert worst_case(net, bounds, solution.routing).max_load == pytest.approx(solution.load, rel=1e-9)

@@ -41,23 +41,23 @@ def nsfnet() -> Case:
 
 def simple_paths(network: FlowNetwork, source: int, target: int) -> list[list[int]]:
     """Every path, as arcs."""
-    found, waiting = [], [(source, [source], [])]
+    outcome, waiting = [], [(source, [source], [])]
     while waiting:
         at, nodes, arcs = waiting.pop()
         if at == target:
-            found.append(arcs)
+            outcome.append(arcs)
             continue
         for arc in np.flatnonzero(network.tail == at).tolist():
             head = int(network.head[arc])
             if head not in nodes:
                 waiting.append((head, [*nodes, head], [*arcs, arc]))
-    return found
+    return outcome
 
 
 @pytest.fixture(scope="session")
 def shortest() -> Shortest:
     """The K shortest of all paths, sorted by metric, hops, then node numbers, the lowest first."""
-    known: dict[tuple[int, int, int], list[list[int]]] = {}
+    entries: dict[tuple[int, int, int], list[list[int]]] = {}
     alive: list[FlowNetwork] = []  # An id may not come back for another network.
 
     def candidates(
@@ -67,14 +67,14 @@ def shortest() -> Shortest:
         alive.append(network)
         for pair in zip(*(ends.tolist() for ends in bounds.pairs()), strict=True):
             key = (id(network), *pair)
-            if key not in known:
-                known[key] = simple_paths(network, *pair)
+            if key not in entries:
+                entries[key] = simple_paths(network, *pair)
 
             def rank(arcs: list[int]) -> tuple[float, int, list[int]]:
                 delay = round(sum(network.delay_ms[arcs].tolist()), 9) if metric == "delay" else 0.0
                 return delay, len(arcs), network.head[arcs].tolist()
 
-            paths[pair] = sorted(known[key], key=rank)[:k]
+            paths[pair] = sorted(entries[key], key=rank)[:k]
         return Candidates.from_paths(network, paths)
 
     return candidates

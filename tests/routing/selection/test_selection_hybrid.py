@@ -44,8 +44,8 @@ def test_the_papers_example(nsfnet, shortest):
 def test_loads_on_nsfnet(nsfnet, shortest, metric, loads):
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, metric)
-    found = [single_lp(network, bounds, hybrid(network, two, x)).load for x in range(0, 101, 20)]
-    assert found == pytest.approx(loads, abs=5e-4)
+    solution = [single_lp(network, bounds, hybrid(network, two, x)).load for x in range(0, 101, 20)]
+    assert solution == pytest.approx(loads, abs=5e-4)
 
 
 def test_all_or_nothing(nsfnet, shortest):

@@ -45,23 +45,23 @@ def test_against_all_choices(small, shortest, seed, part):
     high = single_lp(network, bounds, hybrid(network, candidates, 100)).load
     level = low + part * (high - low)
     weight = np.array([1.0, 2.5, 3.0, 0.7])
-    found = robust_optimal(network, bounds, candidates, level, weight_mbps=weight, steps=0)
-    assert found.status == "optimal"
-    assert found.lost_mbps == pytest.approx(least_cost(network, bounds, candidates, level, weight))
-    assert found.lost_bound_mbps == pytest.approx(found.lost_mbps, abs=1e-5)
-    assert worst_case(network, bounds, found.routing).max_load <= level * (1 + 2e-6)
-    assert found.load == worst_case(network, bounds, found.routing).max_load
+    solution = robust_optimal(network, bounds, candidates, level, weight_mbps=weight, steps=0)
+    assert solution.status == "optimal"
+    assert solution.lost_mbps == pytest.approx(least_cost(network, bounds, candidates, level, weight))
+    assert solution.lost_bound_mbps == pytest.approx(solution.lost_mbps, abs=1e-5)
+    assert worst_case(network, bounds, solution.routing).max_load <= level * (1 + 2e-6)
+    assert solution.load == worst_case(network, bounds, solution.routing).max_load
 
 
 def test_full_throughput_below_a_load_of_one(nsfnet, shortest):
     """The paper's level: HYBRID-HOP has 8.51 of 10 Mbps there. A shortest path for each pair has 0.92."""
     network, bounds = nsfnet
-    found = robust_optimal(network, bounds, shortest(network, bounds, 2, "hops"), 1.0)
-    assert found.status == "optimal"
-    assert found.load < 1.0
-    assert found.single.all()
-    assert (found.lost_mbps, found.lost_bound_mbps, found.gap) == (0.0, 0.0, 0.0)
-    assert found.mean_throughput_mbps == 10.0
+    solution = robust_optimal(network, bounds, shortest(network, bounds, 2, "hops"), 1.0)
+    assert solution.status == "optimal"
+    assert solution.load < 1.0
+    assert solution.single.all()
+    assert (solution.lost_mbps, solution.lost_bound_mbps, solution.gap) == (0.0, 0.0, 0.0)
+    assert solution.mean_throughput_mbps == 10.0
 
 
 def test_better_than_the_rule_at_its_own_load(nsfnet, shortest):
@@ -69,11 +69,11 @@ def test_better_than_the_rule_at_its_own_load(nsfnet, shortest):
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, "hops")
     rule = single_lp(network, bounds, two)
-    found = robust_optimal(network, bounds, two, rule.load * (1 + 1e-4), steps=0, time_limit_s=5)
-    assert found.load <= rule.load * (1 + 1.1e-4)
-    assert found.mean_throughput_mbps > throughput_mbps(network, rule.routing).mean() + 1
-    assert 0 <= found.lost_bound_mbps <= found.lost_mbps
-    assert found.gap == pytest.approx(1 - found.lost_bound_mbps / found.lost_mbps)
+    solution = robust_optimal(network, bounds, two, rule.load * (1 + 1e-4), steps=0, time_limit_s=5)
+    assert solution.load <= rule.load * (1 + 1.1e-4)
+    assert solution.mean_throughput_mbps > throughput_mbps(network, rule.routing).mean() + 1
+    assert 0 <= solution.lost_bound_mbps <= solution.lost_mbps
+    assert solution.gap == pytest.approx(1 - solution.lost_bound_mbps / solution.lost_mbps)
 
 
 def test_a_level_out_of_reach(nsfnet, shortest):
@@ -107,12 +107,12 @@ def test_the_time_limit(nsfnet, shortest):
     """A shortest path each has 1.24, equal shares of two less: all pairs have both, nothing is proven."""
     network, bounds = nsfnet
     two = shortest(network, bounds, 2, "delay")
-    found = robust_optimal(network, bounds, two, 1.23, time_limit_s=1e-3)
-    assert found.status == "time-limit"
-    assert found.load == pytest.approx(1.22)
-    assert not found.single.any()
-    assert found.lost_mbps == pytest.approx(even_split_loss_mbps(network, two).sum())
-    assert (found.lost_bound_mbps, found.gap) == (0.0, 1.0)
+    solution = robust_optimal(network, bounds, two, 1.23, time_limit_s=1e-3)
+    assert solution.status == "time-limit"
+    assert solution.load == pytest.approx(1.22)
+    assert not solution.single.any()
+    assert solution.lost_mbps == pytest.approx(even_split_loss_mbps(network, two).sum())
+    assert (solution.lost_bound_mbps, solution.gap) == (0.0, 1.0)
 
 
 def test_cost_of_even_shares(nsfnet, shortest):

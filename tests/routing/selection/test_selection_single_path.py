@@ -85,12 +85,12 @@ def test_against_all_assignments(small, shortest, seed, steps):
     candidates = shortest(network, bounds, 2, "hops")
     loads = every_assignment(network, bounds, candidates)
     assert len(loads) == 64
-    found = least_single_path(network, bounds, candidates, steps=steps)
-    assert found.status == "optimal"
-    assert found.load == pytest.approx(min(loads))
-    assert found.load == worst_case(network, bounds, found.routing).max_load
-    assert found.lower_bound == pytest.approx(min(loads))
-    assert set(found.routing.fraction.tolist()) == {0.0, 1.0}
+    solution = least_single_path(network, bounds, candidates, steps=steps)
+    assert solution.status == "optimal"
+    assert solution.load == pytest.approx(min(loads))
+    assert solution.load == worst_case(network, bounds, solution.routing).max_load
+    assert solution.lower_bound == pytest.approx(min(loads))
+    assert set(solution.routing.fraction.tolist()) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -149,24 +149,24 @@ def test_cuts_never_promise_too_much(shortest, ends, uniform):
 def test_nsfnet_with_one_path_each(nsfnet, shortest):
     """Better than a shortest path each (0.92), within what is proven by hand above."""
     network, bounds = nsfnet
-    found = least_single_path(
+    solution = least_single_path(
         network, bounds, shortest(network, bounds, 6, "hops"), steps=1000, time_limit_s=4
     )
-    assert found.lower_bound >= 0.52 - 1e-9
-    assert found.lower_bound <= found.load <= 0.78 + 1e-9
-    assert found.load == pytest.approx(worst_case(network, bounds, found.routing).max_load)
-    assert found.gap == pytest.approx(1 - found.lower_bound / found.load)
-    assert found.status == ("optimal" if found.gap < 1e-6 else "time-limit")
+    assert solution.lower_bound >= 0.52 - 1e-9
+    assert solution.lower_bound <= solution.load <= 0.78 + 1e-9
+    assert solution.load == pytest.approx(worst_case(network, bounds, solution.routing).max_load)
+    assert solution.gap == pytest.approx(1 - solution.lower_bound / solution.load)
+    assert solution.status == ("optimal" if solution.gap < 1e-6 else "time-limit")
 
 
 def test_the_time_limit(nsfnet, shortest):
     """Without time there is the first path of each pair, and the bound that needs no program."""
     network, bounds = nsfnet
-    found = least_single_path(network, bounds, shortest(network, bounds, 6, "hops"), time_limit_s=1e-3)
-    assert found.status == "time-limit"
-    assert found.load == pytest.approx(0.92)
-    assert found.lower_bound == pytest.approx(0.52)
-    assert found.gap == pytest.approx(1 - 52 / 92)
+    solution = least_single_path(network, bounds, shortest(network, bounds, 6, "hops"), time_limit_s=1e-3)
+    assert solution.status == "time-limit"
+    assert solution.load == pytest.approx(0.92)
+    assert solution.lower_bound == pytest.approx(0.52)
+    assert solution.gap == pytest.approx(1 - 52 / 92)
 
 
 def test_the_same_seed_the_same_paths(nsfnet, shortest):

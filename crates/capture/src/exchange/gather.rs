@@ -214,7 +214,7 @@ fn fullest(points: BTreeMap<(FlowKey, u32, u64), Vec<Flow>>) -> Vec<(FlowKey, Fl
     let packets = |flows: &[Flow]| flows.iter().map(|flow| flow.seen.len()).sum::<usize>();
     for ((key, ..), of_point) in points {
         match &mut last {
-            Some((known, best)) if *known == key => {
+            Some((best_key, best)) if *best_key == key => {
                 if packets(&of_point) > packets(best) {
                     *best = of_point;
                 }

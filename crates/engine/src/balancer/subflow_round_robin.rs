@@ -29,22 +29,22 @@ pub struct SubflowRoundRobin {
     /// The choice that a host's next subflow takes, before it is taken modulo the number of choices.
     hosts: Entries<u32>,
     /// Every path that has ever been a choice.
-    known: Vec<Known>,
-    /// The place in `known` of each choice.
+    paths: Vec<PathChoice>,
+    /// The place in `paths` of each choice.
     choices: Vec<u32>,
     salt: u64,
 }
 
-/// Where a subflow is, as places in `known`.
+/// Where a subflow is, as places in `paths`.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seat {
-    own: u32,
-    /// Where it goes while its own path is gone.
+    home: u32,
+    /// Where it goes while its home is gone.
     stand_in: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct PathChoice {
     identity: u64,
     /// [`GONE`] if it is none now.
     choice: u32,
@@ -61,7 +61,7 @@ impl Spread for SubflowRoundRobin {
         let mut balancer = Self {
             subflows: Entries::new(parameters.idle_timeout),
             hosts: Entries::new(None),
-            known: Vec::new(),
+            paths: Vec::new(),
             choices: Vec::new(),
             salt: choices.salt,
         };
@@ -75,14 +75,14 @@ impl Spread for SubflowRoundRobin {
             return (mix(key.symmetric() ^ self.salt) % self.choices.len() as u64) as usize;
         }
         if let Some(seat) = self.subflows.touch(now, key.symmetric()) {
-            for place in [seat.own, seat.stand_in] {
-                let choice = self.known[place as usize].choice;
+            for place in [seat.home, seat.stand_in] {
+                let choice = self.paths[place as usize].choice;
                 if choice != GONE {
                     return choice as usize;
                 }
             }
-            let own = seat.own;
-            return self.take_turn(now, key, Some(own));
+            let home = seat.home;
+            return self.take_turn(now, key, Some(home));
         }
         self.take_turn(now, key, None)
     }
@@ -103,21 +103,21 @@ impl Spread for SubflowRoundRobin {
 impl SubflowRoundRobin {
     /// These are the choices from now on; known paths keep their subflows.
     fn set_choices(&mut self, identities: &[u64]) {
-        self.known.iter_mut().for_each(|path| path.choice = GONE);
+        self.paths.iter_mut().for_each(|path| path.choice = GONE);
         self.choices.clear();
         for (choice, &identity) in identities.iter().enumerate() {
-            let place = self.known.iter().position(|path| path.identity == identity);
+            let place = self.paths.iter().position(|path| path.identity == identity);
             let place = place.unwrap_or_else(|| {
-                self.known.push(Known { identity, choice: GONE });
-                self.known.len() - 1
+                self.paths.push(PathChoice { identity, choice: GONE });
+                self.paths.len() - 1
             });
-            self.known[place].choice = choice as u32;
+            self.paths[place].choice = choice as u32;
             self.choices.push(place as u32);
         }
     }
 
     /// Gives a subflow the next path in its host's turn, as its own or in place of its own.
-    fn take_turn(&mut self, now: Instant, key: FlowKey, own: Option<u32>) -> usize {
+    fn take_turn(&mut self, now: Instant, key: FlowKey, home: Option<u32>) -> usize {
         let count = self.choices.len() as u64;
         let turn = match self.hosts.touch(now, key.host()) {
             Some(turn) => u64::from(*turn) % count,
@@ -125,7 +125,7 @@ impl SubflowRoundRobin {
         };
         self.hosts.insert(now, key.host(), turn as u32 + 1);
         let place = self.choices[turn as usize];
-        let seat = Seat { own: own.unwrap_or(place), stand_in: place };
+        let seat = Seat { home: home.unwrap_or(place), stand_in: place };
         self.subflows.insert(now, key.symmetric(), seat);
         turn as usize
     }
@@ -161,9 +161,9 @@ mod tests {
             let ping = FlowKey::new(without_ports(keys[0].source), without_ports(keys[0].destination), 7);
             let mut balancer = balancer(FOREVER, &[1.0; 3]);
             let first = balancer.choose(at(0), keys[0]);
-            let way = balancer.choose(at(1), ping);
+            let path = balancer.choose(at(1), ping);
             assert_eq!(balancer.choose(at(2), keys[1]), (first + 1) % 3);
-            assert_eq!(balancer.choose(at(3), ping), way);
+            assert_eq!(balancer.choose(at(3), ping), path);
             assert_eq!(balancer.choose(at(4), keys[0]), first);
         }
     }

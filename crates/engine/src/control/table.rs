@@ -235,16 +235,16 @@ impl FlowTable {
             self.setup.idle_timeout.is_none_or(|timeout| idle < timeout)
         });
         let alive = |entry: &Entry| hard.is_none_or(|timeout| now.saturating_since(entry.made) < timeout);
-        let found = group.and_then(|group| {
+        let chosen_group = group.and_then(|group| {
             let entry = group.entries.iter().find(|e| alive(e) && e.rule.matches(header, ingress))?;
             group.used = now;
             Some(entry.rule.action)
         });
-        match found {
+        match chosen_group {
             Some(_) => self.stats.hits += 1,
             None => self.stats.misses += 1,
         }
-        found
+        chosen_group
     }
 
     /// Notes the window scale that a SYN-ACK has announced.

@@ -157,7 +157,7 @@ mod tests {
             has in prop::collection::vec(prop::collection::btree_set(0u32..40, 0..12), 1..30),
             frequent in prop::collection::btree_set(0u32..40, 0..10),
         ) {
-            let nodes: Vec<Vec<u32>> = has.iter().map(|own| own.union(&frequent).copied().collect()).collect();
+            let nodes: Vec<Vec<u32>> = has.iter().map(|destinations| destinations.union(&frequent).copied().collect()).collect();
             let planned: Vec<NextHopsTo> = (0..)
                 .zip(&nodes)
                 .map(|(to, nodes)| {

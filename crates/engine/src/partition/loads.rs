@@ -141,13 +141,13 @@ fn mean(setup: &Setup, variate: &Variate) -> f64 {
 struct LinksOfPairs<'w> {
     ends: Vec<NodeId>,
     plan: &'w Plan,
-    known: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
+    links_of_pairs: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
 }
 
 impl LinksOfPairs<'_> {
     fn of(&mut self, routing: usize, from: NodeId, to: NodeId) -> &[(LinkId, f64)] {
-        let Self { ends, plan, known } = self;
-        known.entry((routing, from, to)).or_insert_with(|| {
+        let Self { ends, plan, links_of_pairs } = self;
+        links_of_pairs.entry((routing, from, to)).or_insert_with(|| {
             plan.at(routing).map(|plan| plan.shares(ends, from, to).links).unwrap_or_default()
         })
     }

@@ -34,9 +34,9 @@ pub(super) struct Border {
     /// Links to it.
     links: Vec<LinkId>,
     /// Places on paths whose rest it has been told.
-    told: BTreeSet<u32>,
+    announced: BTreeSet<u32>,
     /// Its places on paths, and what they are here.
-    known: BTreeMap<u32, u32>,
+    cursors: BTreeMap<u32, u32>,
 }
 
 impl Border {
@@ -70,7 +70,7 @@ impl DataPlane {
                 None => datagrams(packet.flow.index())
                     .map_or_else(|| passage.key(packet.flow), |flow| flow.lane(packet.direction).key),
             };
-            if packet.steering == Steering::Path && border.told.insert(packet.cursor) {
+            if packet.steering == Steering::Path && border.announced.insert(packet.cursor) {
                 let rest = self.forwarding.path_links(&self.network, packet.cursor, packet.destination);
                 crossing.path = Some(rest.into());
             }
@@ -93,9 +93,9 @@ impl DataPlane {
             head.flow = place;
             if head.steering == Steering::Path {
                 if let Some(rest) = path {
-                    border.known.insert(head.cursor, self.forwarding.append(&rest));
+                    border.cursors.insert(head.cursor, self.forwarding.append(&rest));
                 }
-                head.cursor = border.known[&head.cursor];
+                head.cursor = border.cursors[&head.cursor];
             }
             let link = &mut self.links[id.index()];
             if link.take_in(packet, arrival, &mut self.pool) {

@@ -234,8 +234,8 @@ fn add_latency(table: &mut Table, rows: &[Row<'_>]) {
     };
     let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
     for (at, (name, _)) in QUANTILES.into_iter().enumerate() {
-        let quantile = |found: &Option<[u64; QUANTILES.len()]>| {
-            milliseconds(found.map(|found| Span::from_ps(found[at])))
+        let quantile = |latencies_ps: &Option<[u64; QUANTILES.len()]>| {
+            milliseconds(latencies_ps.map(|latencies_ps| Span::from_ps(latencies_ps[at])))
         };
         table.numbers(name, quantiles.iter().map(quantile));
     }

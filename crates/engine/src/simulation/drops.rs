@@ -99,9 +99,9 @@ impl DropsByFlow {
     /// Adds what was counted elsewhere.
     pub(super) fn add(&mut self, flow: usize, books: &FlowDrops) {
         if *books != FlowDrops::default()
-            && let Some(own) = self.get_mut(flow)
+            && let Some(flow_drops) = self.get_mut(flow)
         {
-            own.add(books);
+            flow_drops.add(books);
         }
     }
 

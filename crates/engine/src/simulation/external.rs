@@ -306,20 +306,20 @@ impl Simulation {
         let Some(flow) = self.flows.get(id.index()) else {
             return refuse(format!("there is no such flow; there are {}", self.flows.len()));
         };
-        let way = match direction {
+        let lane = match direction {
             Direction::Forward => &flow.forward,
             Direction::Backward => &flow.backward,
         };
-        let subflows = way.lanes.iter().count();
+        let subflows = lane.lanes.iter().count();
         if usize::from(segment.subflow) >= subflows {
             return refuse(format!("no subflow {}; there are {subflows}", segment.subflow));
         }
         let external = self.data.taps.external.as_ref();
         if !external.is_some_and(|external| external.sends(id, direction)) {
-            let name = &self.data.network.node(way.from).name;
+            let name = &self.data.network.node(lane.from).name;
             return refuse(format!("the host at {name} is simulated; declare its node external"));
         }
-        let ends = (way.from, way.to);
+        let ends = (lane.from, lane.to);
         if let Some(link) = entry.link
             && self.data.network.links().get(link.index()).is_none_or(|link| (link.from, link.to) != ends)
         {

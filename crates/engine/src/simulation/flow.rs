@@ -397,13 +397,13 @@ impl Flow {
         (sender, receiver): (SenderAgent, ReceiverAgent),
         ((forward, backward), reordering): ((PerSubflow<Lane>, PerSubflow<Lane>), PerSubflow<Reordering>),
     ) -> Result<Self, EngineError> {
-        let way = |from, to, lanes| Way { from, to, lanes, injected: 0 };
+        let lane = |from, to, lanes| Way { from, to, lanes, injected: 0 };
         Ok(Self {
             receiver,
             application: Application::new(setup, streams)?,
             reader: setup.reads.as_deref().map(|&reading| Box::new(Reader::new(setup.start, reading))),
-            forward: way(setup.from, setup.to, forward),
-            backward: way(setup.to, setup.from, backward),
+            forward: lane(setup.from, setup.to, forward),
+            backward: lane(setup.to, setup.from, backward),
             reordering,
             multipath: None,
             sender,

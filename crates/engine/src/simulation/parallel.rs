@@ -173,9 +173,9 @@ impl Exchange {
         if is_so() {
             return;
         }
-        let own = &self.shown[part];
+        let board = &self.shown[part];
         // In one order with what `wake` does: either the part sees what it waits for, or it is seen to sleep.
-        own.sleeps.store(true, Ordering::SeqCst);
+        board.sleeps.store(true, Ordering::SeqCst);
         while !is_so() {
             match watch.longest_sleep() {
                 Some(longest) => thread::park_timeout(longest),
@@ -183,7 +183,7 @@ impl Exchange {
             }
             watch.look(self);
         }
-        own.sleeps.store(false, Ordering::SeqCst);
+        board.sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Works on one part, stride by stride, until everything before a time is done.
@@ -194,9 +194,9 @@ impl Exchange {
         bound: u64,
         watch: &mut impl Watch,
     ) -> Result<(), EngineError> {
-        let own = &self.shown[part];
+        let board = &self.shown[part];
         let _panicking = HaltsInPanic(self);
-        *locked(&own.thread) = Some(thread::current());
+        *locked(&board.thread) = Some(thread::current());
         loop {
             let done = self.done(part);
             if done >= bound {
@@ -226,7 +226,7 @@ impl Exchange {
         worker.take_in(&self.sent[part]);
         let before = worker.simulation.progress().events;
         let _ = worker.simulation.advance(Instant::from_ps(end - 1), |progress| {
-            own.note(progress);
+            board.note(progress);
             watch.look(self);
             ControlFlow::Continue(())
         })?;
@@ -239,7 +239,7 @@ impl Exchange {
                 locked(&self.sent[*part][*place_there]).append(&mut worker.leaving);
             }
         }
-        own.done.store(end, Ordering::SeqCst);
+        board.done.store(end, Ordering::SeqCst);
         worker.neighbours.iter().for_each(|neighbour| self.shown[neighbour.part].wake());
         watch.look(self);
         Ok(end)

@@ -102,8 +102,10 @@ impl Simulation {
         for part in &parts {
             let passage = part.data.passage.as_ref().expect("a part of a run");
             let taps = &part.data.taps;
-            let own = (0..).map(FlowId).zip(taps.drops.of(0..taps.drops.len()));
-            for (place, books) in own.chain(taps.passing_drops.iter().map(|(&place, books)| (place, books))) {
+            let flow_drops = (0..).map(FlowId).zip(taps.drops.of(0..taps.drops.len()));
+            for (place, books) in
+                flow_drops.chain(taps.passing_drops.iter().map(|(&place, books)| (place, books)))
+            {
                 drops.add(passage.id(place).index(), books);
             }
         }

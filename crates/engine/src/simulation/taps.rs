@@ -118,7 +118,7 @@ impl Capture {
         let Self { path, file, .. } = self;
         drop(file);
         // A device, such as /dev/full, stays.
-        let regular = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+        let regular = std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
         let reason = match (error, if regular { std::fs::remove_file(&path) } else { Ok(()) }) {
             (CaptureWriteError::Io { source, .. }, Ok(())) => source.to_string(),
             (_, Ok(())) => error.to_string(),

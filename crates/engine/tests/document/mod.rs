@@ -36,8 +36,8 @@ pub fn try_to_run(document: Value) -> Fate {
     bound(&mut setup);
     // The routes that the setup itself asks for must come, too, and hold.
     if let (Ok(network), Some(scheme)) = (setup.check(), &setup.routing.scheme) {
-        let own = scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs());
-        own.check(&network).expect("a scheme's own plan holds");
+        let scheme_plan = scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs());
+        scheme_plan.check(&network).expect("a scheme's own plan holds");
     }
     let mut reports = 0;
     let outcome = Simulation::new(setup, plan).and_then(|simulation| {

@@ -49,10 +49,14 @@ fn least_paths_share_evenly_and_what_is_down_carries_nothing() {
 
 #[test]
 fn the_search_finds_the_tie_with_one_change() {
-    let found = searched(&detour(&[false; 3]), &limits(1));
-    assert_eq!((found.weights.as_slice(), found.load), ([2, 1, 1].as_slice(), 0.6));
+    let outcome = searched(&detour(&[false; 3]), &limits(1));
+    assert_eq!((outcome.weights.as_slice(), outcome.load), ([2, 1, 1].as_slice(), 0.6));
     let again = searched(&detour(&[false; 3]), &limits(1));
-    assert_eq!((again.weights, again.work), (found.weights, found.work), "the same calls, the same answer");
+    assert_eq!(
+        (again.weights, again.work),
+        (outcome.weights, outcome.work),
+        "the same calls, the same answer"
+    );
 }
 
 #[test]

@@ -149,11 +149,11 @@ impl Sample {
     /// All loop-free paths, in the order that the crate promises: by cost, hops, node numbers,
     /// link ids. Found by trying every one.
     pub fn all_paths(&self, from: NodeId, to: NodeId) -> Vec<Path> {
-        let mut found = Vec::new();
+        let mut complete = Vec::new();
         let mut links = Vec::new();
-        self.extend(&mut vec![from], &mut links, to, &mut found);
+        self.extend(&mut vec![from], &mut links, to, &mut complete);
         let mut paths: Vec<Path> =
-            found.into_iter().map(|links| Path::new(&self.network, links).expect("a path")).collect();
+            complete.into_iter().map(|links| Path::new(&self.network, links).expect("a path")).collect();
         paths.sort_by_key(|path| self.order(path));
         paths
     }

@@ -198,8 +198,8 @@ pub fn read_table<T: Table>(
 
 /// The fields of a table: those of the tables before it, then its own.
 #[must_use]
-pub fn fields_behind(parts: &[TableForm], own: Vec<Field>) -> Vec<Field> {
-    parts.iter().flat_map(TableForm::fields).chain(own).collect()
+pub fn fields_behind(parts: &[TableForm], own_fields: Vec<Field>) -> Vec<Field> {
+    parts.iter().flat_map(TableForm::fields).chain(own_fields).collect()
 }
 
 /// Key and name of each field of a table: those of the tables before it, then its own.
@@ -299,8 +299,8 @@ macro_rules! table {
             fn names() -> Vec<(&'static str, &'static str)> {
                 let parts: &[Vec<(&'static str, &'static str)>] =
                     &[$( $(<$part_type as $crate::read::Table>::names()),+ )?];
-                let own = [$( ($crate::key!($field $($key)?), $crate::read::name_of(stringify!($field))) ),*];
-                $crate::read::names_behind(parts, &own)
+                let own_names = [$( ($crate::key!($field $($key)?), $crate::read::name_of(stringify!($field))) ),*];
+                $crate::read::names_behind(parts, &own_names)
             }
 
             fn take(from: &mut $crate::read::Reading<'_, '_>) -> Option<Self> {

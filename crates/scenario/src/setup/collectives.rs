@@ -167,8 +167,8 @@ fn entries_before(
     let mut places = Vec::new();
     for name in entry.after.iter().flat_map(|after| &after.0) {
         let Some(&place) = names.get(name.as_str()) else {
-            let known: Vec<_> = names.keys().copied().collect();
-            problems.add(&at.key("after"), format!("entry of traffic {}", unknown_name(name, &known)));
+            let all_names: Vec<_> = names.keys().copied().collect();
+            problems.add(&at.key("after"), format!("entry of traffic {}", unknown_name(name, &all_names)));
             continue;
         };
         let other = &traffic[place];

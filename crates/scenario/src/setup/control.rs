@@ -31,7 +31,7 @@ pub(super) fn add_controller(
     routing_keys: &[String],
     network: &mut Network,
     draws: Draws,
-    own: &mut dyn OwnCode,
+    own_code: &mut dyn OwnCode,
     problems: &mut Problems,
 ) -> Option<ControllerSetup> {
     // How long routing takes to notice a change is how long the controller does.
@@ -58,7 +58,7 @@ pub(super) fn add_controller(
             Channel::Apart => control::channel::Channel::Apart,
             Channel::InBand => control::channel::Channel::InBand,
         },
-        application: application(table, own, problems)?,
+        application: application(table, own_code, problems)?,
         metric: table.path_metric(),
         flow_metrics: Vec::new(),
         table: FlowTableSetup {
@@ -78,13 +78,13 @@ pub(super) fn add_controller(
 
 fn application(
     table: &Controller,
-    own: &mut dyn OwnCode,
+    own_code: &mut dyn OwnCode,
     problems: &mut Problems,
 ) -> Option<ApplicationSetup> {
     let at = AT.key("application");
     let value = match &table.application.0 {
         Chosen::Declared(configuration) => Value::Object(configuration.clone()),
-        Chosen::Own(chosen) => match own.algorithm(OwnKind::ControllerApplication, chosen, &[]) {
+        Chosen::Own(chosen) => match own_code.algorithm(OwnKind::ControllerApplication, chosen, &[]) {
             Ok(value) => value,
             Err(message) => {
                 problems.add(&at, message);

@@ -51,7 +51,7 @@ pub struct World<'w> {
     /// The files that it names.
     pub files: &'w dyn Files,
     /// The code of the user's own that it names.
-    pub own: &'w mut dyn OwnCode,
+    pub own_code: &'w mut dyn OwnCode,
 }
 
 /// A scenario as the engine runs it.
@@ -118,7 +118,7 @@ fn resolved(
     let keys = scenario.routing.as_ref().map_or(&[][..], |routing| &routing.keys);
     let governed = scenario.controller.as_ref();
     let mut controller =
-        governed.and_then(|table| add_controller(table, keys, network, draws, world.own, problems));
+        governed.and_then(|table| add_controller(table, keys, network, draws, world.own_code, problems));
     let demand = routing.and_then(|routing| routing.demand.as_ref());
     let demand = demand.and_then(|demand| demand_setup(demand, network, world.files, problems));
     let (transports, routes, flows) = flows(scenario, network, demand.as_ref(), world, problems);
@@ -140,8 +140,8 @@ fn resolved(
     let series = flows.connections.number.len() + flows.datagrams.len() + subflows;
     check_series(run, series, network.links.len(), problems);
     check_end(run, &flows.connections, problems);
-    let planned = Planned::of(choice, &Place::Top.key("routing"), world.own, problems);
-    let routing = routing_setup(scenario, network, &planned, &routes, world.own, problems)?;
+    let planned = Planned::of(choice, &Place::Top.key("routing"), world.own_code, problems);
+    let routing = routing_setup(scenario, network, &planned, &routes, world.own_code, problems)?;
     let setup = Setup {
         seed: run.seed,
         replication: run.replication,
@@ -192,7 +192,7 @@ fn routing_setup(
     network: &Network,
     planned: &Planned,
     routes: &[OwnRoutes],
-    own: &mut dyn OwnCode,
+    own_code: &mut dyn OwnCode,
     problems: &mut Problems,
 ) -> Option<RoutingSetup> {
     let reaction = scenario.routing.as_ref().map(|routing| routing.routing.reaction);
@@ -206,7 +206,7 @@ fn routing_setup(
             None => planned.core().cloned(),
         },
         others: routes.iter().map(|routes| routes.planned.core().cloned()).collect(),
-        load_balancing: load_balancing(scenario, network, own, problems)?,
+        load_balancing: load_balancing(scenario, network, own_code, problems)?,
         reaction,
     })
 }
@@ -234,13 +234,13 @@ fn flows(
         }
         if !entry.has_datagrams() {
             let at = at.key("transport");
-            if let Some(index) = transports.index(&entry.transport, &at, world.own, problems) {
+            if let Some(index) = transports.index(&entry.transport, &at, world.own_code, problems) {
                 check_transport(governed, &transports.setups[index], &at, problems);
             }
         }
         let routing = entry.routing.as_ref();
         routings.push(
-            routing.map_or(0, |routing| routes.place(&routing.choice, &name, &at, world.own, problems)),
+            routing.map_or(0, |routing| routes.place(&routing.choice, &name, &at, world.own_code, problems)),
         );
     }
     let by_name = transports.setups.iter().enumerate();
@@ -258,10 +258,14 @@ fn flows(
     let flows = Flows::new(&scenario.traffic.0, network, &given, problems);
     if scenario.traffic.0.is_empty() {
         // Whoever asks for routes of pairs has flows of some transport in mind.
-        let _ =
-            transports.index(crate::traffic::USUAL_TRANSPORT, &Place::Told("traffic"), world.own, problems);
+        let _ = transports.index(
+            crate::traffic::USUAL_TRANSPORT,
+            &Place::Told("traffic"),
+            world.own_code,
+            problems,
+        );
     }
-    transports.check_unused(world.own, problems);
+    transports.check_unused(world.own_code, problems);
     (transports.setups, routes.routes, flows)
 }
 
@@ -312,7 +316,7 @@ fn controller_scheme(table: &Controller) -> Scheme {
 fn load_balancing(
     scenario: &Scenario,
     network: &Network,
-    own: &mut dyn OwnCode,
+    own_code: &mut dyn OwnCode,
     problems: &mut Problems,
 ) -> Option<LoadBalancing> {
     let routing = scenario.routing.as_ref().map(|routing| &routing.routing);
@@ -325,7 +329,7 @@ fn load_balancing(
     };
     let value = match &chosen.0 {
         Chosen::Declared(configuration) => Value::Object(configuration.clone()),
-        Chosen::Own(of) => match own.algorithm(OwnKind::LoadBalancer, of, &network.links) {
+        Chosen::Own(of) => match own_code.algorithm(OwnKind::LoadBalancer, of, &network.links) {
             Ok(value) => value,
             Err(message) => {
                 problems.add_at("routing.load_balancing", message);

@@ -25,13 +25,13 @@ impl Planned {
     pub(super) fn of(
         choice: &RouteChoice,
         at: &Place<'_>,
-        own: &mut dyn OwnCode,
+        own_code: &mut dyn OwnCode,
         problems: &mut Problems,
     ) -> Self {
         let configuration = match choice.configuration() {
             Ok(configuration) => configuration,
             Err(chosen) => {
-                let scheme = own.algorithm(OwnKind::RoutingScheme, chosen, &[]);
+                let scheme = own_code.algorithm(OwnKind::RoutingScheme, chosen, &[]);
                 return Self::Own(scheme.unwrap_or_else(|message| {
                     problems.add(&at.key("scheme"), message);
                     Value::Null
@@ -99,7 +99,7 @@ impl<'t> TrafficRoutes<'t> {
         choice: &RouteChoice,
         name: &str,
         at: &Place<'_>,
-        own: &mut dyn OwnCode,
+        own_code: &mut dyn OwnCode,
         problems: &mut Problems,
     ) -> usize {
         let at = at.key("routing");
@@ -124,7 +124,7 @@ impl<'t> TrafficRoutes<'t> {
             place: at.to_string(),
             traffic: vec![name.to_owned()],
             choice: choice.clone(),
-            planned: Planned::of(choice, &at, own, problems),
+            planned: Planned::of(choice, &at, own_code, problems),
         });
         self.routes.len()
     }

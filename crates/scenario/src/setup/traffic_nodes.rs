@@ -31,7 +31,7 @@ impl NodesOfFile<'_> {
             Numbering::Hosts => self.network.hosts(),
         };
         let at = Place::Told(file);
-        let (mut found, mut wrong) = (Vec::new(), Vec::new());
+        let (mut places, mut wrong) = (Vec::new(), Vec::new());
         for name in &traffic.nodes {
             let mut mistakes = Problems::default();
             let meant = match traffic.numbering {
@@ -39,7 +39,7 @@ impl NodesOfFile<'_> {
                 Numbering::Nodes => self.numbered(name, &numbered, "nodes", &at, &mut mistakes),
                 Numbering::Hosts => self.numbered(name, &numbered, "hosts", &at, &mut mistakes),
             };
-            found.extend(meant.and_then(|name| (self.node)(name, &at, &mut mistakes)));
+            places.extend(meant.and_then(|name| (self.node)(name, &at, &mut mistakes)));
             wrong.extend(mistakes.into_told());
         }
         let others = wrong.len().saturating_sub(TOLD);
@@ -50,7 +50,7 @@ impl NodesOfFile<'_> {
             let message = format!("and so for {} other nodes of {}", number(others), quoted(file));
             problems.add(&at, message);
         }
-        (found.len() == traffic.nodes.len()).then_some(found)
+        (places.len() == traffic.nodes.len()).then_some(places)
     }
 
     /// The name of the node whose number among these is written; where there is none, that is noted.

@@ -31,7 +31,7 @@ impl<'t> Transports<'t> {
         &mut self,
         name: &str,
         at: &Place<'_>,
-        own: &mut dyn OwnCode,
+        own_code: &mut dyn OwnCode,
         problems: &mut Problems,
     ) -> Option<usize> {
         if self.table(name).is_none() && !is_preset(name) {
@@ -45,7 +45,7 @@ impl<'t> Transports<'t> {
             return *names;
         }
         let usual = Transport::default();
-        let config = resolved(name, self.table(name).unwrap_or(&usual), own, problems);
+        let config = resolved(name, self.table(name).unwrap_or(&usual), own_code, problems);
         let index = config.map(|config| {
             self.setups.push(TransportSetup { name: name.to_owned(), config });
             self.setups.len() - 1
@@ -55,10 +55,10 @@ impl<'t> Transports<'t> {
     }
 
     /// Checks the tables that no flow names, so that a mistake does not wait until one does.
-    pub(super) fn check_unused(&self, own: &mut dyn OwnCode, problems: &mut Problems) {
+    pub(super) fn check_unused(&self, own_code: &mut dyn OwnCode, problems: &mut Problems) {
         for (name, table) in self.tables {
             if !self.indices.contains_key(name) {
-                let _ = resolved(name, table, own, problems);
+                let _ = resolved(name, table, own_code, problems);
             }
         }
     }
@@ -72,8 +72,11 @@ fn is_preset(name: &str) -> bool {
 fn fields_of(protocol: &str) -> Vec<&'static str> {
     let of = |name: &str| {
         let algorithms = &registry("protocol").algorithms;
-        let found = algorithms.iter().find(|algorithm| algorithm.name == name);
-        found.into_iter().flat_map(|algorithm| &algorithm.parameters).filter(|entry| is_written(entry))
+        let algorithm_entry = algorithms.iter().find(|algorithm| algorithm.name == name);
+        algorithm_entry
+            .into_iter()
+            .flat_map(|algorithm| &algorithm.parameters)
+            .filter(|entry| is_written(entry))
     };
     let fields = of(protocol).map(|entry| entry.name);
     // A subflow of Multipath TCP has all of TCP's.
@@ -84,7 +87,7 @@ fn fields_of(protocol: &str) -> Vec<&'static str> {
 fn resolved(
     name: &str,
     table: &Transport,
-    own: &mut dyn OwnCode,
+    own_code: &mut dyn OwnCode,
     problems: &mut Problems,
 ) -> Option<TransportConfig> {
     let transports = Place::Top.key("transport");
@@ -126,7 +129,7 @@ fn resolved(
                     "path_selector" => OwnKind::PathSelector,
                     _ => OwnKind::CongestionControl,
                 };
-                match own.algorithm(kind, of, &[]) {
+                match own_code.algorithm(kind, of, &[]) {
                     Ok(value) => put(field, value),
                     Err(message) => problems.add(&at.key(field), message),
                 }

@@ -102,12 +102,12 @@ impl LinkWeights {
         }
         let [Some(a), Some(b)] = ends else { return };
         let key = (a, b, parallel);
-        if let Some(&known) = self.places.get(&key) {
+        if let Some(&number) = self.places.get(&key) {
             let message = format!(
                 "the weight from {} to {} stands in {} already",
                 quoted(from),
                 quoted(to),
-                self.rows[known].place
+                self.rows[number].place
             );
             problems.add(&place, message);
             return;

@@ -233,7 +233,7 @@ fn apply(
         settings.note(ACCESS, &table.access);
     }
     let mut wire = wire(link, settings, (first, second), weights);
-    wire.ways.iter_mut().for_each(|way| way.lay_over_entry(number, &entry.settings));
+    wire.ways.iter_mut().for_each(|direction| direction.lay_over_entry(number, &entry.settings));
     wires.push(wire);
 }
 
@@ -256,10 +256,10 @@ fn override_settings(
     for wire in wires {
         let ends = ends(network, &wire.link);
         let ways = if wire.link.is_directed { 1 } else { 2 };
-        for (way, settings) in [ends, (ends.1, ends.0)].into_iter().zip(&mut wire.ways).take(ways) {
-            let (count, is_meant) = if way == (a, b) {
+        for (side, settings) in [ends, (ends.1, ends.0)].into_iter().zip(&mut wire.ways).take(ways) {
+            let (count, is_meant) = if side == (a, b) {
                 (&mut forward, forward_meant)
-            } else if way == (b, a) {
+            } else if side == (b, a) {
                 (&mut backward, backward_meant)
             } else {
                 continue;

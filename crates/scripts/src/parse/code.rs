@@ -317,7 +317,7 @@ impl<'a> Reader<'a> {
             return self.number();
         }
         let name = self.cursor.word();
-        if let Some((_, function)) = FUNCTIONS.iter().find(|(known, _)| *known == name)
+        if let Some((_, function)) = FUNCTIONS.iter().find(|(function_name, _)| *function_name == name)
             && self.eat("(")
         {
             let arguments = self.members(")")?;

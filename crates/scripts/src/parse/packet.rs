@@ -174,12 +174,12 @@ fn read_endpoints(
     let destination = if begins(next) { name(cursor) } else { None };
     cursor.skip_space()?;
     let pair = if draft.inbound { [source, destination] } else { [destination, source] };
-    for (known, given) in endpoints.0.iter_mut().zip(pair) {
-        match (known, given) {
-            (Some(known), Some(given)) if *known != given => {
+    for (endpoint, given) in endpoints.0.iter_mut().zip(pair) {
+        match (endpoint, given) {
+            (Some(endpoint), Some(given)) if *endpoint != given => {
                 draft.beyond(format!("the model's scripts have one connection; {given} belongs to another"));
             }
-            (known @ None, Some(given)) => *known = Some(given),
+            (endpoint @ None, Some(given)) => *endpoint = Some(given),
             _ => {}
         }
     }

@@ -99,7 +99,7 @@ fn read_option(
             let _ = cursor.take_while(|c| c != ',' && c != '>' && c != '\n');
             unknown_to_model(draft, other);
         }
-        other => match MULTIPATH.iter().find(|(known, _)| *known == other) {
+        other => match MULTIPATH.iter().find(|(option_name, _)| *option_name == other) {
             Some((name, words)) => read_multipath(cursor, draft, name, words)?,
             None => {
                 return Err(ScriptError::at(place, format!("{other:?} is no TCP option; there are {NAMES}")));

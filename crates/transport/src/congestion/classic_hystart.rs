@@ -26,7 +26,7 @@ pub(super) struct ClassicHyStart {
     round: Option<Round>,
     /// Smallest delay of the connection.
     min_delay: Option<Span>,
-    found: bool,
+    is_over: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,7 @@ impl ClassicHyStart {
     /// An ACK of slow start with a window of `cwnd` segments, which are `cwnd_bytes`; true if slow start is over.
     pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u64, cwnd_bytes: u64) -> bool {
         let (Some(delay), Some(min_delay)) = (ack.rtt, self.min_delay) else { return false };
-        if self.found {
+        if self.is_over {
             return false;
         }
         let now = ack.now;
@@ -72,8 +72,8 @@ impl ClassicHyStart {
             return false;
         }
         let train = round.is_long_train(now, min_delay + held(cwnd_bytes, ack.srtt));
-        self.found = round.has_risen(delay, min_delay) || train;
-        self.found
+        self.is_over = round.has_risen(delay, min_delay) || train;
+        self.is_over
     }
 }
 

@@ -35,18 +35,18 @@ pub(super) struct Address {
 /// The addresses of an end, by interface. Those of which nothing was said are up and no backups.
 #[derive(Default, Debug)]
 pub(super) struct Addresses {
-    known: Vec<Address>,
+    announced: Vec<Address>,
 }
 
 impl Addresses {
     pub(super) fn get(&self, interface: u8) -> Address {
-        let address = self.known.get(usize::from(interface)).copied();
+        let address = self.announced.get(usize::from(interface)).copied();
         address.unwrap_or(Address { up: true, backup: false, id: interface })
     }
 
     /// The address of an interface has this identifier from now on.
     pub(super) fn rename(&mut self, interface: u8, id: u8) {
-        if let Some(address) = self.known.get_mut(usize::from(interface)) {
+        if let Some(address) = self.announced.get_mut(usize::from(interface)) {
             address.id = id;
         }
     }
@@ -59,10 +59,10 @@ impl Addresses {
             AddressChange::Down => Address { up: false, ..before },
             AddressChange::Backup(backup) => Address { backup, ..before },
         };
-        for missing in self.known.len()..=usize::from(interface) {
-            self.known.push(self.get(missing as u8));
+        for missing in self.announced.len()..=usize::from(interface) {
+            self.announced.push(self.get(missing as u8));
         }
-        self.known[usize::from(interface)] = after;
+        self.announced[usize::from(interface)] = after;
         before != after
     }
 }

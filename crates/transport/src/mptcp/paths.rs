@@ -128,9 +128,9 @@ impl Paths {
             coupling.max_rate = coupling.max_rate.max(path.rate);
             coupling.max_gain = coupling.max_gain.max(path.gain);
         }
-        let own = self.get(subflow);
-        coupling.rate = own.rate;
-        coupling.gain = own.gain;
+        let current = self.get(subflow);
+        coupling.rate = current.rate;
+        coupling.gain = current.gain;
         if compares_losses {
             coupling.olia_alpha = self.olia_alpha(subflow);
         }
@@ -149,12 +149,12 @@ impl Paths {
             with_largest += u32::from(path.cwnd == largest);
             collected += u32::from(path.cwnd != largest && path.quality >= best);
         }
-        let own = self.get(subflow);
-        if collected == 0 || own.rate == 0.0 {
+        let current = self.get(subflow);
+        if collected == 0 || current.rate == 0.0 {
             0.0
-        } else if own.cwnd == largest {
+        } else if current.cwnd == largest {
             -1.0 / f64::from(count * with_largest)
-        } else if own.quality >= best {
+        } else if current.quality >= best {
             1.0 / f64::from(count * collected)
         } else {
             0.0

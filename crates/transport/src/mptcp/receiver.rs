@@ -73,7 +73,7 @@ pub struct MptcpReceiver {
     addresses: Addresses,
     announcements: Announcements,
     /// The subflow that was heard last: its path works.
-    heard: u8,
+    last_subflow: u8,
     deadlines: Vec<Instant>,
     woken: Vec<u8>,
     /// First data position that has not come; the DATA_FIN counts as one.
@@ -114,7 +114,7 @@ impl MptcpReceiver {
             interfaces: Vec::new(),
             addresses: Addresses::default(),
             announcements: Announcements::default(),
-            heard: 0,
+            last_subflow: 0,
             deadlines: Vec::new(),
             woken: Vec::new(),
             data_nxt: DATA_START,
@@ -193,7 +193,7 @@ impl MptcpReceiver {
             subflow.receiver.acknowledge_now();
         }
         self.wake(index);
-        self.heard = index;
+        self.last_subflow = index;
         if let Some(option) = option.filter(MptcpOption::is_about_addresses) {
             self.take_address_option(option);
         }
@@ -265,8 +265,8 @@ impl MptcpReceiver {
         }
         let was_admitted = subflow.admitted;
         match option {
-            Some(MptcpOption::Capable { sender_key: Some(key), receiver_key: Some(own), .. })
-                if index == 0 && own == self.key && !subflow.admitted =>
+            Some(MptcpOption::Capable { sender_key: Some(key), receiver_key: Some(own_key), .. })
+                if index == 0 && own_key == self.key && !subflow.admitted =>
             {
                 subflow.admitted = true;
                 self.peer_key = Some(key);

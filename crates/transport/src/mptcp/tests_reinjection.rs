@@ -20,21 +20,21 @@ fn mapped(segment: &Segment) -> Option<(u32, u32, u16)> {
 /// A log with all data that left, and which of them a subflow other than the first to send them repeated.
 struct Repeats {
     /// Of each repetition: when, on which subflow, number of its first byte, and the subflow that sent it first.
-    found: Vec<(Instant, u8, u32, u8)>,
+    copies: Vec<(Instant, u8, u32, u8)>,
 }
 
 impl Repeats {
     fn of(log: &[(Instant, Side, Segment)]) -> Self {
         let mut first: BTreeMap<u32, u8> = BTreeMap::new();
-        let mut found = Vec::new();
+        let mut copies = Vec::new();
         for (now, side, segment) in log {
             let Some((data, ..)) = mapped(segment).filter(|_| *side == Side::Sender) else { continue };
             let holder = *first.entry(data).or_insert(segment.subflow);
             if holder != segment.subflow {
-                found.push((*now, segment.subflow, data, holder));
+                copies.push((*now, segment.subflow, data, holder));
             }
         }
-        Self { found }
+        Self { copies }
     }
 }
 
@@ -51,7 +51,7 @@ fn data_of_several_dead_subflows_are_repeated_in_their_order() {
     network.run(secs(6.0));
     let log = network.log.take().expect("a log");
     let repeats: Vec<(u32, u8)> = Repeats::of(&log)
-        .found
+        .copies
         .iter()
         .filter(|&&(_, on, ..)| on == 2)
         .map(|&(_, _, data, holder)| (data, holder))
@@ -92,7 +92,7 @@ fn what_a_dead_subflow_has_had_selectively_acknowledged_goes_on_others() {
     let sent = log.iter().filter(|(_, side, s)| *side == Side::Sender && s.subflow == 0);
     let behind = |&(data, seq, _): &(u32, u32, u16)| (seq.wrapping_sub(reached) as i32 >= 0).then_some(data);
     let held_back: Vec<u32> = sent.filter_map(|(_, _, s)| mapped(s)).filter_map(|m| behind(&m)).collect();
-    let repeated: Vec<u32> = Repeats::of(&log).found.iter().filter(|r| r.1 == 1).map(|r| r.2).collect();
+    let repeated: Vec<u32> = Repeats::of(&log).copies.iter().filter(|r| r.1 == 1).map(|r| r.2).collect();
     assert!(held_back.iter().all(|data| repeated.contains(data)), "{held_back:?} {repeated:?}");
 }
 

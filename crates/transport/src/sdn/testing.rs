@@ -93,7 +93,7 @@ pub(super) struct Network {
     /// What was put on the wire, and when.
     pub(super) log: Vec<(Instant, InTransit)>,
     /// CTRLs that arrived, and how many packets had been sent before each.
-    pub(super) heard: Vec<(Instant, usize, CycleParameters)>,
+    pub(super) cycles: Vec<(Instant, usize, CycleParameters)>,
 }
 
 impl Network {
@@ -113,7 +113,7 @@ impl Network {
             wire: Vec::new(),
             sent: 0,
             log: Vec::new(),
-            heard: Vec::new(),
+            cycles: Vec::new(),
         }
     }
 
@@ -202,7 +202,7 @@ impl Network {
             InTransit::Forward(segment) => self.receiver.on_segment(self.now, &segment),
             InTransit::Backward(segment) => self.sender.on_segment(self.now, &segment),
             InTransit::Control(parameters) => {
-                self.heard.push((self.now, self.log.len(), parameters));
+                self.cycles.push((self.now, self.log.len(), parameters));
                 self.sender.on_control(self.now, &parameters);
             }
             InTransit::Confirmation(epoch) => self.controller.on_confirmation(epoch),
@@ -238,12 +238,12 @@ impl Network {
     /// Cycles follow from the CTRLs heard, by the rules of section 4.3.2: a later CTRL replaces stored
     /// parameters, and the later start stands. Reliable senders take no epoch twice.
     pub(super) fn assert_in_slots(&self, reliable: bool) -> usize {
-        let mut heard = self.heard.iter().peekable();
+        let mut reports = self.cycles.iter().peekable();
         let mut cycle: Option<(Instant, CycleParameters)> = None;
         let mut pending: Option<(Instant, CycleParameters)> = None;
         let (mut newest, mut last, mut segments) = (0, None, 0);
         for (index, (now, packet)) in self.log.iter().enumerate() {
-            while let Some((at, _, parameters)) = heard.next_if(|(_, sent, _)| *sent <= index) {
+            while let Some((at, _, parameters)) = reports.next_if(|(_, sent, _)| *sent <= index) {
                 if let Some(next) = pending.take_if(|(start, _)| *start <= *at) {
                     (cycle, last) = (Some(next), None);
                 }

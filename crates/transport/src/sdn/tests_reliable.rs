@@ -155,7 +155,7 @@ fn a_sender_without_control_asks_again() {
         if matches!(packet, InTransit::Control(_)) && controls == 1 { Fate::Lost } else { Fate::Arrive }
     });
     assert_eq!(times(&network.forward(|segment| segment.flags.has(Flags::SYN))), [0, 1048 + 3144]);
-    assert_eq!(network.heard.len(), 1);
+    assert_eq!(network.cycles.len(), 1);
     assert_eq!(times(&network.data())[0], 1048 + 3144 + 420 + 1468);
     assert_eq!(network.sender.established_at(), Some(at_us(1048)));
     let syn_acks = network.backward().iter().filter(|(_, s)| s.flags.has(Flags::SYN)).count();
@@ -308,8 +308,8 @@ proptest! {
         prop_assert!(is_finished(&network.sender) && network.receiver.is_finished());
         prop_assert_eq!(network.sender.in_flight(), 0);
         prop_assert_eq!(network.assert_in_slots(true) as u64, network.sender.stats().segments);
-        prop_assert_eq!(confirmations(&network).len(), network.heard.len());
-        prop_assert!(network.heard.iter().any(|(.., parameters)| parameters.epoch == newest));
+        prop_assert_eq!(confirmations(&network).len(), network.cycles.len());
+        prop_assert!(network.cycles.iter().any(|(.., parameters)| parameters.epoch == newest));
     }
 
     /// In published mode the slots hold as well, and nothing is ever sent twice.

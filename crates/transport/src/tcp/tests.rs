@@ -584,10 +584,10 @@ fn a_repeated_fin_is_answered_from_behind_the_own_fin() {
             |(_, from, segment): &&(Instant, Side, Segment)| *from == side && segment.flags.has(Flags::FIN);
         pair.log.iter().find(of_side).expect("a FIN").2
     };
-    let (theirs, own) = (fin(Side::Sender), fin(Side::Receiver));
+    let (theirs, ours) = (fin(Side::Sender), fin(Side::Receiver));
     pair.receiver.on_segment(pair.now, &theirs);
     let answer = pair.receiver.poll_transmit(pair.now).expect("an ACK");
-    assert_eq!((answer.seq, answer.flags.has(Flags::FIN)), (own.seq.wrapping_add(1), false));
+    assert_eq!((answer.seq, answer.flags.has(Flags::FIN)), (ours.seq.wrapping_add(1), false));
 }
 
 /// RFC 6298 section 2.2: one sample of 20 ms has a deviation of half of it.

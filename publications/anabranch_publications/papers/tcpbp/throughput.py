@@ -52,7 +52,7 @@ PUBLISHED_JAIN: Final = {
     50: {"TCPBP": 0.95, "delay": 0.94, "hop count": 0.94},
 }
 """Table 5."""
-JAIN_WIDTH: Final = round(max(max(own.values()) - min(own.values()) for own in PUBLISHED_JAIN.values()), 2)
+JAIN_WIDTH: Final = round(max(max(ours.values()) - min(ours.values()) for ours in PUBLISHED_JAIN.values()), 2)
 """By how much printed indices of the metrics differ with one number of flows, "not significantly"."""
 
 ALL_ROUTES_WIDTH: Final = 0.0007

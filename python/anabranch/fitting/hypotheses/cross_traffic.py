@@ -92,8 +92,8 @@ def _on_off(estimates: Estimates) -> Sequence[Candidate]:
 
 def busy_spans(estimates: Estimates, rate_mbps: float) -> tuple[tuple[float, float, float], ...]:
     """When others sent, and how much: what a link of this rate did not give the flow while a queue stood."""
-    own, busy = estimates.own_mbps()
-    others = np.where(busy, np.clip(rate_mbps - own, 0, None), 0.0)
+    own_mbps, busy = estimates.own_mbps()
+    others = np.where(busy, np.clip(rate_mbps - own_mbps, 0, None), 0.0)
     others[others < 0.12 * rate_mbps] = 0.0
     spans = []
     begin = 0

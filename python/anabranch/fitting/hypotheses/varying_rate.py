@@ -20,12 +20,12 @@ _LEAST_BUSY = 3
 def _propose(estimates: Estimates) -> Sequence[Candidate]:
     if not is_shared(estimates) or not varies(estimates):
         return []
-    own, busy = estimates.own_mbps()
+    own_mbps, busy = estimates.own_mbps()
     places = np.flatnonzero(busy)
     if places.size < _LEAST_BUSY:
         return []
     # Where no queue stood, the flow does not show what there was.
-    rates = np.maximum(np.interp(np.arange(own.size), places, own[places]), _LEAST_MBPS)
+    rates = np.maximum(np.interp(np.arange(own_mbps.size), places, own_mbps[places]), _LEAST_MBPS)
     steps = tuple((float(step * QUARTER_S), float(mbps)) for step, mbps in enumerate(rates))
     model = replace(basic_model(estimates), rate_mbps=float(rates[0]), capacity_steps=steps)
     mean_mbps = float(np.mean(rates))

@@ -83,7 +83,7 @@ def links_alone(
         captures=[],
         controller=None,
         planner=None,
-        own=(),
+        own_code=(),
     )
     return alone, json.dumps({"routes": routes, "tables": []})
 
@@ -141,7 +141,7 @@ class SwitchedRouters:
                 controller.wait()
                 yield
                 self._told = controller.tables()
-                if self._setup.own and (written := controller.said().rstrip("\n")):
+                if self._setup.own_code and (written := controller.said().rstrip("\n")):
                     # What own code writes goes where that of a simulation goes.
                     say(written)
 

@@ -54,19 +54,19 @@ class OpenVSwitch:
         _check_scenario(scenario, setup)
         check_switches()
 
-    def routers(self, scenario: Scenario, own: Setup, carrying: Setup, planned: Planned) -> SwitchedRouters:
+    def routers(self, scenario: Scenario, setup: Setup, carrying: Setup, planned: Planned) -> SwitchedRouters:
         """The switches between the hosts."""
-        controller = own.controller
+        controller = setup.controller
         nodes = len(carrying.nodes) if controller is None else controller.node
         links = [link for link in carrying.links if max(link.origin, link.to) < nodes]
         names = [node.name for node in carrying.nodes[:nodes]]
         ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
-        switches = _switches(own, nodes)
-        data = own.replace(hosts=[], datagrams=[], events=[], captures=[]).data()
-        balancing = own.routing.load_balancing
+        switches = _switches(setup, nodes)
+        data = setup.replace(hosts=[], datagrams=[], events=[], captures=[]).data()
+        balancing = setup.routing.load_balancing
         configuration: dict[str, Any]
         if controller is not None:
-            configuration = {"setup": data, "scenario": _own_code(scenario, own)}
+            configuration = {"setup": data, "scenario": _own_code(scenario, setup)}
         elif isinstance(balancing, SubflowRoundRobinLoadBalancing):
             paths = routes_of(planned.plan.data(), links, names)
             configuration = {
@@ -86,7 +86,7 @@ class OpenVSwitch:
         application = (configuration["setup"]["controller"] or {}).get("application", {})
         cable = application.get("algorithm") == "tcpbp" or bool(application.get("probes_links"))
         layout = SwitchLayout.of(names, links, switches, ends, cable=cable)
-        return SwitchedRouters(own, carrying, planned, layout, configuration)
+        return SwitchedRouters(setup, carrying, planned, layout, configuration)
 
 
 def _own_code(scenario: Scenario, setup: Setup) -> dict[str, Any] | None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.folders import write_whole
 from anabranch.media.page import REPORT, render
 from anabranch.media.pieces import Article, Figure, Link, Paragraph
+from anabranch.results.folders import write_whole
 
 _SCRIPTS = ("core", "table", "sections")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.folders import write_whole
 from anabranch.media.page import REPORT, render
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.run_data import run_document
 from anabranch.report.views.outcome import StudyOutcome
 from anabranch.report.views.run import event_table, reordering_table
+from anabranch.results.folders import write_whole
 from anabranch.results.result import Result
 
 _PACKAGE = "anabranch.report.html"

@@ -144,7 +144,7 @@ def _picture(figure: Figure, salt: str, scale: float) -> ElementTree.Element:
 
 
 def _colored(value: str) -> str:
-    return re.sub(r"#[0-9a-f]{6}\b", lambda found: _ON_THE_PAGE.get(found[0], found[0]), value)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda color: _ON_THE_PAGE.get(color[0], color[0]), value)
 
 
 def _explain(picture: ElementTree.Element, table: MetricTable, block: Block) -> None:

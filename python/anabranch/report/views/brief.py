@@ -107,12 +107,14 @@ def price_words(measures: Measures) -> str:
     if not bought:
         return "Nothing is to be bought."
     unit = f" {measures.currency}" if measures.currency else ""
-    known = f"What is to be bought costs {measures.price:,.0f}{unit}."
+    sentence = f"What is to be bought costs {measures.price:,.0f}{unit}."
     if len(measures.unpriced) == len(bought):
         return "What is to be bought has no price here (--prices)."
     if measures.unpriced:
-        known = f"{known[:-1]}, without {_count(len(measures.unpriced), 'link')} whose price is not known."
-    return known
+        sentence = (
+            f"{sentence[:-1]}, without {_count(len(measures.unpriced), 'link')} whose price is not known."
+        )
+    return sentence
 
 
 def _count(number: int, what: str) -> str:

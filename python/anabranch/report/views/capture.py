@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from anabranch.media.pieces import Card, DataTable, Piece, Text
-from anabranch.report.views.cards import index_text, known, share_text
+from anabranch.report.views.cards import index_text, share_text, with_values
 from anabranch.results.result import Result
 from anabranch.text.units import NOTHING, measure, quantity, with_unit
 
@@ -150,7 +150,7 @@ def capture_cards(result: Result) -> list[Card]:
     window_s = float(summary["window_end_s"]) - float(summary["window_start_s"])
     captured = measure(float(summary["ended_s"]), "s")
     window = f"in the window of {measure(window_s, 's')}"
-    return known(
+    return with_values(
         [
             Card("Measured", captured, ", ".join(map(str, summary.get("measured_by", []))))
             if packets is None

@@ -18,7 +18,7 @@ from anabranch.text.units import NOTHING, measure, plain, quantity
 
 def cards(result: Result) -> list[Card]:
     """The answers to what is asked first about a run, as far as it has them."""
-    return known(
+    return with_values(
         [
             *_of_flows(result),
             *_of_collectives(result),
@@ -29,7 +29,7 @@ def cards(result: Result) -> list[Card]:
     )
 
 
-def known(cards: Sequence[Card]) -> list[Card]:
+def with_values(cards: Sequence[Card]) -> list[Card]:
     """The cards that have a value."""
     return [each for each in cards if each.value != NOTHING]
 

@@ -18,13 +18,13 @@ _NAMES = (
 )  # fmt: skip
 
 
-def transfers_pieces(found: Transfers) -> list[Piece]:
+def transfers_pieces(transfers: Transfers) -> list[Piece]:
     """The transfers with nothing down, and in the failures that harm most."""
-    table = transfers_table(found)
-    return [table.without("kind") if len({case.kind for case in found.cases[1:]}) < 2 else table]
+    table = transfers_table(transfers)
+    return [table.without("kind") if len({case.kind for case in transfers.cases[1:]}) < 2 else table]
 
 
-def transfers_table(found: Transfers) -> DataTable:
+def transfers_table(transfers: Transfers) -> DataTable:
     """A row for each size with nothing down, then for each failure, the one that harms most first."""
     rows = [
         (
@@ -32,13 +32,13 @@ def transfers_table(found: Transfers) -> DataTable:
             one.median_s, one.worst_s, None if one.worst_pair is None else " to ".join(one.worst_pair),
             one.median_mbps,
         )
-        for place in (0, *found.by_harm)
-        for case in (found.cases[place],)
+        for place in (0, *transfers.by_harm)
+        for case in (transfers.cases[place],)
         for one in case.times
     ]  # fmt: skip
     caption = (
-        f"One transfer of {found.transport} beside the matrix, median and worst of all pairs whose links "
-        f"have room ({found.scheme}; model: {found.model} and slow start, without queues)"
+        f"One transfer of {transfers.transport} beside the matrix, median and worst of all pairs whose links "
+        f"have room ({transfers.scheme}; model: {transfers.model} and slow start, without queues)"
     )
     return DataTable.of_rows(
         "transfers", caption, columns(*_NAMES, table="loads"), rows,
@@ -47,13 +47,13 @@ def transfers_table(found: Transfers) -> DataTable:
     )  # fmt: skip
 
 
-def transfers_document(found: Transfers, simulated: StudyOutcome | None) -> dict[str, Any]:
+def transfers_document(transfers: Transfers, simulated: StudyOutcome | None) -> dict[str, Any]:
     """The transfers, and the cells of a simulation, as a document of JSON."""
     return {
-        "scheme": found.scheme,
-        "transport": found.transport,
-        "model": found.model,
-        "cases": [asdict(case) for case in found.cases],
+        "scheme": transfers.scheme,
+        "transport": transfers.transport,
+        "model": transfers.model,
+        "cases": [asdict(case) for case in transfers.cases],
         "simulated": None if simulated is None else simulated.cells.to_dicts(),
-        "warnings": [*found.warnings, *([] if simulated is None else simulated.warnings)],
+        "warnings": [*transfers.warnings, *([] if simulated is None else simulated.warnings)],
     }

@@ -14,43 +14,43 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 20
 
 
-def weight_pieces(found: WeightSearch) -> list[Piece]:
+def weight_pieces(search: WeightSearch) -> list[Piece]:
     """The changes, the loads before and after, and how far the bound is."""
-    shown = [replace(table, most=_MOST_SHOWN) for table in weight_view_tables(found)]
-    return [*shown, Text(weight_summary(found))]
+    shown = [replace(table, most=_MOST_SHOWN) for table in weight_view_tables(search)]
+    return [*shown, Text(weight_summary(search))]
 
 
-def weight_summary(found: WeightSearch) -> str:
+def weight_summary(search: WeightSearch) -> str:
     """The result in a sentence or two."""
-    bound = percent(found.lower_bound)
-    of = f" while {found.bound_in} is down" if found.bound_in else ""
+    bound = percent(search.lower_bound)
+    of = f" while {search.bound_in} is down" if search.bound_in else ""
     return (
-        f"highest load {percent(found.load_before)} before, {percent(found.load)} after "
-        f"{len(found.changes):,} changes; no routing has less than {bound}{of}, so that {percent(found.gap)} "
-        "above it are left at most"
+        f"highest load {percent(search.load_before)} before, {percent(search.load)} after "
+        f"{len(search.changes):,} changes; no routing has less than {bound}{of}, so that "
+        f"{percent(search.gap)} above it are left at most"
     )
 
 
-def weight_view_tables(found: WeightSearch) -> list[DataTable]:
+def weight_view_tables(search: WeightSearch) -> list[DataTable]:
     """The changes of weights, and of the loads of links and failures."""
     names = ("link", "weight_before", "weight_after", "load_percent", "gain_points")
-    rows = [(one.link, one.before, one.after, one.load, one.gain) for one in found.changes]
+    rows = [(one.link, one.before, one.after, one.load, one.gain) for one in search.changes]
     caption = "Changes of weights, and the highest load once each and those above it are made"
     changes = DataTable.of_rows(
         "weights", caption, columns(*names, table="loads"), rows, chart=Bars("link", ("load_percent",)),
         things="changes (--json shows all)", elsewhere="--json", searchable=True, boxed=True,
     )  # fmt: skip
-    return [changes, *changes_tables(found.loads)]
+    return [changes, *changes_tables(search.loads)]
 
 
-def weight_document(found: WeightSearch) -> dict[str, Any]:
+def weight_document(search: WeightSearch) -> dict[str, Any]:
     """The result as a document of JSON, with the weight of every link."""
     return {
-        "load_before": found.load_before,
-        "load": found.load,
-        "lower_bound": found.lower_bound,
-        "bound_in": found.bound_in or None,
-        "gap": found.gap,
+        "load_before": search.load_before,
+        "load": search.load,
+        "lower_bound": search.lower_bound,
+        "bound_in": search.bound_in or None,
+        "gap": search.gap,
         "changes": [
             {
                 "link": one.link,
@@ -59,9 +59,9 @@ def weight_document(found: WeightSearch) -> dict[str, Any]:
                 "load": one.load,
                 "gain": one.gain,
             }
-            for one in found.changes
+            for one in search.changes
         ],
-        "weights": {row.link: row.weight for row in found.table.rows},
-        "loads": changes_document(found.loads),
-        "warnings": list(found.warnings),
+        "weights": {row.link: row.weight for row in search.table.rows},
+        "loads": changes_document(search.loads),
+        "warnings": list(search.warnings),
     }

@@ -73,7 +73,7 @@ class SinglePathSearch:
         """Sum of what links have above the level, as loads."""
         return sum(max(0.0, load - self.level) for load in self._loads())
 
-    def found(self, steps: int) -> SinglePaths:
+    def routing(self, steps: int) -> SinglePaths:
         """The routing as it stands."""
         return SinglePaths(tuple(self._chosen), self.load, self.excess, steps)
 
@@ -86,7 +86,7 @@ class SinglePathSearch:
     def run(self, level: float, steps: int, budget: Budget) -> SinglePaths:
         """Search until no link is above the level, or for so many steps; the routing of least excess."""
         self.level = level
-        best, cost = self.found(0), self._cost()
+        best, cost = self.routing(0), self._cost()
         for step in range(1, steps + 1):
             if best.excess <= 0 or budget.left_s <= 0:
                 break
@@ -96,7 +96,7 @@ class SinglePathSearch:
             budget.spend(_STEP_S + self._looks * _LOOK_S)
             excess = self.excess
             if excess < best.excess - 1e-12 or excess <= 0:
-                best = self.found(step)
+                best = self.routing(step)
         return best
 
     def _step(self, cost: float, heat: float) -> float:

@@ -76,7 +76,7 @@ def _search(
     tolerance: float,
 ) -> SinglePaths:
     """Aim below the best load again and again, until the steps are used up or the bound is reached."""
-    best, left = search.found(0), steps
+    best, left = search.routing(0), steps
     while left > 0 and best.load > lower * (1 + tolerance) and budget.left_s > 0:
         level = next_below(best.load, attainable)
         walk = search.run(level * (1 + 1e-9), left, budget)

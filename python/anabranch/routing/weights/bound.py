@@ -101,13 +101,13 @@ def _steepness(number: int, rounds: int) -> float:
 
 def _between(old: Floats, new: Floats, steep: float) -> Floats:
     """The flow between two for which the sum of exponents is least, by bisection of its slope."""
-    low, high, way = 0.0, 1.0, new - old
+    low, high, step = 0.0, 1.0, new - old
     for _ in range(20):
         middle = (low + high) / 2
-        load = old + middle * way
-        slope = float(np.exp(steep * (load - load.max())) @ way)
+        load = old + middle * step
+        slope = float(np.exp(steep * (load - load.max())) @ step)
         low, high = (middle, high) if slope < 0 else (low, middle)
-    return old + low * way
+    return old + low * step
 
 
 def _connected(network: FlowNetwork) -> NDArray[np.bool_]:

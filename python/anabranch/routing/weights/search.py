@@ -151,7 +151,7 @@ class _Search:
                 break
             found = self._searched(cases, begin, (part_s, present.work_s), (number, rounds))
             left_s -= part_s
-            judged = self._judge.judge(found)
+            judged = self._judge.judge(candidate)
             if judged.load < best.load * (1 - _SAME):
                 best, best_weights = judged, found
             known = set(cases)
@@ -219,11 +219,11 @@ class _Search:
         self,
         cases: Sequence[int],
         present: Judgement,
-        found: tuple[Judgement, Weights],
+        best_judged: tuple[Judgement, Weights],
         work_s: float,
     ) -> FoundWeights:
         """The weights with the changes alone that matter, and what each of them leads to."""
-        best, weights = found
+        best, weights = best_judged
         if best.load >= present.load * (1 - _SAME):
             return FoundWeights(self._present, (), present.load, present.load, present.failure)
         order, work = self._cases_of(cases).fewest_changes(

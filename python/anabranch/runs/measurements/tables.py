@@ -61,14 +61,14 @@ class _Flow:
         known_s = float(inside_s.sum())
         return (float(np.nansum(rates * inside_s)) * 125_000, known_s) if known_s > 0 else None
 
-    def known(self, name: str) -> Values:
+    def values(self, name: str) -> Values:
         """The values of a measure where it is known."""
         values = self.measures.get(name, np.empty(0))
         return values[~np.isnan(values)]
 
     def mean(self, name: str) -> float | None:
         """The mean of a measure over the intervals in which it is known."""
-        values = self.known(name)
+        values = self.values(name)
         return float(values.mean()) if len(values) else None
 
     def sum(self, name: str) -> float | None:
@@ -183,7 +183,7 @@ def _subflow_row(flow: _Flow, window: _Window, *, is_whole: bool) -> dict[str, A
 def _rtts(flow: _Flow) -> dict[str, float]:
     """Round-trip times: of the samples, else of the means of intervals."""
     samples = np.array(flow.of.rtts_ms)
-    values = samples if len(samples) else flow.known("rtt_ms")
+    values = samples if len(samples) else flow.values("rtt_ms")
     if not len(values):
         return {}
     columns = {f"rtt_{name}_ms": value for name, value in _extremes(values).items()}
@@ -198,7 +198,7 @@ def _rtts(flow: _Flow) -> dict[str, float]:
 
 def _srtts(flow: _Flow) -> dict[str, float]:
     """Smoothed round-trip times of the series, or the one of a single sample."""
-    values = flow.known("srtt_ms")
+    values = flow.values("srtt_ms")
     if not len(values):
         now = flow.of.totals.get("srtt_ms")
         return {} if now is None else dict.fromkeys(("srtt_mean_ms", "srtt_min_ms", "srtt_max_ms"), now)

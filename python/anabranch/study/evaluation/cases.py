@@ -273,11 +273,11 @@ def _multipath() -> list[Case]:
     apart: Table = {"scheme": {"algorithm": "disjoint", "k": 2}}
     paths = two_paths(("20 Mbps", "10 ms"), ("10 Mbps", "20 ms"))
     start = {"distribution": "uniform", "low": "0 s", "high": "500 ms"}
-    own = {"name": OWN, "from": "source", "to": "sink", "transport": MULTIPATH, "start": start}
-    both = scenario(paths, [own], 30, routing=apart)
+    flow = {"name": OWN, "from": "source", "to": "sink", "transport": MULTIPATH, "start": start}
+    both = scenario(paths, [flow], 30, routing=apart)
     dying = scenario(
         paths,
-        [own],
+        [flow],
         30,
         routing={**apart, "reaction": "never"},
         event=[at("15 s", ["source", "path1"], state="silent")],

@@ -115,10 +115,10 @@ def control_of(
         chosen, transport = text, {"preset": text}
     if chosen not in presets:
         place = "CONTROL" if chosen == text else "--preset"
-        known = chosen in _core.transport_preset_names()
+        is_preset = chosen in _core.transport_preset_names()
         message = (
             f"{quoted(chosen)} is no TCP, which RFC 9743's scenarios are of; there are {', '.join(presets)}"
-            if known
+            if is_preset
             else f'{unknown_choice(chosen, presets)}, or a class as "module:Class"'
         )
         raise ScenarioError([Problem(place, message)])

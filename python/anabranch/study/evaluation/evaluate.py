@@ -46,18 +46,18 @@ class Performance:
     @property
     def mean(self) -> float | None:
         """Over the replications; None where one of them has no value."""
-        known = self.known
-        return sum(known) / len(known) if known and len(known) == len(self.values) else None
+        values = self.numbers
+        return sum(values) / len(values) if values and len(values) == len(self.values) else None
 
     @property
-    def known(self) -> list[float]:
+    def numbers(self) -> list[float]:
         """The values that there are."""
         return [value for value in self.values if value is not None]
 
     @property
     def half_width(self) -> float | None:
         """Half of the mean's confidence interval."""
-        return None if self.mean is None else half_width(self.known, CONFIDENCE)
+        return None if self.mean is None else half_width(self.numbers, CONFIDENCE)
 
 
 @dataclass(frozen=True)
@@ -66,15 +66,15 @@ class Row:
 
     case: Case
     measure: RunMeasure
-    own: Performance
+    control: Performance
     cubic: Performance
 
     @property
     def verdict(self) -> Verdict:
         """The control beside CUBIC, by the paired differences of the replications."""
-        if self.own.mean is None or self.cubic.mean is None:
+        if self.control.mean is None or self.cubic.mean is None:
             return "unknown"
-        differences = [a - b for a, b in zip(self.own.known, self.cubic.known, strict=True)]
+        differences = [a - b for a, b in zip(self.control.numbers, self.cubic.numbers, strict=True)]
         mean = sum(differences) / len(differences)
         if abs(mean) < 0.5 * 10**-self.measure.digits:
             # As people read both, they are the same.
@@ -110,7 +110,7 @@ class Evaluation:
     @property
     def failed(self) -> list[Row]:
         """The rows in which the control could not run, or failed."""
-        return [row for row in self.rows if not row.own.ran]
+        return [row for row in self.rows if not row.control.ran]
 
     def data(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -128,10 +128,10 @@ class Evaluation:
                     "rfc5166": row.measure.section,
                     "measure": row.measure.name,
                     "better": row.measure.better,
-                    "value": row.own.mean,
-                    "half_width": row.own.half_width,
-                    "values": list(row.own.values),
-                    "reason": row.own.reason,
+                    "value": row.control.mean,
+                    "half_width": row.control.half_width,
+                    "values": list(row.control.values),
+                    "reason": row.control.reason,
                     "cubic": row.cubic.mean,
                     "cubic_half_width": row.cubic.half_width,
                     "cubic_values": list(row.cubic.values),
@@ -208,8 +208,8 @@ def _chosen(only: Sequence[str]) -> list[Case]:
     every = cases()
     for section in only:
         if not any(_is_in(case, section) for case in every):
-            known = sorted({part for case in every for part in case.section.split(", ")}, key=_by_number)
-            message = f'no scenario is of section "{section}" of RFC 9743; there are {", ".join(known)}'
+            sections = sorted({part for case in every for part in case.section.split(", ")}, key=_by_number)
+            message = f'no scenario is of section "{section}" of RFC 9743; there are {", ".join(sections)}'
             raise ScenarioError([Problem("--only", message)])
     return [case for case in every if not only or any(_is_in(case, section) for section in only)]
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anabranch import _core
-from anabranch.folders import write_whole
 from anabranch.media.markdown import article_text
 from anabranch.media.page.sections import save_page
 from anabranch.media.pieces import (
@@ -25,6 +24,7 @@ from anabranch.media.pieces import (
     columns,
     counted,
 )
+from anabranch.results.folders import write_whole
 from anabranch.results.result import json_ready
 from anabranch.study.evaluation.cases import NOT_RUN
 from anabranch.study.evaluation.control import MULTIPATH, Control
@@ -78,7 +78,7 @@ def _table(name: str, caption: str, rows: list[Row], reasons: _Reasons) -> DataT
             row.case.title,
             row.measure.name,
             row.measure.section,
-            reasons.cell(row.own, row.measure.digits),
+            reasons.cell(row.control, row.measure.digits),
             reasons.cell(row.cubic, row.measure.digits),
             Badge(row.verdict, _TONES.get(row.verdict, "plain")),
         )

@@ -240,7 +240,7 @@ def _is_of_risks(name: str) -> bool:
 
 def _ways(meaning: Meaning, is_directed: bool) -> tuple[int, ...]:
     """Which directions of a link an attribute states: 0 from the first end to the second, 1 back."""
-    stated = {"both": (0, 1), "forward": (0,), "backward": (1,)}[meaning.way]
+    stated = {"both": (0, 1), "forward": (0,), "backward": (1,)}[meaning.direction]
     return tuple(direction for direction in stated if direction == 0 or not is_directed)
 
 

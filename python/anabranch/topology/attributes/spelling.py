@@ -27,7 +27,7 @@ class Meaning:
 
     quantity: Quantity
     unit: Unit | None = None
-    way: Way = "both"
+    direction: Way = "both"
     is_round_trip: bool = False
     is_sure: bool = True
     doubt: str = ""

@@ -112,7 +112,7 @@ class Tally:
             if name in named:
                 continue
             meaning = some.meaning
-            backward = self._backward_of(meaning) if meaning.way == "forward" else None
+            backward = self._backward_of(meaning) if meaning.direction == "forward" else None
             named |= {name} if backward is None else {name, backward}
             names = shown(name) if backward is None else f"{shown(name)} and {shown(backward)}"
             unit = None if meaning.unit is None else meaning.unit.name
@@ -128,7 +128,7 @@ class Tally:
             (
                 name
                 for name, some in self.unsure.items()
-                if some.meaning.way == "backward" and some.meaning.quantity == forward.quantity
+                if some.meaning.direction == "backward" and some.meaning.quantity == forward.quantity
             ),
             None,
         )

@@ -246,7 +246,7 @@ def _tokens(text: str, where: str) -> Iterator[_Token]:
             token = text[match.start() : position]
             yield _Token("html", token, line)
         elif kind == "string":
-            yield _Token("id", re.sub(r'\\(\n|")', lambda found: found[1].strip("\n"), token[1:-1]), line)
+            yield _Token("id", re.sub(r'\\(\n|")', lambda escape: escape[1].strip("\n"), token[1:-1]), line)
         elif kind == "word" and token.lower() in _KEYWORDS:
             yield _Token("keyword", token.lower(), line)
         elif kind in ("word", "number"):

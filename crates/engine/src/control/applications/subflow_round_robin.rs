@@ -55,7 +55,7 @@ struct Turns {
     source: Source,
     seed: u64,
     /// By pair, all paths that there have been, from the lower node to the higher one.
-    known: BTreeMap<Pair, Vec<Vec<LinkId>>>,
+    paths_of_pairs: BTreeMap<Pair, Vec<Vec<LinkId>>>,
     /// The place of the path that a host's next subflow takes, before it is taken modulo the number of paths.
     next: BTreeMap<NodeId, u64>,
     /// The place of each subflow's path.
@@ -74,9 +74,9 @@ impl ConfiguredApplication for SubflowRoundRobinApplication {
         let MetricKind::Additive(metric) = setup.metric.kind() else {
             unreachable!("check_controller has refused any other")
         };
-        let (known, next, seats) = Default::default();
+        let (paths_of_pairs, next, seats) = Default::default();
         let source = Source::Semper(parameters.k, metric);
-        let turns = Turns { source, seed: 0, known, next, seats };
+        let turns = Turns { source, seed: 0, paths_of_pairs, next, seats };
         Self { inner: ForwardingApplication { router: Router::with_finder(setup, turns) } }
     }
 
@@ -99,7 +99,7 @@ impl Turns {
         let (k, metric) = match &self.source {
             &Source::Semper(k, metric) => (k, metric),
             Source::Given(paths) => {
-                self.known.insert(pair, paths.get(&pair).cloned().unwrap_or_default());
+                self.paths_of_pairs.insert(pair, paths.get(&pair).cloned().unwrap_or_default());
                 return;
             }
         };
@@ -113,11 +113,11 @@ impl Turns {
         }
         let scheme = Scheme::Semper(SemperScheme { k, metric, shares: PathShares::Equal });
         let plan = scheme.plan(view.network, &mask, &[pair]);
-        let known = self.known.entry(pair).or_default();
+        let paths_of_pairs = self.paths_of_pairs.entry(pair).or_default();
         for path in plan.route(pair.0, pair.1).into_iter().flat_map(|route| &route.paths) {
             let links = path.links.links().to_vec();
-            if !known.contains(&links) {
-                known.push(links);
+            if !paths_of_pairs.contains(&links) {
+                paths_of_pairs.push(links);
             }
         }
     }
@@ -128,10 +128,10 @@ impl Turns {
             return;
         }
         let pair = ordered(header.from, header.to);
-        if !self.known.contains_key(&pair) {
+        if !self.paths_of_pairs.contains_key(&pair) {
             self.learn(view, pair);
         }
-        let count = self.known[&pair].len() as u64;
+        let count = self.paths_of_pairs[&pair].len() as u64;
         if count == 0 {
             return;
         }
@@ -154,11 +154,11 @@ impl PathFinder for Turns {
         let (pair, seat) = (ordered(from, to), *self.seats.get(&flow)?);
         let usable = |links: &[LinkId]| links.iter().all(|&link| view.mask.usable(view.network, link));
         if let Source::Given(paths) = &self.source {
-            let own = paths.get(&(from, to))?;
-            let (before, behind) = own.split_at(seat.min(own.len()));
+            let pair_paths = paths.get(&(from, to))?;
+            let (before, behind) = pair_paths.split_at(seat.min(pair_paths.len()));
             return behind.iter().chain(before).find(|path| usable(path)).cloned();
         }
-        let (before, behind) = self.known.get(&pair)?.split_at(seat);
+        let (before, behind) = self.paths_of_pairs.get(&pair)?.split_at(seat);
         let mirror = Mirror::new(view.network);
         behind.iter().chain(before).find_map(|there| {
             let back = mirror.path(there).filter(|back| usable(there) && usable(back))?;
@@ -187,7 +187,7 @@ impl Application for SubflowRoundRobinApplication {
 
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         let turns = self.inner.router.finder_mut();
-        for pair in turns.known.keys().copied().collect::<Vec<_>>() {
+        for pair in turns.paths_of_pairs.keys().copied().collect::<Vec<_>>() {
             turns.learn(view, pair);
         }
         self.inner.on_network_change(view, out);

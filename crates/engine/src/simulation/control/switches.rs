@@ -191,15 +191,15 @@ fn note_window_scale(table: &mut FlowTable, header: &Header, segment: &Segment) 
 
 fn header(flows: &Flows, packet: Packet, segment: &Segment) -> Header {
     let flow = &flows[packet.flow.index()];
-    let way = match packet.direction {
+    let ends = match packet.direction {
         Direction::Forward => &flow.forward,
         Direction::Backward => &flow.backward,
     };
     Header {
         flow: tuple(flows.len(), packet.flow, packet.subflow),
         direction: packet.direction,
-        from: way.from,
-        to: way.to,
+        from: ends.from,
+        to: ends.to,
         syn: segment.flags.has(Flags::SYN),
         fin: segment.flags.has(Flags::FIN),
         mss: segment.mss,

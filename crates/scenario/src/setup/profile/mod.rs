@@ -123,7 +123,7 @@ impl ProfileFile<'_> {
         let Some(wanted) = &self.profile.values else { return };
         for &value in wanted {
             let kind = Measured::from(value);
-            let has_one = |row: &Conditions| row.values.iter().any(|(known, _)| *known == kind);
+            let has_one = |row: &Conditions| row.values.iter().any(|(column, _)| *column == kind);
             if !rows.is_empty() && !rows.iter().any(has_one) {
                 problems.add(&self.at.key("values"), format!("{} has no {}", quoted(self.name), kind.word()));
             }

@@ -108,7 +108,8 @@ impl MptcpReceiver {
             let subflow = self.subflows.get(usize::from(*index)).and_then(Option::as_ref);
             subflow.is_some_and(|subflow| subflow.admitted && !subflow.removed)
         };
-        let any = Some(self.heard).filter(works).or_else(|| (0..self.subflows.len() as u8).find(works));
+        let any =
+            Some(self.last_subflow).filter(works).or_else(|| (0..self.subflows.len() as u8).find(works));
         while let Some(index) = self.announcements.place(any) {
             self.acknowledge_on(index);
             self.wake(index);

@@ -26,15 +26,15 @@ impl MptcpReceiver {
         if taken == 0 || self.is_finished() {
             return taken;
         }
-        let heard = self.heard;
+        let subflow_heard = self.last_subflow;
         self.acknowledge_ends();
-        self.tune(now, heard);
-        let room = self.room(heard);
+        self.tune(now, subflow_heard);
+        let room = self.room(subflow_heard);
         let Some(update) = self.held.as_ref().map(|held| held.update(room)) else { return taken };
-        if let Some(subflow) = self.subflows[usize::from(heard)].as_mut() {
+        if let Some(subflow) = self.subflows[usize::from(subflow_heard)].as_mut() {
             subflow.receiver.tell(now, update);
         }
-        self.wake(heard);
+        self.wake(subflow_heard);
         taken
     }
 

@@ -44,8 +44,9 @@ impl MptcpSender {
         }
         let subflow = |index: u8| &self.subflows[usize::from(index)];
         // A silent one would only make it longer with each timeout.
-        let heard = self.paths.usable().filter(|&index| subflow(index).silence.expiries == 0);
-        let longest = heard.map(|index| subflow(index).sender.timer_left(now)).max().unwrap_or(Span::ZERO);
+        let answering = self.paths.usable().filter(|&index| subflow(index).silence.expiries == 0);
+        let longest =
+            answering.map(|index| subflow(index).sender.timer_left(now)).max().unwrap_or(Span::ZERO);
         self.data_timer.wait = if longest > Span::ZERO { longest } else { self.config.tcp.min_rto };
     }
 

@@ -7,7 +7,7 @@ use anabranch_units::{Instant, Span};
 /// The log of a connection; the subflows have their own until they are collected.
 #[derive(Debug)]
 pub(super) struct ConnectionLog {
-    own: Log,
+    log: Log,
     /// Entries of each subflow, and of the connection.
     pub(super) share: usize,
     entries: Vec<LogEntry>,
@@ -24,7 +24,7 @@ impl MptcpSender {
             subflow.sender.keep_log(share);
         }
         self.log =
-            Some(Box::new(ConnectionLog { own: Log::new(share), share, entries: Vec::new(), blocked: None }));
+            Some(Box::new(ConnectionLog { log: Log::new(share), share, entries: Vec::new(), blocked: None }));
     }
 
     /// The entries since the last call, in order of time; none if it keeps no log.
@@ -104,8 +104,8 @@ impl MptcpSender {
     fn note(&mut self, entry: LogEntry) {
         self.collect();
         if let Some(log) = &mut self.log {
-            log.own.append(entry);
-            log.entries.append(&mut log.own.take());
+            log.log.append(entry);
+            log.entries.append(&mut log.log.take());
         }
     }
 }

@@ -275,8 +275,8 @@ impl Sender {
     #[inline(never)]
     fn presume(&mut self, advanced: bool, duplicate: bool, acked: u64, delivered: &mut Delivered) {
         if advanced {
-            let told = self.board.presumed().min(acked.saturating_sub(self.full_payload));
-            delivered.bytes = delivered.bytes.saturating_sub(told);
+            let presumed = self.board.presumed().min(acked.saturating_sub(self.full_payload));
+            delivered.bytes = delivered.bytes.saturating_sub(presumed);
             self.board.settle_presumed(acked.saturating_sub(self.full_payload));
             if self.board.is_empty() || !matches!(self.recovery, RecoveryState::Fast { .. }) {
                 self.board.settle_presumed(u64::MAX);

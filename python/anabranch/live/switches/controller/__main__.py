@@ -45,7 +45,7 @@ def _own_code(given: dict[str, Any] | None) -> tuple[Sequence[object], Agreement
     provenance = Provenance.worker(Agreement(given["everything"], frozenset(given["digests"])))
     scenario = Scenario.from_data(given["data"], origin=given["origin"], base=base, provenance=provenance)
     setup = resolve(scenario, Needed.ALL)
-    return setup.own, setup.agreement
+    return setup.own_code, setup.agreement
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ class GovernedSwitches:
     """Switches that do what an application orders."""
 
     def __init__(
-        self, board: Switchboard, configuration: Mapping[str, Any], own: Sequence[object] = ()
+        self, board: Switchboard, configuration: Mapping[str, Any], makers: Sequence[object] = ()
     ) -> None:
         """Of a run.
 
@@ -59,7 +59,7 @@ class GovernedSwitches:
             board: the switches.
             configuration: the setup with its controller, addresses of hosts and flows, and perhaps paths that
                 the application keeps to.
-            own: what makes algorithms of the user's own.
+            makers: what makes algorithms of the user's own.
         """
         data = configuration["setup"]
         table = data["controller"]["table"]
@@ -67,7 +67,7 @@ class GovernedSwitches:
             # The application is to think of the time-outs that entries have: OpenFlow counts whole seconds.
             table[name] = table[name] and math.ceil(table[name] / _PS_PER_S) * _PS_PER_S
         self._board, self._layout = board, board.layout
-        self._setup = _core.Setup(json.dumps(data), own)
+        self._setup = _core.Setup(json.dumps(data), makers)
         self._core: _core.Controller | None = None
         self._paths = {tuple(pair): paths for pair, paths in configuration.get("paths", ())} or None
         self._owners = {

@@ -50,7 +50,7 @@ pub struct Stretched {
     /// Open flows in the order of their arrival.
     senders: Vec<FlowId>,
     /// The cycle that each sender has been told of.
-    told: BTreeMap<FlowId, Told>,
+    orders: BTreeMap<FlowId, Told>,
     /// Flows whose groups need new parameters.
     dirty: BTreeSet<FlowId>,
     /// Since when there are such flows, and when their groups are told.
@@ -94,7 +94,7 @@ impl Stretched {
             data,
             epoch: 0,
             senders: Vec::new(),
-            told: BTreeMap::new(),
+            orders: BTreeMap::new(),
             dirty: BTreeSet::new(),
             dirty_since: None,
             tell_at: None,
@@ -122,7 +122,7 @@ impl Stretched {
         out: &[Order],
     ) {
         self.senders.retain(|&sender| sender != flow);
-        if let Some(telling) = self.told.remove(&flow) {
+        if let Some(telling) = self.orders.remove(&flow) {
             self.repeat.remove(&(telling.repeat_at, flow));
         }
         self.dirty.remove(&flow);
@@ -146,7 +146,7 @@ impl Stretched {
 
     /// A SYN came again: the sender may have missed its CTRL.
     pub fn on_repeated_open(&mut self, view: &View<'_>, flow: FlowId) {
-        if let Some(telling) = self.told.get_mut(&flow) {
+        if let Some(telling) = self.orders.get_mut(&flow) {
             telling.confirmed = false;
             self.repeat.remove(&(telling.repeat_at, flow));
             telling.repeat_at = view.now;
@@ -156,7 +156,7 @@ impl Stretched {
 
     /// A CTRL has arrived.
     pub fn on_confirmation(&mut self, flow: FlowId, epoch: u32) {
-        if let Some(telling) = self.told.get_mut(&flow)
+        if let Some(telling) = self.orders.get_mut(&flow)
             && telling.epoch == epoch
         {
             telling.confirmed = true;
@@ -227,7 +227,7 @@ impl Stretched {
     /// replaces the cycle that is pending (section 4.3.2), and those that it reaches before that cycle begins would
     /// go on in the old one beside those that it reaches later.
     fn pending_start(&self, view: &View<'_>, group: &[FlowId]) -> Option<Instant> {
-        let starts = group.iter().filter_map(|id| self.told.get(id)).map(|telling| telling.starts);
+        let starts = group.iter().filter_map(|id| self.orders.get(id)).map(|telling| telling.starts);
         starts.filter(|&at| at > view.now).max()
     }
 
@@ -305,8 +305,8 @@ impl Stretched {
     fn start(&self, view: &View<'_>, flows: &[(FlowId, &KnownFlow)], arrivals: &[Instant]) -> Instant {
         let latest = arrivals.iter().copied().max().unwrap_or(view.now);
         let announced =
-            flows.iter().filter_map(|(id, _)| self.told.get(id)).map(|telling| telling.starts).max();
-        let fresh = flows.iter().filter(|(id, _)| !self.told.contains_key(id));
+            flows.iter().filter_map(|(id, _)| self.orders.get(id)).map(|telling| telling.starts).max();
+        let fresh = flows.iter().filter(|(id, _)| !self.orders.contains_key(id));
         let handshake = fresh.map(|(_, flow)| {
             let timing = Timing::new(view, flow, self.data);
             timing
@@ -330,7 +330,7 @@ impl Stretched {
     /// Sends a CTRL again that has not been confirmed. Its sender joins the cycle under way at the start of an
     /// interval.
     fn repeat_ctrl(&mut self, view: &View<'_>, router: &Router, id: FlowId, out: &mut Vec<Order>) {
-        let (Some(telling), Some(flow)) = (self.told.get(&id).copied(), router.flow(id)) else { return };
+        let (Some(telling), Some(flow)) = (self.orders.get(&id).copied(), router.flow(id)) else { return };
         if telling.confirmed {
             return;
         }
@@ -356,7 +356,7 @@ impl Stretched {
     /// cycle changes meanwhile.
     fn watch(&mut self, id: FlowId, telling: Told) {
         self.repeat.insert((telling.repeat_at, id));
-        if let Some(old) = self.told.insert(id, telling).filter(|old| old.repeat_at != telling.repeat_at) {
+        if let Some(old) = self.orders.insert(id, telling).filter(|old| old.repeat_at != telling.repeat_at) {
             self.repeat.remove(&(old.repeat_at, id));
         }
     }

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anabranch.errors import ResultError, reason
-from anabranch.folders.directory import Directory, free_name, is_mine, opened_below
+from anabranch.results.folders.directory import Directory, free_name, is_mine, opened_below
 
 _PROBE = "probe"
 

@@ -22,7 +22,7 @@ from pathlib import Path, PurePath
 from typing import IO
 
 from anabranch.errors import reason
-from anabranch.folders.lock import Lock
+from anabranch.results.folders.lock import Lock
 
 RELATIVE = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
 """Whether the system has descriptors of folders, and calls relative to them."""

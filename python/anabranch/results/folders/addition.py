@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import IO
 
 from anabranch.errors import ResultError, reason, written_for
-from anabranch.folders.content import Content, contents_below, files_below
-from anabranch.folders.directory import (
+from anabranch.process.signals import deferred
+from anabranch.results.folders.content import Content, contents_below, files_below
+from anabranch.results.folders.directory import (
     Directory,
     free_name,
     is_trusted,
@@ -24,7 +25,7 @@ from anabranch.folders.directory import (
     remove_if_empty,
     write_new,
 )
-from anabranch.folders.manifest import (
+from anabranch.results.folders.manifest import (
     MANIFEST,
     REMEDY,
     Inventory,
@@ -33,10 +34,9 @@ from anabranch.folders.manifest import (
     manifest_in,
     some,
 )
-from anabranch.folders.messages import another_writer
-from anabranch.folders.mounts import check_mounts
-from anabranch.folders.staging import NEW, BusyError, Staging, staging
-from anabranch.process.signals import deferred
+from anabranch.results.folders.messages import another_writer
+from anabranch.results.folders.mounts import check_mounts
+from anabranch.results.folders.staging import NEW, BusyError, Staging, staging
 
 _HERE = "."
 """The place of the folder's own files, in a ticket."""
@@ -57,7 +57,7 @@ class Addition:
         *,
         growing: Iterable[str] = (),
         replace: bool = False,
-        known: bool = False,
+        is_of_kind: bool = False,
     ) -> None:
         """Takes a folder; see :func:`adding`.
 
@@ -68,7 +68,7 @@ class Addition:
             growing: files that grow and folders that get further files (``name/``), for :meth:`grow`. A
                 manifest is believed for none but these.
             replace: see :func:`adding`.
-            known: see :func:`adding`.
+            is_of_kind: see :func:`adding`.
         """
         self.place = place
         """The folder that gets them."""
@@ -76,7 +76,7 @@ class Addition:
         self._claims = tuple(claims)
         self._growing = tuple(growing)
         self._replace = replace
-        self._known = known
+        self._is_of_kind = is_of_kind
         self._path = Path(os.path.abspath(place))  # noqa: PTH100 - Path.absolute keeps ".."
         self._missing: list[Path] = []
         self._held = ExitStack()
@@ -238,7 +238,7 @@ class Addition:
             return
         if self._begun and not self._manifest.files and not self._manifest.growing:
             others = Inventory(folder).foreign(self._manifest)
-            if not others or self._known:
+            if not others or self._is_of_kind:
                 with suppress(OSError):
                     folder.remove(MANIFEST)
         self._held.close()
@@ -283,7 +283,7 @@ class Addition:
     def _check(self, manifest: Manifest | None) -> None:
         assert self._folder is not None  # noqa: S101 - from open on
         check_mounts(self.place, self._folder, (MANIFEST, *self._claims))
-        kind = manifest.kind if manifest is not None else (self._kind if self._known else None)
+        kind = manifest.kind if manifest is not None else (self._kind if self._is_of_kind else None)
         if kind is None:
             self._refuse(Inventory(self._folder).foreign(None))
         elif kind != self._kind:
@@ -384,7 +384,7 @@ def _make_way(folder: Directory, obstacles: Iterable[str]) -> None:
 
 @contextmanager
 def adding(
-    folder: Path, kind: str, claims: Iterable[str] = (), *, replace: bool = False, known: bool = False
+    folder: Path, kind: str, claims: Iterable[str] = (), *, replace: bool = False, is_of_kind: bool = False
 ) -> Iterator[Addition]:
     """A folder that gets files by ``put``, all that have been written or none.
 
@@ -394,12 +394,12 @@ def adding(
         claims: names of files that will be written, and of folders (``name/``), for the check beforehand.
         replace: go on though other things are there; they stay. One with the name of a file of ours gets
             another name (``name.~1~``).
-        known: whether the folder is of this kind though it may have no manifest.
+        is_of_kind: whether the folder is of this kind though it may have no manifest.
 
     Raises:
         ResultError: if something else is there, another process writes there, or it cannot be written.
     """
-    addition = Addition(folder, kind, claims, replace=replace, known=known)
+    addition = Addition(folder, kind, claims, replace=replace, is_of_kind=is_of_kind)
     try:
         try:
             addition.open()

@@ -7,11 +7,11 @@ that of a study, gets its further files together (``addition.py``), and a file a
 from elsewhere is read in the same way (``reading.py``).
 """
 
-from anabranch.folders.addition import Addition, adding
-from anabranch.folders.manifest import Manifest, foreign, read_manifest
-from anabranch.folders.reading import open_inside, read_inside, regular_files
-from anabranch.folders.replacement import Replacement, check_target, replacing
-from anabranch.folders.whole_file import copy_whole, write_folder, write_whole
+from anabranch.results.folders.addition import Addition, adding
+from anabranch.results.folders.manifest import Manifest, foreign, read_manifest
+from anabranch.results.folders.reading import open_inside, read_inside, regular_files
+from anabranch.results.folders.replacement import Replacement, check_target, replacing
+from anabranch.results.folders.whole_file import copy_whole, write_folder, write_whole
 
 __all__ = [
     "Addition",

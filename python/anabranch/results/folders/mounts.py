@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from anabranch.errors import ResultError
-from anabranch.folders.directory import Directory, opened_below
+from anabranch.results.folders.directory import Directory, opened_below
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(rb"\\([0-7]{3})")

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import IO
 
-from anabranch.folders.directory import opened, opened_below
+from anabranch.results.folders.directory import opened, opened_below
 
 _MOST_BYTES = 1 << 30
 """Of a file that is read whole, such as a summary."""

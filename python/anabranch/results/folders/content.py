@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from anabranch.folders.directory import Directory, opened_below, sync
+from anabranch.results.folders.directory import Directory, opened_below, sync
 
 _PIECE_BYTES = 1 << 20
 _SHA256 = "[0-9a-f]{64}"

@@ -14,8 +14,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from anabranch.folders.directory import MOST_LINKS, Directory, may_be_strangers, open_linked
-from anabranch.folders.staging import changed_meanwhile
+from anabranch.results.folders.directory import MOST_LINKS, Directory, may_be_strangers, open_linked
+from anabranch.results.folders.staging import changed_meanwhile
 
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 _OPEN_FILE = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,9})")

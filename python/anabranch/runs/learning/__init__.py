@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anabranch.learning.observation import FEATURES, Interval, LinearPolicy, observe
+from anabranch.runs.learning.observation import FEATURES, Interval, LinearPolicy, observe
 
 if TYPE_CHECKING:
-    from anabranch.learning.environment import CongestionEnv
+    from anabranch.runs.learning.environment import CongestionEnv
 
 __all__ = ["FEATURES", "CongestionEnv", "Interval", "LinearPolicy", "observe"]
 
@@ -19,6 +19,6 @@ def __getattr__(name: str) -> Any:
     """The environment, when it is asked for: a study with a policy runs without gymnasium."""
     if name != "CongestionEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from anabranch.learning.environment import CongestionEnv  # noqa: PLC0415 - the point of this function
+    from anabranch.runs.learning.environment import CongestionEnv  # noqa: PLC0415 - the point of this function
 
     return CongestionEnv

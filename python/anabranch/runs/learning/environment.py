@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.errors import Problem, ScenarioError, installation
-from anabranch.learning.observation import FEATURES, Interval, observe
+from anabranch.runs.learning.observation import FEATURES, Interval, observe
 from anabranch.runs.stepping import HeldFlow, Simulation
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.scenario import Scenario
@@ -32,8 +32,8 @@ class CongestionEnv(gymnasium.Env[Vector, Vector]):
 
     An action is a number from -1 to 1 for each flow: its window times two to this power. With ``pacing``
     there is a second one for each, behind all windows: the flow is paced at two to this power windows a
-    smoothed round-trip time. An observation is :data:`~anabranch.learning.FEATURES` of each flow over the
-    step. The reward is the mean over the flows of
+    smoothed round-trip time. An observation is :data:`~anabranch.runs.learning.FEATURES` of each flow over
+    the step. The reward is the mean over the flows of
 
         delivered rate / ``rate_mbps``  -  ``delay_weight`` (srtt / smallest round-trip time - 1).
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ResultError, reason, written_for
-from anabranch.folders.carrying import carry, check_carried
-from anabranch.folders.content import contents_below
-from anabranch.folders.directory import (
+from anabranch.process.signals import deferred
+from anabranch.results.folders.carrying import carry, check_carried
+from anabranch.results.folders.content import contents_below
+from anabranch.results.folders.directory import (
     Directory,
     is_trusted,
     missing_folders,
@@ -23,7 +24,7 @@ from anabranch.folders.directory import (
     remove_if_empty,
     write_new,
 )
-from anabranch.folders.manifest import (
+from anabranch.results.folders.manifest import (
     MANIFEST,
     REMEDY,
     Inventory,
@@ -34,10 +35,9 @@ from anabranch.folders.manifest import (
     read_manifest,
     some,
 )
-from anabranch.folders.messages import another_writer, unwritable
-from anabranch.folders.mounts import check_mounts
-from anabranch.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
-from anabranch.process.signals import deferred
+from anabranch.results.folders.messages import another_writer, unwritable
+from anabranch.results.folders.mounts import check_mounts
+from anabranch.results.folders.staging import NEW, OLD, BusyError, Staging, changed_meanwhile, staging
 
 # <linux/fs.h>
 _RENAME_EXCHANGE = 2

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO
 
 from anabranch.errors import ResultError
-from anabranch.folders.directory import Directory, opened, opened_below, sync, write_all, write_new
-from anabranch.folders.messages import another_writer, unwritable
-from anabranch.folders.staging import NEW, BusyError, Staging, staging
-from anabranch.folders.streams import open_stream
+from anabranch.results.folders.directory import Directory, opened, opened_below, sync, write_all, write_new
+from anabranch.results.folders.messages import another_writer, unwritable
+from anabranch.results.folders.staging import NEW, BusyError, Staging, staging
+from anabranch.results.folders.streams import open_stream
 
 
 def write_whole(file: Path, content: bytes) -> Path:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from anabranch.folders.content import Content
-from anabranch.folders.directory import RELATIVE, Directory, new_token, write_new
 from anabranch.process.signals import deferred
+from anabranch.results.folders.content import Content
+from anabranch.results.folders.directory import RELATIVE, Directory, new_token, write_new
 
 NEW = "new"
 """Name of what is made, in a staging folder."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from anabranch.errors import ResultError
-from anabranch.folders.content import Content
-from anabranch.folders.directory import Directory, opened, opened_below
-from anabranch.folders.staging import is_lock, is_staging
+from anabranch.results.folders.content import Content
+from anabranch.results.folders.directory import Directory, opened, opened_below
+from anabranch.results.folders.staging import is_lock, is_staging
 
 MANIFEST = "manifest.json"
 REMEDY = "choose another name, or give --replace (replace=True)"
