@@ -129,7 +129,10 @@ with tempfile.TemporaryDirectory() as folder:
         files={f"{PACKAGE}/topology/traffic/readers/toy.py": TRAFFIC_READER},
         insertions={
             f"{PACKAGE}/topology/traffic/readers/__init__.py": [
-                ("import abilene, flow_csv, hpcc, htsim, networks, rate_csv, repetita, sizes, totem", ", toy"),
+                (
+                    "import abilene, flow_csv, hpcc, htsim, networks, rate_csv, repetita, sizes, totem",
+                    ", toy",
+                ),
                 ("    totem.READER,\n", "    toy.READER,\n"),
             ],
         },

@@ -129,7 +129,7 @@ class LiveHosts:
                 known = self._routers.flows
                 anew = self._of_each_real(known.endpoints_anew)
                 plans = flow_plans(setup, self._kernels, ends, anew, known.address_at)
-                with closing(KernelFlows(plans, hosts, interval_s, heard)) as flows:
+                with closing(KernelFlows(plans, hosts, interval_s, hearer)) as flows:
                     records = self._go(flows, hosts, signals, progress)
                     drops = sum(host.dropped_packets() for host in hosts.values())
                     drops += self._routers.dropped_packets()

@@ -9,7 +9,6 @@ from pathlib import Path
 import polars as pl
 
 from anabranch.errors import ResultError, installation
-from anabranch.results.folders import write_whole
 from anabranch.media.pieces import Cell, DataTable, plain_cell, scaled
 from anabranch.results.folders import write_whole
 from anabranch.results.result import csv_bytes

@@ -19,7 +19,6 @@ from typing import IO, Any, Final, Self
 
 from anabranch import _core
 from anabranch.errors import Problem, ResultError, StudyError, reason
-from anabranch.results.folders import Addition, read_inside
 from anabranch.plans.failure_loads import (
     FailureEvaluator,
     FailurePiece,
@@ -30,6 +29,7 @@ from anabranch.plans.failure_loads import (
 )
 from anabranch.plans.worst_loads import WorstLoads, judge_of, worst_loads
 from anabranch.process.signals import deferred
+from anabranch.results.folders import Addition, read_inside
 from anabranch.results.stored import REMEDY, read_json
 from anabranch.routing.router_failures import Failure
 from anabranch.scenario.files import code_references

@@ -85,20 +85,20 @@ def transfers(
     if simulate is not None:
         runs = SimulatedRuns(simulate, seconds, replications)
         try:
-            with study_progress(title) as told:
-                simulated = simulate_failures(loaded, found, runs, jobs=jobs, out=out, progress=told)
+            with study_progress(title) as progress:
+                simulated = simulate_failures(loaded, outcome, runs, jobs=jobs, out=out, progress=progress)
         except KeyboardInterrupt:
             if out is None:
                 raise
             say(f"interrupted; what is done is kept in {out}, and the same command goes on from there")
             raise typer.Exit(exit_status()) from None
-    _show(title, found, simulated, files, as_json=as_json)
+    _show(title, outcome, simulated, files, as_json=as_json)
 
 
 def _show(
     title: str, outcome: Transfers, simulated: StudyResult | None, files: PlanFiles, *, as_json: bool
 ) -> None:
-    """Shows what was found, and writes the files that are wanted."""
+    """Shows what came out, and writes the files that are wanted."""
     from anabranch.media.terminal import show  # noqa: PLC0415
     from anabranch.report.views.study import study_pieces  # noqa: PLC0415
     from anabranch.report.views.transfers import (  # noqa: PLC0415

@@ -57,7 +57,7 @@ impl Loads {
     /// start lets it send in its time.
     pub(super) fn estimate(setup: &Setup, network: &Network, plan: &Plan) -> Self {
         let ends = network.links().iter().map(|link| link.to).collect();
-        let mut crossed = LinksOfPairs { ends, plan, known: BTreeMap::new() };
+        let mut crossed = LinksOfPairs { ends, plan, links_of_pairs: BTreeMap::new() };
         let mut loads = Self { nodes: vec![0.0; setup.nodes.len()], links: vec![0.0; setup.links.len()] };
         for flow in &setup.datagrams {
             let packets = packets(setup, flow);
@@ -86,7 +86,7 @@ impl Loads {
         let capacities: Vec<f64> = setup.links.iter().map(capacity).collect();
         let class = |(ends, pair): (_, &Pair)| {
             let Pair { round_trips: weight, most } = *pair;
-            Class { weight, most, links: &crossed.known[ends] }
+            Class { weight, most, links: &crossed.links_of_pairs[ends] }
         };
         let classes: Vec<_> = pairs.iter().map(class).collect();
         let amounts = fair::divide(&capacities, &classes);

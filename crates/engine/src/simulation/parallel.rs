@@ -221,7 +221,7 @@ impl Exchange {
         bound: u64,
         watch: &mut impl Watch,
     ) -> Result<u64, EngineError> {
-        let (part, own) = (worker.part, &self.shown[worker.part]);
+        let (part, board) = (worker.part, &self.shown[worker.part]);
         let end = worker.end(self.done(part), bound);
         worker.take_in(&self.sent[part]);
         let before = worker.simulation.progress().events;
@@ -231,7 +231,7 @@ impl Exchange {
             ControlFlow::Continue(())
         })?;
         let progress = worker.simulation.progress();
-        own.note(progress);
+        board.note(progress);
         worker.adapt(progress.events - before);
         for Neighbour { part, place_there, border, .. } in &mut worker.neighbours {
             worker.simulation.hand_over(border, &mut worker.leaving);

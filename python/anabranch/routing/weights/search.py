@@ -149,15 +149,15 @@ class _Search:
             part_s = max(left_s - end_s, 0.0) / (rounds - number)
             if part_s <= 0 or present.load == 0:
                 break
-            found = self._searched(cases, begin, (part_s, present.work_s), (number, rounds))
+            candidate = self._searched(cases, begin, (part_s, present.work_s), (number, rounds))
             left_s -= part_s
             judged = self._judge.judge(candidate)
             if judged.load < best.load * (1 - _SAME):
-                best, best_weights = judged, found
-            known = set(cases)
-            cases = self._hardest(cases, found, (part_s, present.work_s))
-            cases += [case for case in judged.worst if case not in known]
-            begin = found if judged.load <= best.load * (1 + _SAME) else best_weights
+                best, best_weights = judged, candidate
+            earlier = set(cases)
+            cases = self._hardest(cases, candidate, (part_s, present.work_s))
+            cases += [case for case in judged.worst if case not in earlier]
+            begin = candidate if judged.load <= best.load * (1 + _SAME) else best_weights
         return self._with_changes(cases, present, (best, best_weights), max(left_s, end_s))
 
     def _cases_of(self, cases: Sequence[int]) -> _core.WeightCases:
