@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "run net.graphml",
             "net.graphml: is a network (GraphML); make a scenario of it by: anabranch import ",
         ),
-        ("live matrix.csv", "matrix.csv: is a network (CSV of edges); make a scenario of it by: anabranch "),
+        ("live matrix.csv", "matrix.csv: is traffic (CSV of demands); make a scenario of it by: anabranch "),
         ("routes old", "old: is the folder of a result; write its page by: anabranch report old"),
         (
             "run mine.py",

@@ -25,7 +25,7 @@ inter_arrival = { distribution = "exponential", mean = "100 ms" }
 size = { distribution = "empirical", values = ["20 kB", "600 kB"], weights = [1, 3] }
 transport = "linux-cubic"
 [run]
-duration = "6.1 s"
+duration = "6.4 s"
 """
 
 STATISTICS = ("mean", "median", "min", "max", "sum", "first", "p1", "p25", "p90", "p99")
@@ -71,7 +71,7 @@ def test_thirty_nine_of_forty_are_unfinished_and_it_is_said() -> None:
         assert outcome["value"] is None
         assert outcome["more_than"] < of_all
     bounds = result.flows.filter(pl.col("completion_s").is_null())
-    assert bounds["completion_more_than_s"].to_list() == pytest.approx([6.1 - s for s in bounds["start_s"]])
+    assert bounds["completion_more_than_s"].to_list() == pytest.approx([6.4 - s for s in bounds["start_s"]])
     longer = whole.filter(pl.col("flow").is_in(bounds["flow"].implode()))["completion_s"]
     assert (longer > bounds["completion_more_than_s"]).all()
 
@@ -97,7 +97,7 @@ transport = "newreno"
     assert result.summary["completion"]["flows"] == 40
     assert any(
         warning.startswith(
-            "late: 1 of 1 flows begins after the end of the run, 6.1 s, and nothing of them is in the results"
+            "late: 1 of 1 flows begins after the end of the run, 6.4 s, and nothing of them is in the results"
         )
         for warning in result.summary["warnings"]
     )
@@ -215,7 +215,7 @@ def test_a_run_until_done_in_steps_and_on_two_cores_is_the_same() -> None:
 
 
 def test_a_run_until_done_has_its_duration_as_the_latest_end_and_wants_flows_that_complete() -> None:
-    assert run(run__until="done").summary["ended_s"] == pytest.approx(6.1)
+    assert run(run__until="done").summary["ended_s"] == pytest.approx(6.4)
     sized = next(line for line in CROWDED.splitlines() if line.startswith("size"))
     with pytest.raises(ScenarioError, match=r"run.until: .*there are none; give traffic a size or a stop"):
         run(CROWDED.replace(sized, 'size = "unlimited"'), run__until="done")
@@ -354,7 +354,7 @@ def test_times_that_flows_have_not_come_to_bound_means(column: str) -> None:
     slow, fast = result.cells.to_dicts()
     flows = run(network__links__capacity="200 kbps").flows
     assert flows[column].null_count() > 0
-    had = pl.Series([6.1 - start for start in flows["start_s"]])
+    had = pl.Series([6.4 - start for start in flows["start_s"]])
     of_all = flows[column].fill_null(had).mean()
     assert (slow["time_s"], slow["time_s_flows"]) == (None, 40)
     assert slow["time_s_more_than"] == pytest.approx(of_all)
