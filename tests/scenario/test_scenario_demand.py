@@ -115,7 +115,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
     ):
         assert part in str(caught.value)
     with pytest.raises(ScenarioError, match=r"line 1: .* is not from,to and one of rate, rate_kbps"):
-        resolve(in_file(tmp_path, "source,target,rate\n"))
+        resolve(in_file(tmp_path, "node,kind,since\n"))
 
 
 @pytest.mark.parametrize(

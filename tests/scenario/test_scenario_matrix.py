@@ -260,7 +260,7 @@ def test_without_a_matrix_an_application_has_a_rate(kind: str) -> None:
 def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
     rows = ("a,z,1", "a,b,-1", "a,b,fast", "b,b,1", "b,1")
     (tmp_path / "d.csv").write_text("\n".join(("from,to,rate_mbps", *rows)), encoding="utf-8")
-    (tmp_path / "h.csv").write_text("source,target,rate\na,b,1 Mbps\n", encoding="utf-8")
+    (tmp_path / "h.csv").write_text("node,kind,since\na,b,1 Mbps\n", encoding="utf-8")
     file = tmp_path / "x.toml"
     file.write_text(text('from = "file:d.csv"'), encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
