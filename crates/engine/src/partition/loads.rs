@@ -74,7 +74,7 @@ impl Loads {
             let round_trip = crossed.delay_s(setup, flow.routing, flow.from, flow.to)
                 + crossed.delay_s(setup, flow.routing, flow.to, flow.from);
             let round_trips = seconds / round_trip.max(LEAST_ROUND_TRIP_S);
-            let of_slow_start = FIRST_WINDOW * PAYLOAD * round_trips.exp2();
+            let of_slow_start = FIRST_WINDOW * PAYLOAD * libm::exp2(round_trips);
             let pair = pairs.entry((flow.routing, flow.from, flow.to)).or_default();
             pair.round_trips += round_trips;
             pair.most += wanted(setup, flow, seconds).min(of_slow_start);
