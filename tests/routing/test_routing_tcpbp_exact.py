@@ -237,7 +237,9 @@ def test_a_model_can_be_named_for_a_transport_without_one(transport: str, sharin
         "run": {"duration": "1 s"},
     }
     if transport == "uet":
-        with pytest.raises(ScenarioError, match="64 values, which 3 links of Denver, a plane each, cannot share"):
+        with pytest.raises(
+            ScenarioError, match="64 values, which 3 links of Denver, a plane each, cannot share"
+        ):
             Scenario.from_data(data).routes()
         data["transport"] = {"uet": {"preset": "uet", "path_selector": "flow"}}
     assert Scenario.from_data(data).routes().pairs

@@ -24,6 +24,8 @@ LEAST_ERRORS = {
 }  # fmt: skip
 """Relative errors of the estimates over recorded truths, below which no range goes."""
 LEAST_RTT_ERROR_MS = 0.2
+HELD_MS = 1.1
+"""So long a receiver of Linux holds ACKs beside a hole, which is where a full queue is seen."""
 _JOINT_MEMBERS = 20
 """So many, that their 5th and 95th percentiles are not their extremes."""
 _SAME = 3.0
@@ -220,6 +222,8 @@ def ranges_of(
         value = model.value(name)
         key = name.partition(".")[0]
         least = LEAST_RTT_ERROR_MS if key == "rtt_ms" else LEAST_ERRORS.get(key, 0.0) * value
+        if key == "buffer_bytes":
+            least = max(least, HELD_MS * model.rate_mbps * 1e3 / 8)
         # What the search began with is another estimate of the same: chance in the misfit moves the search.
         begun = one.candidate.model.value(name)
         precision = least / _EXACT

@@ -13,13 +13,13 @@ from anabranch.terminal.command_options import (
     CsvOption,
     DuringOption,
     FailuresOption,
+    GrowthOption,
     PageOption,
     ScenarioArgument,
     SetOption,
     TrustOption,
     WithoutOption,
     XlsxOption,
-    finite,
     load_scenario,
 )
 
@@ -30,15 +30,7 @@ def brief(
     without: WithoutOption = None,
     during: DuringOption = None,
     failures: FailuresOption = None,
-    growth: Annotated[
-        float | None,
-        typer.Option(
-            metavar="PERCENT",
-            min=0.0,
-            callback=finite,
-            help="Growth of all traffic a year: say when links are full.",
-        ),
-    ] = None,
+    growth: GrowthOption = None,
     plan: Annotated[
         Path | None,
         typer.Option(

@@ -39,6 +39,7 @@ from anabranch.terminal.command_options import (
     DuringOption,
     FailuresOption,
     FiguresOption,
+    GrowthOption,
     KernelReceiversOption,
     LiveRunsOption,
     MapOption,
@@ -50,7 +51,6 @@ from anabranch.terminal.command_options import (
     TrustOption,
     WithoutOption,
     XlsxOption,
-    finite,
     load_study,
 )
 from anabranch.terminal.command_options import load_scenario as _load
@@ -339,15 +339,7 @@ def load(
     without: WithoutOption = None,
     during: DuringOption = None,
     failures: FailuresOption = None,
-    growth: Annotated[
-        float | None,
-        typer.Option(
-            metavar="PERCENT",
-            min=0.0,
-            callback=finite,
-            help="Growth of all traffic a year: say when links are full.",
-        ),
-    ] = None,
+    growth: GrowthOption = None,
     series: Annotated[
         bool, typer.Option("--series", help="Look at each matrix of a file of several, such as of a day.")
     ] = False,

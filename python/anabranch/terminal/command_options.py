@@ -153,6 +153,17 @@ def finite(value: float | None) -> float | None:
     return value
 
 
+GrowthOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PERCENT",
+        min=0.0,
+        callback=finite,
+        help="Growth of all traffic a year: say when links are full.",
+    ),
+]
+
+
 def _is_value(argument: str) -> bool:
     """Whether this is no other option, and no file."""
     return not argument.startswith("-") and not argument.endswith(".toml") and not Path(argument).is_file()

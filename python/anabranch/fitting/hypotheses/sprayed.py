@@ -15,7 +15,9 @@ _REORDERED = 0.004
 _FREE = (
     "rate_mbps.0", "rate_mbps.1", "rtt_ms.0", "rtt_ms.1", "buffer_bytes.0", "buffer_bytes.1",
 )  # fmt: skip
-_SHARES = (0.05, 0.2)
+_SHARES = (0.05, 0.2, 0.4, 0.6, 1.1, 1.5)
+"""Of the spread of round-trip times, how much longer the second path may be: what queues hide is not seen,
+and the search goes downhill from one of these alone."""
 BALANCINGS = ("packet-round-robin", "packet")
 
 
@@ -31,7 +33,7 @@ def _propose(estimates: Estimates) -> Sequence[Candidate]:
     long_ms = handshake_ms if is_long else short_ms + 0.8 * float(high_ms - low_ms)
     half_mbps, half_bytes = base.rate_mbps / 2, base.buffer_bytes / 2
     paths = tuple(Sprayed(half_mbps, rtt_ms, half_bytes) for rtt_ms in (short_ms, long_ms))
-    # Much of the spread may be the queues', where both delays are nearly the same.
+    # Much of the spread may be the queues', where both delays are nearly the same; or queues hide more.
     spread_ms = float(high_ms - low_ms)
     starts = tuple({"rtt_ms.1": short_ms + share * spread_ms} for share in _SHARES)
     return [
