@@ -42,10 +42,13 @@ def test_a_bucket_is_no_queue(captured: Captured) -> None:
 def test_a_bucket_of_three_packets(captured: Captured) -> None:
     """The whole difference is that three packets do not wait."""
     small = PathModel(10.0, 30.0, 60_000, bucket_bytes=5000, line_mbps=100.0)
-    path_fit = anabranch.fit(captured(small), budget=20)
+    path_fit = anabranch.fit(captured(small), budget=40)
     assert (path_fit.kind, path_fit.is_explained) == ("token-bucket", True)
     assert path_fit.model.rate_mbps == pytest.approx(10.0, rel=0.005)
     assert path_fit.model.bucket_bytes == pytest.approx(5000, rel=0.3)
+    bucket = next(one for one in path_fit.ranges if one.name == "bucket_bytes")
+    assert bucket.high is not None
+    assert bucket.low <= 5000 <= bucket.high
 
 
 def test_a_queue_alone_is_no_bucket(captured: Captured) -> None:

@@ -55,13 +55,13 @@ def test_a_study_has_its_cells_its_runs_and_what_it_kept() -> None:
 
 
 @pytest.mark.parametrize("package", ["pandas", "pyarrow"])
-def test_without_the_package_the_message_names_the_extra(
+def test_without_the_package_the_message_names_what_to_install(
     result: Result, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "anabranch.results.result.find_spec", lambda name: None if name == package else object()
     )
-    with pytest.raises(ResultError, match=rf"{package} is not installed; .*anabranch\[pandas\]'"):
+    with pytest.raises(ResultError, match=rf'{package} is not installed; .*"pandas>=.*" "pyarrow>='):
         result.to_pandas()
 
 
