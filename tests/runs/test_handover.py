@@ -81,7 +81,8 @@ def test_a_host_that_does_not_notice_waits_for_two_timeouts() -> None:
     """Wi-Fi fails, and keeps its address: the timer of the connection must tell.
 
     It waits as long as that of the subflow, SRTT + 200 ms. Linux has a backup repeat data from its second
-    expiry on. Whether the block that is repeated first has what is missing is chance: another comes an expiry later.
+    expiry on. Whether the block that is repeated first has what is missing is chance: another comes an expiry
+    later.
     """
     text = without(EXAMPLE.read_text(encoding="utf-8"), 'at = "10 s"', "address = ")
     result = Scenario.loads(text, {"run.log": "*"}).run()
