@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from anabranch.fitting.hypotheses import Candidate, Hypothesis
 from anabranch.fitting.path import PathModel
 
 _LEAST_PAIRS = 100
+_BARE_SHARE = 0.65
 _UPLINK = "slow-uplink"
 _SEARCHED = ("rate_mbps", "rtt_ms", "uplink_packets")
 """Beside queues that were seen."""
@@ -45,8 +46,23 @@ class BothEnds:
                 continue
             model = self._with_queues(candidate.model)
             free = tuple(name for name in candidate.free if name in _SEARCHED)
-            pairs.append((hypothesis, replace(candidate, model=model, free=free)))
+            starts = tuple(self._starts(model, candidate))
+            pairs.append((hypothesis, replace(candidate, model=model, free=free, starts=starts)))
         return pairs
+
+    def _starts(self, model: PathModel, candidate: Candidate) -> Iterator[dict[str, float]]:
+        """Other beginnings: rates with the queue that was seen, and fewer acknowledgments on the way back.
+
+        The longest queue there is one of acknowledgments with SACK blocks, half as long again as others.
+        """
+        for rate_mbps in (model.rate_mbps, *(start["rate_mbps"] for start in candidate.starts)):
+            buffer_bytes = max(3000.0, self.forward_queue_ms * rate_mbps * 1e3 / 8)
+            for share in (1.0, _BARE_SHARE):
+                yield {
+                    "rate_mbps": rate_mbps,
+                    "buffer_bytes": buffer_bytes,
+                    "uplink_packets": max(1.0, share * (model.uplink_packets or 1.0)),
+                }
 
     def _with_queues(self, model: PathModel) -> PathModel:
         uplink_mbps = model.uplink_mbps or 0.0
