@@ -17,7 +17,7 @@ from anabranch.fitting.live_check import check_can_run_live, held_live
 from anabranch.fitting.logged import fit_log
 from anabranch.fitting.measured import GivenMeasurements, Pings, read_measured
 from anabranch.fitting.measures import MEASURES
-from anabranch.fitting.outcome import EXPLAINED, Fit, HeldOut, Rival, ranges_of, unknown_of
+from anabranch.fitting.outcome import EXPLAINED, Fit, HeldOut, Rival, is_near, ranges_of, unknown_of
 from anabranch.fitting.saving import check_folder, save
 from anabranch.fitting.search import Explanation, Search
 from anabranch.fitting.simulate import Simulator, Transfer
@@ -136,10 +136,7 @@ def _fit_transfers(
     held_out = () if held is None else _held_out(simulator, ranked[0], held)
     if held is not None:
         search = _search(transfers, simulator, tell)
-        best = ranked[0]
-        best.misfit = search.evaluate(best.candidate, best.model)
-        best.trials.clear()
-        search.refine(best, max(LEAST_BUDGET, budget // 4))
+        ranked = ranked_by_all(search, ranked, max(LEAST_BUDGET, budget // 4))
     transport, said = _recognised(search, ranked[0], is_named=is_named)
     notes += said
     if not is_named and transport != _transport_of(first):
@@ -153,7 +150,12 @@ def _fit_transfers(
     ranges = ranges_of(best, profile, estimates)
     simulated = simulator.simulate(best.model, first)
     unknown = unknown_of(
-        best.model, ranges, estimates, has_ping=measured.pings is not None, has_receiver=ends is not None
+        best.model,
+        ranges,
+        estimates,
+        has_ping=measured.pings is not None,
+        has_receiver=ends is not None,
+        has_parallel=any(len(one.flows) > 1 for one in transfers),
     )
     notes += sorted(set(simulator.failures))[:3]
     return Fit(
@@ -204,6 +206,23 @@ def _ranked(search: Search, estimates: Estimates, ends: BothEnds | None, budget:
     if begun > budget:
         return ranked
     return sorted(ranked, key=lambda one: (not one.is_refined, one.total))
+
+
+def ranked_by_all(search: Search, ranked: list[Explanation], budget: int) -> list[Explanation]:
+    """The models by all transfers, the best first, of which those that are near each other are refined anew.
+
+    The transfer that was held out has its say, too: two parallel flows tell how many others there are, which
+    one flow leaves open.
+    """
+    refined = [one for one in ranked if one.is_refined]
+    for one in refined:
+        one.misfit = search.evaluate(one.candidate, one.model)
+        one.trials.clear()
+    least = min(one.total for one in refined)
+    near = [one for one in refined if is_near(one.total, least)]
+    for one in near:
+        search.refine(one, budget)
+    return sorted(ranked, key=lambda one: (one not in near, not one.is_refined, one.total))
 
 
 _MANY = 4

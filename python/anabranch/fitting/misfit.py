@@ -7,7 +7,7 @@ A residual of 1 is what two runs of the same path differ by, or what the simulat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,19 +61,23 @@ class Misfit:
         return sorted(self.residuals, key=lambda one: -abs(one.errors))
 
 
-def misfit(measured: Features, simulated: Features | None, *, over_time: bool, chaotic: bool) -> Misfit:
-    """Compares a simulation with the measurement.
+def misfit(
+    flows: Sequence[Features], simulated_flows: Sequence[Features], *, over_time: bool, chaotic: bool
+) -> Misfit:
+    """Compares a simulation with the measurement: their largest flows, and the goodput of all together.
 
     Args:
-        measured: the features of the capture.
-        simulated: those of the simulation; None where it carried nothing.
+        flows: the features of the capture's flows, those with most data first.
+        simulated_flows: those of the simulation; none where it carried nothing.
         over_time: whether the model says what happened when, so that each quarter of a second counts.
         chaotic: whether the flow has little of the link.
     """
-    if simulated is None or not simulated.rtt_ms.size:
+    if not simulated_flows or not simulated_flows[0].rtt_ms.size:
         return Misfit(())
+    measured, simulated = flows[0], simulated_flows[0]
     residuals = []
     comparisons = (
+        _goodput(flows, simulated_flows),
         *_rates(measured, simulated),
         *_round_trips(measured, simulated),
         *_losses(measured, simulated),
@@ -97,8 +101,13 @@ def rtt_error_ms(measured: Features) -> float:
     return 0.4 + 0.04 * (measured.most_rtt_ms - measured.least_rtt_ms)
 
 
+def _goodput(flows: Sequence[Features], simulated_flows: Sequence[Features]) -> Residual:
+    """Of all flows: how they share it among themselves is chance, what others leave them is not."""
+    there, here = (sum(one.goodput_mbps for one in each) for each in (simulated_flows, flows))
+    return Residual("goodput", _ratio(there, here, 0.02), 2.0)
+
+
 def _rates(measured: Features, simulated: Features) -> Iterator[Residual]:
-    yield Residual("goodput", _ratio(simulated.goodput_mbps, measured.goodput_mbps, 0.02), 2.0)
     # The mode is the bottleneck's where a queue stood and its rate stayed, and one rate of many elsewhere.
     mode_error = 0.004 if measured.is_steady else 0.03
     yield Residual("rate mode", _ratio(simulated.rate_mode_mbps, measured.rate_mode_mbps, mode_error), 1.5)

@@ -173,8 +173,7 @@ class Fit:
         ]
 
     def _is_near(self, rival: Rival) -> bool:
-        best = self.rivals[0].total
-        return rival.is_refined and rival.total <= 1.6 * best + 0.3 and not rival.caution
+        return rival.is_refined and is_near(rival.total, self.rivals[0].total) and not rival.caution
 
     def data(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -203,6 +202,11 @@ class Fit:
             "simulations": self.runs,
             "wall_s": self.wall_s,
         }  # fmt: skip
+
+
+def is_near(total: float, least: float) -> bool:
+    """Whether a model explains a measurement nearly as well as the best one, by misfit and penalty."""
+    return total <= 1.6 * least + 0.3
 
 
 def poisson_range(count: int) -> tuple[float, float]:
@@ -284,6 +288,7 @@ def unknown_of(
     *,
     has_ping: bool,
     has_receiver: bool,
+    has_parallel: bool,
 ) -> list[str]:
     """The things that a measurement cannot tell, with the measurement that would."""
     losses = estimates.losses
@@ -297,7 +302,10 @@ def unknown_of(
         (bool(model.loss) and losses.bursts < _FEW_LOSSES,
          f"the probability of loss: {losses.bursts} events of chance are {low:.1f} to {high:.1f} expected "
          "ones; measure longer"),
-        (model.elastic_flows > 0, "the number of TCP flows across: measure two parallel flows, too"),
+        (model.elastic_flows > 0,
+         "what single flows get beside TCP across, but for a range: who loses when is chance"
+         if has_parallel
+         else "the number of TCP flows across: measure two parallel flows, too"),
         (model.uplink_mbps is not None and not has_receiver,
          "which direction queues: both buffers trade off; give the receiver's capture (--receiver)"),
         (model.jitter_ms is not None and not has_receiver,

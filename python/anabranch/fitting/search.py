@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from anabranch.fitting.features import Features
 from anabranch.fitting.hypotheses import Candidate, Hypothesis
 from anabranch.fitting.misfit import Misfit, Residual, misfit
 from anabranch.fitting.path import PathModel
@@ -120,8 +119,7 @@ class Search:
     ) -> Misfit:
         """The misfit of one simulation; arguments as of :meth:`Simulator.simulate` and :func:`misfit`."""
         simulated = self.simulator.simulate(model, transfer, seed=seed, replay=replay)
-        main: Features | None = simulated[0] if simulated else None
-        return misfit(transfer.main, main, over_time=timed, chaotic=chaotic)
+        return misfit(transfer.flows, simulated, over_time=timed, chaotic=chaotic)
 
     def screen(self, proposed: Iterable[tuple[Hypothesis, Candidate]]) -> list[Explanation]:
         """One evaluation of each beginning of each candidate, the best one of a candidate kept."""

@@ -123,5 +123,5 @@ def _compare(measured: tuple[Features, ...], simulated: list[Features]) -> Misfi
     here = sorted(measured, key=lambda one: one.least_rtt_ms)
     there = sorted(simulated[: len(measured)], key=lambda one: one.least_rtt_ms)
     for one, other in zip(here, there, strict=True):
-        residuals += misfit(one, other, over_time=False, chaotic=False).residuals
+        residuals += misfit([one], [other], over_time=False, chaotic=False).residuals
     return Misfit(tuple(residuals))

@@ -34,6 +34,18 @@ class SimulatedRuns:
     """Runs of each failure and size; three or more have intervals."""
 
 
+MANY_PACKETS: Final = 20_000_000
+"""More take minutes: a core simulates a few million packet-hops a second."""
+_PACKET_BITS: Final = 1500 * 8
+
+
+def packets_of(transfers: Transfers, runs: SimulatedRuns) -> float:
+    """The packets that all runs of a simulation send, about: the matrix for their time, none sent again."""
+    cells = (1 + min(runs.failures, len(transfers.by_harm))) * len(transfers.sizes)
+    matrix_mbps = float(np.sum(transfers.routers.bounds.pair_mbps))
+    return cells * runs.replications * runs.duration_s * matrix_mbps * 1e6 / _PACKET_BITS
+
+
 def simulate_failures(
     scenario: Scenario,
     transfers: Transfers,

@@ -68,7 +68,12 @@ def transfers(
     from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415 - as every command, when used
     from anabranch.process.progress import counted_progress, study_progress  # noqa: PLC0415
     from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
-    from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
+    from anabranch.study.failure_runs import (  # noqa: PLC0415
+        MANY_PACKETS,
+        SimulatedRuns,
+        packets_of,
+        simulate_failures,
+    )
 
     files = PlanFiles(csv, xlsx)
     if out is not None and simulate is None:
@@ -84,6 +89,11 @@ def transfers(
     simulated = None
     if simulate is not None:
         runs = SimulatedRuns(simulate, seconds, replications)
+        if (packets := packets_of(outcome, runs)) > MANY_PACKETS:
+            say(
+                f"some {packets / 1e6:,.0f} million packets are to be simulated, which takes long; a shorter "
+                "--seconds, or a lesser matrix (--set routing.demand.matrix.scale=0.01), has fewer"
+            )
         try:
             with study_progress(title) as progress:
                 simulated = simulate_failures(loaded, outcome, runs, jobs=jobs, out=out, progress=progress)

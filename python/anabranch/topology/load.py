@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, get_args
@@ -16,6 +17,8 @@ from .model import Topology
 SourceName = Literal["zoo", "topohub", "sndlib", "generator"]
 SOURCES: Final[tuple[SourceName, ...]] = get_args(SourceName)
 _ARCHIVES: Final = tuple(source for source in SOURCES if source != "generator")
+_KEPT: Final = 8
+"""Networks of archives that are kept."""
 _FILE_ENDINGS: Final = (
     *(".graphml", ".gml", ".gexf", ".xml", ".json", ".dot", ".gv", ".csv", ".tsv", ".yml", ".yaml", ".txt"),
     *(".n2p", ".graph", ".intra", ".cch", ".brite", ".topo", ".inet", ".orbis", ".mn", ".rspec"),
@@ -62,7 +65,13 @@ def load(
         from .sources.files import load_file  # noqa: PLC0415 - it imports the readers of all formats
 
         return load_file(spec.removeprefix("file:"), base, choices_from(attributes))
-    return _archive(kind)(rest)
+    return _carried(kind, rest)
+
+
+@lru_cache(maxsize=_KEPT)
+def _carried(kind: str, name: str) -> Topology:
+    """A network of an archive, which is the package's own: whoever runs it often reads it once."""
+    return _archive(kind)(name)
 
 
 def _archive(kind: str) -> Callable[[str], Topology]:

@@ -17,7 +17,7 @@ from anabranch import Scenario
 from anabranch.errors import ScenarioError
 from anabranch.models import ModelError
 from anabranch.plans.transfers import completion_s, transfers
-from anabranch.study.failure_runs import NOTHING, SimulatedRuns, simulate_failures
+from anabranch.study.failure_runs import NOTHING, SimulatedRuns, packets_of, simulate_failures
 
 PACKET, ACK = 1500 * 8, 52 * 8
 """Bits of a full packet and of a bare acknowledgment with timestamps (RFC 7323)."""
@@ -115,6 +115,8 @@ def test_the_failures_that_harm_most_are_simulated(tmp_path: Path) -> None:
     assert found.cases[found.by_harm[0]].name == "n0->stub"
     assert found.cases[found.by_harm[0]].cut_pairs == 2
     runs, out = SimulatedRuns(2, 0.5), tmp_path / "runs"
+    # Three cells of three runs, each 6 Mbps for half a second.
+    assert packets_of(found, runs) == pytest.approx(9 * 0.5 * 6e6 / 12_000)
     result = simulate_failures(scenario, found, runs, jobs=2, out=out)
     told = list[int]()
     again = simulate_failures(
