@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +187,34 @@ def test_logs_without_packets(tmp_path: Path) -> None:
     assert any("tcpdump" in sentence for sentence in path_fit.unknown)
     local = refused(MEASUREMENTS / "iperf3_tcp.json")
     assert "round-trip time" in local
+
+
+def test_streams_of_iperf3_share_a_path(tmp_path: Path) -> None:
+    """Blocks of 128 kB make intervals of one stream uneven; those of both have the link together."""
+    blocks = [(9, 9), (6, 5), (5, 6), (6, 6), (5, 5), (6, 5), (5, 6), (6, 6), (5, 5), (6, 5)]
+
+    def stream(socket: int, count: int, second: int) -> dict[str, object]:
+        rate = {"bytes": count * 131072, "bits_per_second": count * 131072 * 8}
+        return {"socket": socket, "start": second, "end": second + 1, "seconds": 1, "rtt": 40_000} | rate
+
+    connected = [
+        {"socket": socket, "local_host": "10.0.0.1", "local_port": 4000 + socket,
+         "remote_host": "10.0.0.2", "remote_port": 5201}
+        for socket in (5, 7)
+    ]  # fmt: skip
+    document = {
+        "start": {"version": "iperf 3.12", "connected": connected, "test_start": {"protocol": "TCP"}},
+        "intervals": [
+            {"streams": [stream(5, one, second), stream(7, other, second)]}
+            for second, (one, other) in enumerate(blocks)
+        ],
+        "end": {},
+    }
+    (tmp_path / "iperf3.json").write_text(json.dumps(document))
+    path_fit = anabranch.fit(tmp_path / "iperf3.json")
+    mean_blocks = sum(map(sum, blocks[1:])) / (len(blocks) - 1)
+    assert path_fit.model.rate_mbps == pytest.approx(mean_blocks * 1.048576 * 1500 / 1448, rel=0.05)
+    assert path_fit.ranges[0].low <= mean_blocks * 1.048576 * 1500 / 1448
 
 
 def test_a_clock_that_jumps(captured: Captured, tmp_path: Path) -> None:

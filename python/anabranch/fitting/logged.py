@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from anabranch.errors import CaptureError, Problem
+from anabranch.fitting.exchange import Numbers
 from anabranch.fitting.measured import Logged
 from anabranch.fitting.outcome import Fit, InferredRange, Rival
 from anabranch.fitting.path import PathModel
@@ -34,8 +35,7 @@ def fit_log(log: Logged, notes: Sequence[str]) -> Fit:
         raise CaptureError(
             [Problem(log.name, "has no round-trip times; log ss -ti beside it, or capture at the sender")]
         )
-    settled = log.goodput_mbps[1:] if log.goodput_mbps.size > _LEAST_INTERVALS_RTT else log.goodput_mbps
-    rate_mbps = float(np.percentile(settled, 90)) * _WIRE
+    rate_mbps = float(np.percentile(_settled_mbps(log), 90)) * _WIRE
     least_ms, most_ms = float(log.rtt_ms.min()), float(np.percentile(log.rtt_ms, 99))
     if least_ms < _LOCAL_MS:
         message = (
@@ -81,4 +81,19 @@ def fit_log(log: Logged, notes: Sequence[str]) -> Fit:
     )
 
 
+def _settled_mbps(log: Logged) -> Numbers:
+    """The goodput over some intervals each, without the first one, in which buffers of the sender fill.
+
+    iperf3 counts what its application has written, in blocks of 128 kB: of one interval that is too coarse.
+    """
+    goodput_mbps = log.goodput_mbps
+    if goodput_mbps.size <= _LEAST_INTERVALS_RTT:
+        return goodput_mbps
+    settled = goodput_mbps[1:]
+    interval_s = log.duration_s / goodput_mbps.size
+    together = max(1, min(settled.size // 3, round(_TOGETHER_S / max(interval_s, 1e-3))))
+    return np.convolve(settled, np.full(together, 1 / together), "valid")
+
+
+_TOGETHER_S = 5.0
 _RATE_SOURCE = "the goodput of the better intervals; behind cross traffic or loss the link has more"

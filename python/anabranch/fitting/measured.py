@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,9 @@ from anabranch.fitting.refusals import refusals
 from anabranch.fitting.simulate import Transfer, traffic_of
 from anabranch.runs.measurements.reading import MeasurementFile, UnreadableError
 from anabranch.runs.measurements.seeming import is_capture
+
+if TYPE_CHECKING:
+    from anabranch.runs.capture import CaptureResult
 
 _PING_TIME = re.compile(r"\btime[=<]\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*ms")
 _LEAST_PINGS = 10
@@ -40,12 +44,12 @@ class Pings:
 
 @dataclass(frozen=True)
 class Logged:
-    """The largest flow as a tool without packets saw it."""
+    """The largest flow as a tool without packets saw it, with those between the same hosts."""
 
     name: str
     tool: str
     goodput_mbps: Numbers
-    """Of each interval."""
+    """Of each interval, of all these flows together."""
     rtt_ms: Numbers
     """Samples, or what the tool had of them; empty where it has none."""
     duration_s: float
@@ -214,10 +218,9 @@ def _logged(file: Path | str) -> Logged:
     from anabranch.runs.capture import analyze  # noqa: PLC0415 - a fit to packets needs none of it
 
     result = analyze([file])
-    flows = result.subflows
-    largest = flows.sort("throughput_mbps", descending=True, nulls_last=True)["subflow"][0]
-    series = result.subflow_series.filter(pl.col("subflow") == largest)
-    goodput = series["throughput_mbps"].drop_nulls().to_numpy()
+    flows = result.subflows.sort("throughput_mbps", descending=True, nulls_last=True)
+    series = result.subflow_series.filter(pl.col("subflow") == flows["subflow"][0])
+    goodput = series["throughput_mbps"].drop_nulls().to_numpy() + _beside_mbps(result, flows, series)
     if goodput.size < _LEAST_INTERVALS:
         message = (
             f"has throughput of {goodput.size} intervals, and {_LEAST_INTERVALS} are needed; log a transfer "
@@ -232,6 +235,17 @@ def _logged(file: Path | str) -> Logged:
 
 
 _LEAST_INTERVALS = 3
+
+
+def _beside_mbps(result: CaptureResult, flows: pl.DataFrame, series: pl.DataFrame) -> Numbers | float:
+    """The goodput of the other flows between the hosts of the first one, where they have its intervals."""
+    hosts = pl.struct("client", "server", "data_from")
+    others = flows.filter(hosts == flows.select(hosts).to_series()[0])["subflow"][1:]
+    parts = [result.subflow_series.filter(pl.col("subflow") == other) for other in others]
+    rows = series["throughput_mbps"].drop_nulls().len()
+    values = [part["throughput_mbps"].drop_nulls().to_numpy() for part in parts]
+    beside: Numbers | float = sum((each for each in values if each.size == rows), 0.0)
+    return beside
 
 
 def _at_receiver(file: Path | str, exchange: Exchange) -> Logged:
