@@ -75,8 +75,8 @@ def network(name: str, capacity: str, demand: dict[str, Any], scheme: object = "
 def searched(scenario: Scenario, failures: str | None, limit_s: float) -> tuple[WeightSearch, float]:
     """The weights, and the CPU time that they took."""
     begin = process_time()
-    found = search_weights(scenario, WeightLimits(time_limit_s=limit_s), failures=failures)
-    return found, process_time() - begin
+    search = search_weights(scenario, WeightLimits(time_limit_s=limit_s), failures=failures)
+    return search, process_time() - begin
 
 
 def weight_rows(limit_s: float) -> Iterator[tuple[str, ...]]:

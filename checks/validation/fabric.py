@@ -91,15 +91,15 @@ def host(topology: str, index: int) -> str:
 
 def flows(path: Path) -> list[dict[str, Any]]:
     """The flows of a list."""
-    found = []
+    rows = []
     for line in path.read_text().splitlines():
         match = re.match(r"(\d+)->(\d+) (.*)", line)
         if match:
             words = match[3].split()
-            found.append(
+            rows.append(
                 {"from": int(match[1]), "to": int(match[2])} | dict(zip(words[::2], words[1::2], strict=True))
             )
-    return found
+    return rows
 
 
 def hops(topology: str, a: int, b: int) -> int:

@@ -103,9 +103,9 @@ def test_pages_sections_and_commands_are_shown() -> None:
     code, text, _ = called("help", "Packet", "captures")
     assert code == 0
     assert text.startswith("# Packet captures")
-    found = called("help", "codel")[1]
-    assert found.startswith('the manual has "codel" in these sections:')
-    assert "links" in found
+    page = called("help", "codel")[1]
+    assert page.startswith('the manual has "codel" in these sections:')
+    assert "links" in page
     assert called("help", "rooting")[::2] == (2, 'the manual has no page "rooting"; nearest: "routing"\n')
     assert called("help", "xyzzy")[::2] == (
         2, 'the manual has no page "xyzzy"; anabranch help lists the pages\n'

@@ -176,9 +176,9 @@ def test_an_unknown_transport_is_told_with_what_else_is_wrong() -> None:
     flows, transport = caught.value.lines()
     assert flows.startswith("traffic[0].flows: ")
     assert transport.startswith('traffic[0].transport: transport "cubik" is not known; nearest: "cubic"')
-    own = wrong + '[transport.cubik]\npreset = "cubic"\n'
+    with_table = wrong + '[transport.cubik]\npreset = "cubic"\n'
     with pytest.raises(ScenarioError) as caught:
-        Scenario.loads(own)
+        Scenario.loads(with_table)
     assert len(caught.value.lines()) == 1
 
 

@@ -108,13 +108,13 @@ def test_a_signal_ends_it(watched: Callable[[], Watched]) -> None:
 
 def test_the_studio_says_what_it_needs(tmp_path: Path) -> None:
     lacks = "import sys; sys.modules['uvicorn'] = None; sys.argv = ['anabranch', 'studio', '--no-browser']; "
-    found = subprocess.run(  # noqa: S603 - our own program
+    process = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", f"{lacks}from anabranch.__main__ import main; main()"],
         cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
-    assert found.returncode == 2
-    assert 'needs uvicorn; install it with: pip install "starlette>=' in found.stderr
-    assert "Traceback" not in found.stderr
+    assert process.returncode == 2
+    assert 'needs uvicorn; install it with: pip install "starlette>=' in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_ctrl_c_ends_the_studio_in_the_middle_of_a_run(tmp_path: Path) -> None:
@@ -125,13 +125,13 @@ def test_ctrl_c_ends_the_studio_in_the_middle_of_a_run(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE)  # noqa: S603 - our own
     assert process.stderr
     try:
-        found = re.search(
+        match = re.search(
             r"(http://[\d.:]+/)#token=(\S+)", process.stderr.readline() + process.stderr.readline()
         )
-        assert found
+        assert match
         question = {"what": "show", "tab": "a", "text": (tmp_path / "long.toml").read_text()}
         request = urllib.request.Request(  # noqa: S310 - the address is our own
-            f"{found[1]}ask", json.dumps(question).encode(), {"x-studio-token": found[2]}
+            f"{match[1]}ask", json.dumps(question).encode(), {"x-studio-token": match[2]}
         )
         with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310 - as above
             assert "edited" in response.readline().decode()
@@ -151,9 +151,9 @@ def test_ctrl_c_ends_the_studio_in_the_middle_of_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["notes.txt", "nowhere/first.toml", "nowhere"])
 def test_the_studio_takes_scenarios_and_folders(tmp_path: Path, name: str) -> None:
     (tmp_path / "notes.txt").write_text("no scenario")
-    found = subprocess.run(  # noqa: S603 - our own program
+    process = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "anabranch", "studio", name, "--no-browser"],
         cwd=tmp_path, text=True, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
-    assert found.returncode == 2
-    assert f"{name}: is neither a scenario (.toml) nor a folder" in found.stderr
+    assert process.returncode == 2
+    assert f"{name}: is neither a scenario (.toml) nor a folder" in process.stderr

@@ -270,11 +270,11 @@ def test_routers_that_find_their_routes_load_links_as_we_say(tmp_path: Path, for
         pytest.skip("by chance: neighbours take 20 s and more to find each other; by make validate-export")
     scenario = Scenario.load(BACKBONE / "net.toml")
     if daemon == "ospfd":
-        found = search_weights(scenario, WeightLimits(time_limit_s=1.0))
-        assert found.load < found.load_before
-        found.table.save(scenario, tmp_path / "found")
+        search = search_weights(scenario, WeightLimits(time_limit_s=1.0))
+        assert search.load < search.load_before
+        search.table.save(scenario, tmp_path / "found")
         scenario = Scenario.load(tmp_path / "found" / "scenario.toml")
-        assert worst_loads(scenario).max_load == pytest.approx(found.load)
+        assert worst_loads(scenario).max_load == pytest.approx(search.load)
     table = linux_table(tmp_path)
     export(scenario, form, tmp_path / "out", interfaces=table)
     with (BACKBONE / "traffic.csv").open() as lines:
@@ -345,8 +345,8 @@ def test_pathd_shows_the_policies(tmp_path: Path) -> None:
     scenario = diamond(given(("abd", 3), ("acd", 1), ("bd", 1), ("dba", 1)))
     export(scenario, "frr-sr", tmp_path / "out")
     with routers(scenario, tmp_path / "out", "pathd", "abs") as (_, _, speak):
-        told = speak[0]("-c", "show sr-te policy detail")
-        assert re.findall(r"Endpoint: (\S+)  Color: (\d+)", told) == [
+        policies = speak[0]("-c", "show sr-te policy detail")
+        assert re.findall(r"Endpoint: (\S+)  Color: (\d+)", policies) == [
             ("10.0.0.4", "100"), ("10.0.0.4", "101"),
         ]  # fmt: skip
         running = speak[0]("-c", "show running-config")

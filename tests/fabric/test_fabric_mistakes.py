@@ -112,14 +112,14 @@ def test_the_number_of_values_that_is_advised_is_taken(
         try:
             run(choice)
         except anabranch.AnabranchError as refused:
-            told = str(refused)
-            number = re.search(r"such as (\d+)|values = (\d+)", told)
-            assert "must be a power of two" in told or number, told
-            if "must be a power of two" in told:
+            message = str(refused)
+            number = re.search(r"such as (\d+)|values = (\d+)", message)
+            assert "must be a power of two" in message or number, message
+            if "must be a power of two" in message:
                 choice["values"] = 64
                 continue
             assert number
-            name = re.search(r'algorithm = "(\w+)"', told)
+            name = re.search(r'algorithm = "(\w+)"', message)
             choice = {
                 "algorithm": name[1] if name else choice["algorithm"],
                 "values": int(number[1] or number[2]),

@@ -201,16 +201,16 @@ def test_a_wrong_command_is_found() -> None:
 
 def test_the_commands_of_the_prose_are_right() -> None:
     """Commands within a line, and those that are set off by an indent, with placeholders in capitals."""
-    found = []
+    problems = []
     for file in DOCUMENTS:
         text = re.sub(r"^```.*?^```", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         spans = re.findall(r"`anabranch ([^`\n]+)`", text) + re.findall(
             r"^ {4}anabranch (.+)$", text, re.MULTILINE
         )
-        found += [(file.name, shlex.split(re.sub(r" \[.*", "", span), comments=True)) for span in spans]
-    assert len(found) > 20
+        problems += [(file.name, shlex.split(re.sub(r" \[.*", "", span), comments=True)) for span in spans]
+    assert len(problems) > 20
     read = 0
-    for document, words in found:
+    for document, words in problems:
         if "--help" in words or words == ["topology"]:
             continue
         try:
@@ -298,11 +298,13 @@ def test_what_other_pages_show_of_their_commands_comes_out() -> None:
     shown = [block for block in blocks("sh", "text") if block.document != "guide.md"]
     counted = 0
     for command, text in pairwise(shown):
-        told = commands(command.text) if (command.language, text.language) == ("sh", "text") else []
-        if not told or command.document != text.document:
+        output_commands = (
+            commands(command.text) if (command.language, text.language) == ("sh", "text") else []
+        )
+        if not output_commands or command.document != text.document:
             continue
         printed: list[str] = []
-        for words in told:
+        for words in output_commands:
             answer = CliRunner().invoke(app, words)
             assert answer.exit_code == 0, f"{command}: {answer.output}"
             printed += answer.stdout.splitlines()
@@ -350,9 +352,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_python_in_a_document_runs(document: str, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(results)
     # What a page has defined once it goes on with.
-    known: dict[str, object] = {}
+    names: dict[str, object] = {}
     for block in [block for block in blocks("python") if block.document == document]:
-        exec(compile(block.text, str(block), "exec"), known)  # noqa: S102 - our own example
+        exec(compile(block.text, str(block), "exec"), names)  # noqa: S102 - our own example
         plt.close("all")
         written = re.findall(r'(?:Path|\.save)\("([\w./-]+\.\w+)"\)|out="([\w./-]+)"', block.text)
         for name in map("".join, written):

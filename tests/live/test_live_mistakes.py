@@ -115,6 +115,6 @@ def test_without_root_it_says_what_to_do() -> None:
 )
 def test_a_run_is_not_valid_for_a_reason(change: dict[str, float], reason: str) -> None:
     assert invalid(CHECK) is None
-    found = invalid({**CHECK, **change})
-    assert found is not None
-    assert reason in found
+    problems = invalid({**CHECK, **change})
+    assert problems is not None
+    assert reason in problems

@@ -49,15 +49,15 @@ def two_paths(duration: str = "4 s", flows: int = 6, **tables: Any) -> Scenario:
 
 def programs() -> set[str]:
     """Processes of Open vSwitch and of controllers."""
-    found = set()
+    names = set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue
         if "ovs-vswitchd" in command or "ovsdb-server" in command or "switches.controller" in command:
-            found.add(f"{process.name} {command}")
-    return found
+            names.add(f"{process.name} {command}")
+    return names
 
 
 def diamond(**tables: Any) -> Scenario:
@@ -322,8 +322,8 @@ def started(folder: Path, seconds: int) -> subprocess.Popen[str]:
 
 def numbers_of(name: str) -> list[int]:
     """The numbers of a program's processes in the one run that there is."""
-    found = [one for one in programs() if one.split()[1].endswith(name) or f"from {name}" in one]
-    return [int(one.split()[0]) for one in found]
+    processes = [one for one in programs() if one.split()[1].endswith(name) or f"from {name}" in one]
+    return [int(one.split()[0]) for one in processes]
 
 
 @pytest.mark.parametrize("spread", ["packet", "packet-round-robin", "flowlet"])
@@ -414,12 +414,12 @@ def test_rules_follow_a_packet_from_host_to_host() -> None:
 def test_labels_stay_when_routes_change() -> None:
     """A packet on its way over d and e is led on as before when its pair has no other path any more."""
     layout, links, at, number = laid_out()
-    way = tuple(number[at[x], at[y]] for x, y in ["as", "sd", "de", "et", "tb"])
+    route = tuple(number[at[x], at[y]] for x, y in ["as", "sd", "de", "et", "tb"])
     other = tuple(number[at[x], at[y]] for x, y in ["as", "sc", "ct", "tb"])
     numbers, ports = Numbers(), layout.openflow_ports()
     pair, addresses = (at["a"], at["b"]), {at["b"]: ["10.0.0.2"]}
-    both = rules_of(ports, links, [({pair: [(other, 1), (way, 1)]}, None)], addresses, numbers)
-    alone = rules_of(ports, links, [({pair: [(way, 1)]}, None)], addresses, numbers)
+    both = rules_of(ports, links, [({pair: [(other, 1), (route, 1)]}, None)], addresses, numbers)
+    alone = rules_of(ports, links, [({pair: [(route, 1)]}, None)], addresses, numbers)
     behind = [entry for entry in alone.entries if "eth_dst" in entry.match]
     assert [layout.names[entry.switch] for entry in behind] == ["d", "e", "t"]
     assert all(entry in both.entries for entry in behind)
@@ -448,9 +448,9 @@ def test_next_hops_become_paths_with_their_shares() -> None:
     route = {"from": pair[0], "to": pair[1], "paths": []}
     data = {"routes": [route], "tables": [{"to": pair[1], "next": sorted(table)}]}
     paths = PlanPaths.of(_core.Plan(json.dumps(data)), links)
-    found = paths.of_pair(pair, 16)
-    assert found is not None
-    assert {path.links: path.weight for path in found} == {
+    pair_paths = paths.of_pair(pair, 16)
+    assert pair_paths is not None
+    assert {path.links: path.weight for path in pair_paths} == {
         (hop["as"], hop["sc"], hop["ct"], hop["tb"]): 0.5,
         (hop["as"], hop["sd"], hop["de"], hop["et"], hop["tb"]): 0.5,
     }

@@ -96,20 +96,20 @@ def test_overloads_of_failures_are_counted(tmp_path: Path) -> None:
 def test_lines_above_the_picture_are_named(tmp_path: Path) -> None:
     """150 Mbps from a to b, and 150 from a to d: without either link the other carries 300 of 100."""
     brief = made(tmp_path, "a,b,150\na,d,150\n")
-    told = (
+    message = (
         "Above the picture from the beginning: today, worst failure (300 %); planned, worst failure (300 %)."
     )
-    assert told in brief_page(brief)
+    assert message in brief_page(brief)
     assert "Above the picture" not in brief_page(made(tmp_path))
 
 
 def test_measures_are_the_differences(tmp_path: Path) -> None:
-    found = measures(square(tmp_path), square(tmp_path, *PLAN), PRICES)
-    assert [(one.link, one.before, one.after) for one in found.costs] == [("d->a", 10, 7), ("a->d", 10, 7)]
-    assert [(one.link, one.before_mbps, one.after_mbps, one.price) for one in found.capacities] == [
+    measured = measures(square(tmp_path), square(tmp_path, *PLAN), PRICES)
+    assert [(one.link, one.before, one.after) for one in measured.costs] == [("d->a", 10, 7), ("a->d", 10, 7)]
+    assert [(one.link, one.before_mbps, one.after_mbps, one.price) for one in measured.capacities] == [
         ("c->d", 100.0, 200.0, 8000.0)
     ]
-    assert (found.price, found.unpriced, found.currency) == (8000.0, (), "EUR")
+    assert (measured.price, measured.unpriced, measured.currency) == (8000.0, (), "EUR")
     without = measures(square(tmp_path), square(tmp_path, *PLAN), None)
     assert (without.price, len(without.unpriced)) == (0.0, 1)
     back = measures(square(tmp_path, *PLAN), square(tmp_path), PRICES)

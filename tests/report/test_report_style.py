@@ -87,8 +87,8 @@ def test_relatives_share_colour_and_shape_and_one_is_hollow(name: str, relative:
 
 def test_other_names_beside_transports_take_looks_that_are_free() -> None:
     names = [*PRESETS, *SCHEMES, "my-tcp", "quic", "dctcp"]
-    found = looks(names)
-    assert len(set(found)) == len(names)
+    chosen_looks = looks(names)
+    assert len(set(chosen_looks)) == len(names)
     assert looks(["cubic", "my-tcp"])[1] == looks(["my-tcp", "bbr"])[0] == look("my-tcp")
 
 
@@ -160,9 +160,9 @@ def test_another_ending_is_refused_with_those_that_there_are(tmp_path: Path) -> 
 @pytest.mark.parametrize("own", ["nimble", "zed", "mine", "gentle", "x"])
 def test_a_transport_of_ones_own_has_a_colour_of_its_own_and_is_filled(own: str) -> None:
     """Hollow means the relative of another: a newcomer's control would look like CUBIC."""
-    found = looks(["newreno", "cubic", "linux-cubic", "bbr", own])
-    assert found[-1].color not in {each.color for each in found[:-1]}
-    assert not found[-1].hollow
+    chosen_looks = looks(["newreno", "cubic", "linux-cubic", "bbr", own])
+    assert chosen_looks[-1].color not in {each.color for each in chosen_looks[:-1]}
+    assert not chosen_looks[-1].hollow
     assert not look(own).hollow
     # Also where every colour is taken, no two are drawn alike.
     names = [

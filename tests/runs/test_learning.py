@@ -56,14 +56,14 @@ def test_a_held_window_is_a_window_in_each_round_trip() -> None:
     simulation = opened(dumbbell())
     simulation.hold("agent.0", 20 * MSS)
     simulation.advance("100 ms")
-    found = rate_mbps(simulation)
+    mbps = rate_mbps(simulation)
     flow = simulation.held("agent.0")
     assert flow.cwnd_bytes == 20 * MSS
-    assert found == pytest.approx(20 * MSS * 8e-6 / flow.rtt_s, rel=0.05)
+    assert mbps == pytest.approx(20 * MSS * 8e-6 / flow.rtt_s, rel=0.05)
     # Twice the window is twice the rate, as long as the path is not full.
     simulation.hold("agent.0", 30 * MSS)
     simulation.advance("100 ms")
-    assert rate_mbps(simulation) == pytest.approx(1.5 * found, rel=0.1)
+    assert rate_mbps(simulation) == pytest.approx(1.5 * mbps, rel=0.1)
 
 
 def test_a_pacing_rate_is_kept_and_given_back() -> None:
@@ -144,13 +144,13 @@ def test_processes_have_the_episodes_that_one_process_has() -> None:
     try:
         actions = np.array([[0.3], [-0.3]], dtype=np.float32)
         first, _ = many.reset(seed=[1, 2])
-        found = [first] + [many.step(actions)[0] for _ in range(10)]
+        answers = [first] + [many.step(actions)[0] for _ in range(10)]
     finally:
         many.close()
     for place, seed in enumerate((1, 2)):
         env = make()
         alone = [env.reset(seed=seed)[0]] + [env.step(actions[place])[0] for _ in range(10)]
-        assert [seen[place].tolist() for seen in found] == [seen.tolist() for seen in alone]
+        assert [seen[place].tolist() for seen in answers] == [seen.tolist() for seen in alone]
 
 
 def test_the_reward_is_rate_less_delay() -> None:
@@ -276,8 +276,8 @@ def test_the_policy_does_in_a_sender_what_it_does_in_the_environment() -> None:
         features, _, terminated, truncated, _ = env.step(np.array([policy.act(features.tolist())]))
         over = terminated or truncated
     inside = env.simulation.finish().flows.row(0, named=True)
-    own = Scenario.load(FOLDER / "lossy.toml", changes).run(trust=True).flows.row(0, named=True)
-    assert score(own) == pytest.approx(score(inside), abs=0.1)
+    row = Scenario.load(FOLDER / "lossy.toml", changes).run(trust=True).flows.row(0, named=True)
+    assert score(row) == pytest.approx(score(inside), abs=0.1)
 
 
 def test_the_study_of_the_example_runs(tmp_path: Path) -> None:

@@ -60,15 +60,15 @@ class Running:
         heard: list[dict[str, Any]] | None = None,
     ) -> list[dict[str, Any]]:
         """All lines of an answer; a refusal is one line with its status. A list has them as they come."""
-        found = [] if heard is None else heard
+        lines = [] if heard is None else heard
         every = {"x-studio-token": TOKEN, "content-type": "application/json"} | (headers or {})
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/ask", json.dumps(question).encode(), every
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310 - as above
-                found += (json.loads(line) for line in response)
-                return found
+                lines += (json.loads(line) for line in response)
+                return lines
         except urllib.error.HTTPError as error:
             with error:
                 return [{"status": error.code, **json.loads(error.read())}]

@@ -82,8 +82,8 @@ def test_strangers_are_refused(studio: Start, headers: dict[str, str], status: i
 def test_our_own_page_is_answered_by_both_of_our_names(studio: Start) -> None:
     running = studio()
     for name in ("127.0.0.1", "localhost"):
-        own = {"Host": f"{name}:{running.port}", "Origin": f"http://{name}:{running.port}"}
-        assert "answer" in running.lines({"what": "welcome"}, own)[0]
+        headers = {"Host": f"{name}:{running.port}", "Origin": f"http://{name}:{running.port}"}
+        assert "answer" in running.lines({"what": "welcome"}, headers)[0]
 
 
 def test_what_is_no_question_is_told(studio: Start) -> None:
@@ -408,11 +408,11 @@ def test_a_plan_is_kept_as_its_command_writes_it(
     done = CliRunner().invoke(app, [command, example, "--csv", "by_command", *arguments])
     assert done.exit_code == 0, done.output
     written = {file.name: file.read_bytes() for file in Path("by_command").iterdir()}
-    found = {name: (running.folder / kept["folder"] / name).read_bytes() for name in kept["files"]}
+    contents = {name: (running.folder / kept["folder"] / name).read_bytes() for name in kept["files"]}
     if mode == "loads":
-        assert b"Worst case" in found.pop("loads.html")
+        assert b"Worst case" in contents.pop("loads.html")
     assert len(written) >= 3
-    assert found == written
+    assert contents == written
 
 
 def test_figures_are_those_of_what_is_shown(studio: Start) -> None:

@@ -67,9 +67,9 @@ class Page:
         return self
 
     def ask(self, what: str, **question: Any) -> Any:
-        found = self.page.evaluate(ASK, {"what": what, **question})
-        assert "answer" in found, found.get("error")
-        return found["answer"]
+        answer = self.page.evaluate(ASK, {"what": what, **question})
+        assert "answer" in answer, answer.get("error")
+        return answer["answer"]
 
     def refused(self, what: str, **question: Any) -> str:
         return str(self.page.evaluate(ASK, {"what": what, **question})["error"])
@@ -171,9 +171,9 @@ def test_the_tables_of_the_core_are_those_of_a_run_byte_for_byte(page: Page, nam
                 mine = np.frombuffer(bytes.fromhex(values), kind)
                 theirs = series.to_numpy().astype(kind)
                 # What is not a number has many forms; all else has one.
-                known = ~np.isnan(mine)
-                assert mine[known].tobytes() == theirs[known].tobytes()
-                assert (~known).sum() == series.null_count()
+                is_number = ~np.isnan(mine)
+                assert mine[is_number].tobytes() == theirs[is_number].tobytes()
+                assert (~is_number).sum() == series.null_count()
             else:
                 assert [text or None for text in values] == series.to_list(), (name_, column)
 
@@ -305,8 +305,8 @@ def test_the_catalogue_is_there_and_what_a_page_has_not_names_the_command(page: 
     )
     assert "anabranch studio" in page.refused("study", file="first.toml", text=text, factors=[])
     assert "--figures png" in page.refused("figures", file="first.toml", text=text)
-    own = text.replace('scheme = "disjoint"', 'scheme = { python = "mine:Scheme" }')
-    said = page.ask("show", file="first.toml", text=own)["problems"][0]
+    with_scheme = text.replace('scheme = "disjoint"', 'scheme = { python = "mine:Scheme" }')
+    said = page.ask("show", file="first.toml", text=with_scheme)["problems"][0]
     assert said["place"] == "routing.scheme"
     assert "class of your own" in said["message"]
     nowhere = text.replace("zoo/Abilene", "zoo/<img src=x>")
@@ -343,5 +343,5 @@ def test_runs_of_two_tabs_go_on_in_turns_and_a_later_one_of_a_tab_replaces_the_f
 
 def test_axe_finds_nothing_serious(page: Page) -> None:
     page.open()
-    found = Axe().run(page.page).response["violations"]
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    violations = Axe().run(page.page).response["violations"]
+    assert [one["id"] for one in violations if one["impact"] in ("serious", "critical")] == []

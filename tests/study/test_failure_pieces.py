@@ -54,12 +54,14 @@ def test_kept_failures_are_those_of_one_go(demand: str, tmp_path: Path) -> None:
     network = scenario(tmp_path, demand)
     whole = worst_loads(network, failures=KINDS)
     assert len(whole.failures or ()) == 14 + 91
-    told = list[tuple[int, int]]()
-    first = kept_loads(network, KINDS, out=tmp_path / "out", progress=lambda *done: told.append(done))
+    progress = list[tuple[int, int]]()
+    first = kept_loads(network, KINDS, out=tmp_path / "out", progress=lambda *done: progress.append(done))
     same(first, whole)
-    assert told == [(0, 105), (32, 105), (64, 105), (96, 105), (105, 105)]
-    same(kept_loads(network, KINDS, out=tmp_path / "out", progress=lambda *done: told.append(done)), whole)
-    assert told[5:] == [(105, 105)], "nothing is looked at again"
+    assert progress == [(0, 105), (32, 105), (64, 105), (96, 105), (105, 105)]
+    same(
+        kept_loads(network, KINDS, out=tmp_path / "out", progress=lambda *done: progress.append(done)), whole
+    )
+    assert progress[5:] == [(105, 105)], "nothing is looked at again"
 
 
 def test_a_table_that_is_stopped_goes_on(tmp_path: Path) -> None:
@@ -75,12 +77,12 @@ def test_a_table_that_is_stopped_goes_on(tmp_path: Path) -> None:
     # What a crash has left of a line goes, and so does a line of which somebody has changed a name.
     lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)
     (out / JOURNAL).write_bytes(lines[0] + lines[1].replace(b'"pairs"', b'"pears"', 1) + b'{"piece": 2, "lo')
-    told = list[int]()
+    done_counts = list[int]()
     same(
-        kept_loads(network, KINDS, out=out, progress=lambda done, _: told.append(done)),
+        kept_loads(network, KINDS, out=out, progress=lambda done, _: done_counts.append(done)),
         worst_loads(network, failures=KINDS),
     )
-    assert told == [32, 64, 96, 105]
+    assert done_counts == [32, 64, 96, 105]
 
 
 def test_killed_by_force_it_goes_on(tmp_path: Path) -> None:

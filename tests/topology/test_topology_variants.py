@@ -137,9 +137,9 @@ def test_a_multigraph_has_parallel_links(tmp_path: Path) -> None:
 
 def test_numbers_that_are_none_in_gml(tmp_path: Path) -> None:
     topology = read(tmp_path, "x.gml", GML % ("", "edge [ source 1 target 2 delay +INF bw NAN ]"))
-    told = " ".join(topology.provenance)
-    assert "delay of 1 link" in told
-    assert "bw of 1 link" in told
+    provenance = " ".join(topology.provenance)
+    assert "delay of 1 link" in provenance
+    assert "bw of 1 link" in provenance
 
 
 UNREAD = {

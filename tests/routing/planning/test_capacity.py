@@ -106,11 +106,11 @@ def test_what_is_not_known_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     network.matrix |= {("n1", "stub"): 1.0}
     scenario = network.scenario(tmp_path)
     plan = capacity_to_buy(scenario, Purchase(3.0))
-    told = (
+    message = (
         "1 failures cut pairs off (n0->stub: n1 to stub), "
         "which modules do not mend; their traffic is in no load"
     )
-    assert any(told in warning for warning in plan.warnings)
+    assert any(message in warning for warning in plan.warnings)
     monkeypatch.setattr(capacity, "_NODES", 0)
     hard = capacity_to_buy(scenario, Purchase(0.7))
     assert any(
@@ -135,8 +135,8 @@ def test_a_link_without_a_price_is_told_and_not_taken_for_one(tmp_path: Path) ->
     network = Network.random(0)
     edges = [frozenset(arc) for arc in network.mbps if arc[0] < arc[1]]
     price = dict.fromkeys(edges[2:], 18_000.0)
-    told = f"--prices: has no price of the link {' to '.join(sorted(edges[0]))} and of 1 more"
-    with pytest.raises(ScenarioError, match=told):
+    message = f"--prices: has no price of the link {' to '.join(sorted(edges[0]))} and of 1 more"
+    with pytest.raises(ScenarioError, match=message):
         capacity_to_buy(network.scenario(tmp_path), Purchase(10.0, price=price))
 
 

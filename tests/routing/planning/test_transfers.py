@@ -111,20 +111,23 @@ def test_the_failures_that_harm_most_are_simulated(tmp_path: Path) -> None:
     network.weight |= {("n0", "stub"): 3, ("stub", "n0"): 3}
     network.matrix = {("n1", "stub"): 2.0, ("stub", "n1"): 2.0, ("n1", "n2"): 2.0}
     scenario = network.scenario(tmp_path)
-    found = transfers(scenario, [20_000], failures="links")
-    assert found.cases[found.by_harm[0]].name == "n0->stub"
-    assert found.cases[found.by_harm[0]].cut_pairs == 2
+    outcome = transfers(scenario, [20_000], failures="links")
+    assert outcome.cases[outcome.by_harm[0]].name == "n0->stub"
+    assert outcome.cases[outcome.by_harm[0]].cut_pairs == 2
     runs, out = SimulatedRuns(2, 0.5), tmp_path / "runs"
     # Three cells of three runs, each 6 Mbps for half a second.
-    assert packets_of(found, runs) == pytest.approx(9 * 0.5 * 6e6 / 12_000)
-    result = simulate_failures(scenario, found, runs, jobs=2, out=out)
-    told = list[int]()
+    assert packets_of(outcome, runs) == pytest.approx(9 * 0.5 * 6e6 / 12_000)
+    result = simulate_failures(scenario, outcome, runs, jobs=2, out=out)
+    done_counts = list[int]()
     again = simulate_failures(
-        scenario, found, runs, jobs=2, out=out, progress=lambda done, *_: told.append(done)
+        scenario, outcome, runs, jobs=2, out=out, progress=lambda done, *_: done_counts.append(done)
     )
-    assert told == [result.runs.height], "runs that are done are not made again"
+    assert done_counts == [result.runs.height], "runs that are done are not made again"
     assert again.cells.equals(result.cells)
-    assert list(result.cells["down"]) == [NOTHING, *(found.cases[place].name for place in found.by_harm[:2])]
+    assert list(result.cells["down"]) == [
+        NOTHING,
+        *(outcome.cases[place].name for place in outcome.by_harm[:2]),
+    ]
     assert result.cells["failed"].sum() == 0
     # A third of the traffic is left: about 2 Mbps * 0.5 s / 20 kB = 6.25 flows in each of three runs.
     flows = result.cells["completion_median_s_flows"].to_list()

@@ -40,17 +40,17 @@ def by_arc(weights: dict[str, int]) -> dict[Arc, int]:
 
 
 def test_one_matrix_is_as_brute_force_says(network: Network, tmp_path: Path) -> None:
-    found = search_weights(network.scenario(tmp_path), QUICK)
-    weights = by_arc({row.link: row.weight for row in found.table.rows})
-    assert found.load_before == pytest.approx(network.highest(network.weight))
-    assert found.load == pytest.approx(network.highest(weights))
-    assert found.loads.after.max_load == pytest.approx(found.load)
-    assert found.load <= found.load_before * (1 + 1e-9)
-    assert found.lower_bound == pytest.approx(network.least_load(), rel=1e-5)
+    search = search_weights(network.scenario(tmp_path), QUICK)
+    weights = by_arc({row.link: row.weight for row in search.table.rows})
+    assert search.load_before == pytest.approx(network.highest(network.weight))
+    assert search.load == pytest.approx(network.highest(weights))
+    assert search.loads.after.max_load == pytest.approx(search.load)
+    assert search.load <= search.load_before * (1 + 1e-9)
+    assert search.lower_bound == pytest.approx(network.least_load(), rel=1e-5)
     # Each change with those before it leads to the load that is told.
     now = dict(network.weight)
-    before = found.load_before
-    for change in found.changes:
+    before = search.load_before
+    for change in search.changes:
         (arc,) = by_arc({change.link: 0})
         assert now[arc] == change.before != change.after
         now[arc] = change.after
@@ -61,23 +61,23 @@ def test_one_matrix_is_as_brute_force_says(network: Network, tmp_path: Path) -> 
     # No change can be left out for itself.
     for arc in weights:
         if weights[arc] != network.weight[arc]:
-            assert network.highest({**weights, arc: network.weight[arc]}) > found.load * (1 + 1e-10)
+            assert network.highest({**weights, arc: network.weight[arc]}) > search.load * (1 + 1e-10)
 
 
 def test_failures_count(network: Network, tmp_path: Path) -> None:
-    found = search_weights(network.scenario(tmp_path), QUICK, failures="links")
-    weights = by_arc({row.link: row.weight for row in found.table.rows})
+    search = search_weights(network.scenario(tmp_path), QUICK, failures="links")
+    weights = by_arc({row.link: row.weight for row in search.table.rows})
     downs = [None, *(arc for arc in network.mbps if arc[0] < arc[1])]
-    assert found.load_before == pytest.approx(max(network.highest(network.weight, down) for down in downs))
-    assert found.load == pytest.approx(max(network.highest(weights, down) for down in downs))
-    worst = found.loads.after.worst_failure
+    assert search.load_before == pytest.approx(max(network.highest(network.weight, down) for down in downs))
+    assert search.load == pytest.approx(max(network.highest(weights, down) for down in downs))
+    worst = search.loads.after.worst_failure
     assert worst is not None
-    assert max(worst.load, found.loads.after.max_load) == pytest.approx(found.load)
-    assert found.load <= found.load_before * (1 + 1e-9)
-    down = tuple(found.bound_in.split("->")) if found.bound_in else None
+    assert max(worst.load, search.loads.after.max_load) == pytest.approx(search.load)
+    assert search.load <= search.load_before * (1 + 1e-9)
+    down = tuple(search.bound_in.split("->")) if search.bound_in else None
     least = network.least_load(down if down is None else (down[0], down[1]))
-    assert found.lower_bound == pytest.approx(least, rel=1e-5)
-    assert found.lower_bound <= found.load * (1 + 1e-6)
+    assert search.lower_bound == pytest.approx(least, rel=1e-5)
+    assert search.lower_bound <= search.load * (1 + 1e-6)
 
 
 def test_all_weights_of_a_small_network_have_no_better_ones(tmp_path: Path) -> None:
@@ -95,23 +95,23 @@ def test_all_weights_of_a_small_network_have_no_better_ones(tmp_path: Path) -> N
         )
         least = min(small.highest(weights) for weights in every)
         limits = WeightLimits(greatest=4, symmetric=True, time_limit_s=0.4)
-        found = search_weights(small.scenario(tmp_path), limits)
-        assert found.load == pytest.approx(least)
-        weights = by_arc({row.link: row.weight for row in found.table.rows})
+        search = search_weights(small.scenario(tmp_path), limits)
+        assert search.load == pytest.approx(least)
+        weights = by_arc({row.link: row.weight for row in search.table.rows})
         assert all(weights[a, b] == weights[b, a] <= 4 for a, b in edges)
 
 
 def test_all_within_bounds(network: Network, tmp_path: Path) -> None:
     """The worst matrix of each arc by a program of its own; what robust proves stands below."""
     demand: dict[str, object] = {"ingress": "20 Mbps", "egress": "15 Mbps", "pair": "8 Mbps"}
-    found = search_weights(network.scenario(tmp_path, demand), QUICK)
-    assert found.load == pytest.approx(worst_of_hose(network, found.table.rows), rel=1e-6)
-    assert found.load <= found.load_before * (1 + 1e-9)
+    search = search_weights(network.scenario(tmp_path, demand), QUICK)
+    assert search.load == pytest.approx(worst_of_hose(network, search.table.rows), rel=1e-6)
+    assert search.load <= search.load_before * (1 + 1e-9)
     robust = network.scenario(tmp_path, demand).replace(
         {"routing.scheme": "robust", "routing.metric": "hops"}
     )
     bound = robust.worst_case().facts["lower_bound"]
-    assert found.lower_bound == pytest.approx(bound, rel=1e-4)
+    assert search.lower_bound == pytest.approx(bound, rel=1e-4)
 
 
 def test_all_within_bounds_in_failures(network: Network, tmp_path: Path) -> None:
@@ -160,20 +160,20 @@ def test_few_changes_are_kept_and_counted(seed: int, tmp_path: Path) -> None:
     scenario = network.scenario(tmp_path)
     free = search_weights(scenario, QUICK)
     for most in (0, 1, 2):
-        found = search_weights(scenario, WeightLimits(max_changes=most, time_limit_s=0.2))
-        new = {row.link: row.weight for row in found.table.rows}
+        search = search_weights(scenario, WeightLimits(max_changes=most, time_limit_s=0.2))
+        new = {row.link: row.weight for row in search.table.rows}
         changed = [
             name for name, weight in new.items() if weight != network.weight[next(iter(by_arc({name: 0})))]
         ]
-        assert sorted(changed) == sorted(change.link for change in found.changes)
+        assert sorted(changed) == sorted(change.link for change in search.changes)
         assert len(changed) <= most
-        assert found.load_before * (1 + 1e-9) >= found.load >= found.lower_bound * (1 - 1e-6)
+        assert search.load_before * (1 + 1e-9) >= search.load >= search.lower_bound * (1 - 1e-6)
         if most == 0:
-            assert found.load == pytest.approx(free.load_before)
+            assert search.load == pytest.approx(free.load_before)
             assert any(
                 "nothing was found within 0 changes that lowers the highest load; they stay as they are"
                 in warning
-                for warning in found.warnings
+                for warning in search.warnings
             )
         if most == 1 and free.load < free.load_before:
             # Every single weight from 1 to 40, by brute force.
@@ -182,7 +182,7 @@ def test_few_changes_are_kept_and_counted(seed: int, tmp_path: Path) -> None:
                 for arc in network.weight
                 for weight in range(1, 41)
             )
-            assert found.load <= best * (1 + 1e-9)
+            assert search.load <= best * (1 + 1e-9)
 
 
 def test_the_same_whatever_the_threads(tmp_path: Path) -> None:
@@ -220,12 +220,12 @@ def test_failures_that_cut_are_told(tmp_path: Path) -> None:
     network.mbps |= {("n0", "stub"): 10.0, ("stub", "n0"): 10.0}
     network.weight |= {("n0", "stub"): 3, ("stub", "n0"): 3}
     network.matrix |= {("n1", "stub"): 1.0}
-    found = search_weights(network.scenario(tmp_path), QUICK, failures="links")
-    told = (
+    search = search_weights(network.scenario(tmp_path), QUICK, failures="links")
+    message = (
         "1 failures cut pairs off (n0->stub: n1 to stub), "
         "and weights cannot help; their traffic is in no load"
     )
-    assert any(told in warning for warning in found.warnings)
+    assert any(message in warning for warning in search.warnings)
 
 
 def test_more_changes_than_links_are_as_many_as_there_are(tmp_path: Path) -> None:
@@ -237,12 +237,12 @@ def test_more_changes_than_links_are_as_many_as_there_are(tmp_path: Path) -> Non
 def test_overload_says_what_no_routing_can_do(tmp_path: Path) -> None:
     network = Network.random(2)
     network.matrix = {pair: 100 * mbps for pair, mbps in network.matrix.items()}
-    found = search_weights(network.scenario(tmp_path), WeightLimits(max_changes=2, time_limit_s=0.2))
-    assert found.lower_bound > 1
+    search = search_weights(network.scenario(tmp_path), WeightLimits(max_changes=2, time_limit_s=0.2))
+    assert search.lower_bound > 1
     assert any(
         "none were found within 2 changes by which no link is overloaded: the best have a load of" in warning
         and "no routing at all has less than" in warning
-        for warning in found.warnings
+        for warning in search.warnings
     )
 
 
@@ -251,14 +251,14 @@ def test_without_weights_the_routes_before_are_those_of_fewest_hops(tmp_path: Pa
     data = network.scenario(tmp_path).data(given_only=True)
     del data["network"]["weights"]
     data["routing"]["metric"] = "hops"
-    found = search_weights(Scenario.from_data(data, base=tmp_path), QUICK)
-    assert found.load_before == pytest.approx(network.highest(dict.fromkeys(network.mbps, 1)))
+    search = search_weights(Scenario.from_data(data, base=tmp_path), QUICK)
+    assert search.load_before == pytest.approx(network.highest(dict.fromkeys(network.mbps, 1)))
     assert any(
-        "its links have no weights; the search begins with 10" in warning for warning in found.warnings
+        "its links have no weights; the search begins with 10" in warning for warning in search.warnings
     )
     assert any(
         "ecmp by hops does not go by weights; before and after are ECMP by weight" in warning
-        for warning in found.warnings
+        for warning in search.warnings
     )
     data["network"]["link"][0]["weight"] = 4
     with pytest.raises(ScenarioError, match="has no weight, and other links have one"):
@@ -307,7 +307,7 @@ def test_even_shares_alone_keep_weights_above_the_bound_of_hoses(tmp_path: Path)
         rows = [Row(f"{one}->{other}", w) for (a, b), w in pairs for one, other in ((a, b), (b, a))]
         highest.append(worst_of_hose(small, tuple(rows), 15.0))
     limits = WeightLimits(greatest=3, symmetric=True, time_limit_s=0.2)
-    found = search_weights(small.scenario(tmp_path, demand), limits)
-    assert found.load == pytest.approx(min(highest), rel=1e-6)
-    assert found.load == pytest.approx(0.8)
-    assert found.lower_bound == pytest.approx(0.75, rel=1e-5)
+    search = search_weights(small.scenario(tmp_path, demand), limits)
+    assert search.load == pytest.approx(min(highest), rel=1e-6)
+    assert search.load == pytest.approx(0.8)
+    assert search.lower_bound == pytest.approx(0.75, rel=1e-5)

@@ -48,5 +48,5 @@ def ends_of(names: Iterable[str]) -> tuple[str, str] | None:
 def _plain(name: str) -> str:
     """A name in lower case without words that say only that it is an end."""
     words = [word.lower() for word in _WORDS.findall(name)]
-    told = [word for word in words if word not in _OF_ENDS]
-    return told[0] if len(told) == 1 else name.strip().lower()
+    names = [word for word in words if word not in _OF_ENDS]
+    return names[0] if len(names) == 1 else name.strip().lower()
