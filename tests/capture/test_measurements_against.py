@@ -117,10 +117,12 @@ def test_the_page_has_both_in_one_chart(compared: CaptureResult) -> None:
     assert "<h2>Beside simulated</h2>" in page
     assert "measured by iperf 3.12; unknown: losses, reordered packets" in page
     lines = document(page)["against"]["lines"]
-    assert lines["sides"] == ["measured"] * 3 + ["other"] * 3
-    assert lines["names"][0] == lines["names"][3] == "all 2"
-    assert {"throughput_mbps", "srtt_ms", "cwnd_bytes", "retransmissions"} <= set(lines["known"])
-    column = lines["series"]["throughput_mbps"]
+    labels = [line["label"] for line in lines["lines"]]
+    assert [label.partition(": ")[0] for label in labels] == ["measured"] * 3 + ["simulated"] * 3
+    assert [labels[line] for line in lines["shown"]] == ["measured: all 2", "simulated: all 2"]
+    titles = [axis["title"] for axis in lines["axes"]]
+    assert titles == ["Throughput", "Smoothed RTT", "Congestion window", "Retransmissions"]
+    column = lines["axes"][0]["values"]
     values = np.frombuffer(base64.b64decode(column["base64"]), dtype=f"<{column['kind']}").reshape(6, -1)
     assert values.shape[1] == 3
     assert not np.isnan(values).any()
@@ -129,8 +131,8 @@ def test_the_page_has_both_in_one_chart(compared: CaptureResult) -> None:
 def test_a_page_has_no_chart_of_what_is_unknown() -> None:
     page = capture_report(analyze([DATA / "dish.json"]))
     data = document(page)
-    assert data["lines"]["known"] == ["throughput_mbps", "rtt_ms"]
-    assert not data["has_rtts"]
+    assert [axis["title"] for axis in data["lines"]["axes"]] == ["Throughput", "RTT of data segments"]
+    assert data["rtts"] is None
     # Nor a card, on which nothing would read as 0.
     assert "Retransmitted" not in page
 

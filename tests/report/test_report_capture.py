@@ -43,22 +43,34 @@ def values(column: dict[str, str]) -> NDArray[np.float64]:
     return data.astype(np.float64)
 
 
+def lines_of(lines: dict[str, Any], title: str) -> NDArray[np.float64]:
+    """The values of a row for each line, by the beginning of the chart's title."""
+    (axis,) = (axis for axis in lines["axes"] if axis["title"].startswith(title))
+    return values(axis["values"]).reshape(len(lines["lines"]), -1)
+
+
 def test_lines_are_those_of_the_tables(captured: CaptureResult) -> None:
-    lines = document(capture_report(captured))["lines"]
-    count = len(values(lines["times"]))
+    page = document(capture_report(captured))
+    lines, times = page["lines"], values(page["lines"]["times"])
     series = captured.subflow_series
     ports = captured.subflows["client_port"].to_list()
-    assert lines["names"] == [f"10.0.0.{i}:{port} to 10.0.0.{4 + i}:5001" for i, port in enumerate(ports)]
-    for name in ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets"):
-        rows = values(lines["series"][name]).reshape(3, count)
+    names = [f"10.0.0.{i}:{port} to 10.0.0.{4 + i}:5001" for i, port in enumerate(ports)]
+    assert [line["label"] for line in lines["lines"]] == ["all 2 subflows", *names]
+    for title, name in (
+        ("Throughput", "throughput_mbps"),
+        ("RTT", "rtt_ms"),
+        ("Retransmissions per 100 ms", "retransmissions"),
+        ("Reordering per 100 ms", "reordered_packets"),
+    ):
+        rows = lines_of(lines, title)
         for subflow in (0, 1):
             rows_of_one = series.filter(subflow=subflow).select("time_s", name).drop_nulls()
-            at = np.searchsorted(values(lines["times"]), rows_of_one["time_s"].to_numpy())
-            assert rows[subflow, at] == pytest.approx(rows_of_one[name].to_numpy(), rel=1e-6)
-    whole = values(lines["series"]["retransmissions"]).reshape(3, count)[2]
+            at = np.searchsorted(times, rows_of_one["time_s"].to_numpy())
+            assert rows[1 + subflow, at] == pytest.approx(rows_of_one[name].to_numpy(), rel=1e-6)
+    whole = lines_of(lines, "Retransmissions")[0]
     assert whole.sum() == captured.subflows["retransmissions"].sum() > 10
-    for subflow, steps in enumerate(lines["distributions"][:2]):
-        rtts, shares = values(steps["rtt_ms"]), values(steps["share"])
+    for subflow, curve in enumerate(page["rtts"]["curves"][1:]):
+        rtts, shares = values(curve["values"]), values(curve["shares"])
         assert shares[-1] == pytest.approx(1)
         # The median is in the step where the share passes a half; a step is 1.6 % wide.
         median = captured.subflows["rtt_p50_ms"][subflow]
@@ -70,15 +82,16 @@ def test_many_steps_and_many_subflows_are_merged_with_a_word(captured: CaptureRe
     page_data = document(capture_report(fine))
     count = len(values(page_data["lines"]["times"]))
     assert 300 < count <= 600
-    assert "intervals in a row are one step" in capture_report(fine)
-    total = values(page_data["lines"]["series"]["retransmissions"]).reshape(2, count)[0].sum()
+    assert "samples in a row are one step" in capture_report(fine)
+    # A count is told by the time of a step, not of a sample.
+    total = lines_of(page_data["lines"], "Retransmissions per 6 ms")[0].sum()
     assert total == fine.subflows["retransmissions"].sum()
     tables = dict(captured.tables)
     tables["subflows"] = pl.concat(
         [captured.subflows.head(1).with_columns(pl.lit(n, pl.UInt64).alias("subflow")) for n in range(30)]
     )
     page = capture_report(CaptureResult(tables, captured.summary))
-    assert len(document(page)["lines"]["names"]) == 20
+    assert len(document(page)["lines"]["lines"]) == 1 + 20
     assert "20 of 30 subflows have lines of their own" in page
 
 
@@ -149,10 +162,8 @@ def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: P
     (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
     analysis = analyze([tmp_path / "data.pcapng"])
     page = document(capture_report(analysis))
-    series = page["lines"]["series"]
-    assert np.isnan(values(series["throughput_mbps"])).all()
-    assert np.isnan(values(series["rtt_ms"])).all()
-    assert values(series["retransmissions"]).sum() > 0
+    assert not [axis for axis in page["lines"]["axes"] if axis["title"].startswith(("Throughput", "RTT"))]
+    assert lines_of(page["lines"], "Retransmissions").sum() > 0
     assert not {"rtt_mean_ms", "throughput_mbps"} & {column["key"] for column in page["subflows"]["columns"]}
 
 
@@ -174,9 +185,15 @@ def test_the_page_in_a_browser(reader: Reader, captured: CaptureResult, tmp_path
     buttons = reader.texts("#series-legend button")
     assert buttons[0] == "all 2 subflows"
     reader.page.locator("#series-legend button").nth(1).click()
-    label = reader.page.locator("#rtt-chart .canvas").get_attribute("aria-label") or ""
+    label = reader.page.locator("#series-chart-1 .canvas").get_attribute("aria-label") or ""
     assert buttons[1] not in label
     assert buttons[2] in label
+    # Hidden lines have no curves, and where all are hidden that is said.
+    curves = "#rtt-distribution .canvas"
+    assert buttons[1] not in (reader.page.locator(curves).get_attribute("aria-label") or "")
+    for button in (0, 2):
+        reader.page.locator("#series-legend button").nth(button).click()
+    assert reader.texts("#rtt-distribution .nothing") == ["No round-trip time was measured."]
     heading = reader.page.locator("#subflow-table th", has_text="RTT p99")
     heading.locator("button").click()
     assert heading.get_attribute("aria-sort") == "descending"

@@ -74,7 +74,8 @@ class ValueAxis:
             case "max":
                 return values.max()
             case "sum":
-                return values.sum()
+                # Null, and not 0, where nothing is known.
+                return pl.when(values.count() > 0).then(values.sum())
 
     def suited(self, most: float) -> tuple[float, str]:
         """The factor that makes the greatest value read well, and the unit that values are then in."""
@@ -158,6 +159,8 @@ class LineChart:
     """The lines that a page shows at first; None for all."""
     simulated: pl.DataFrame | None = None
     """Samples of the simulation beside those of a live run, at the same instants."""
+    interval_s: float = 0.0
+    """From one sample to the next, where a sum over steps is told by their length; 0 where it is not."""
 
     def drawn(self, line: int, axis: ValueAxis) -> Drawn:
         """The samples of a line from its first to its last value, with the gaps between them."""
@@ -254,7 +257,7 @@ class DistributionChart:
     @property
     def extremes(self) -> tuple[float, float]:
         """The least and the greatest value; zeros where there is none."""
-        every = np.concatenate([curve.values for curve in self.curves]) if self.curves else np.zeros(1)
+        every = np.concatenate([curve.values for curve in self.curves if curve.values.size] or [np.zeros(1)])
         return float(every.min()), float(every.max())
 
     @property

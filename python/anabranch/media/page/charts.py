@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.media.charts import Curve, DistributionChart, LineChart, Merge, Numbers, sentence
+from anabranch.media.charts import (
+    Curve,
+    DistributionChart,
+    LineChart,
+    Merge,
+    Numbers,
+    ValueAxis,
+    sentence,
+)
 from anabranch.media.page.data import Steps, column
 from anabranch.media.palette import PALETTE, Look
-from anabranch.text.units import quantity
+from anabranch.text.units import measure, quantity
 
 MOST_STEPS = 600
 """Steps of a line, and points of a distribution: more are not told apart on a screen."""
@@ -82,7 +90,7 @@ def chart_data(chart: LineChart, steps: Steps) -> dict[str, Any]:
             for line in chart.lines
         ],
         "axes": [
-            {"title": sentence(axis.quantity), "unit": axis.shown_unit, "values": values}
+            {"title": _title(chart, axis, steps), "unit": axis.shown_unit, "values": values}
             for axis, values in zip(chart.axes, _values(chart, chart.samples, steps), strict=True)
         ],
         "simulated": beside,
@@ -90,6 +98,12 @@ def chart_data(chart: LineChart, steps: Steps) -> dict[str, Any]:
         "total": chart.total,
         "joined": chart.is_joined,
     }  # fmt: skip
+
+
+def _title(chart: LineChart, axis: ValueAxis, steps: Steps) -> str:
+    """The quantity of an axis; of a sum also over which time."""
+    title, step_s = sentence(axis.quantity), chart.interval_s * steps.merged
+    return f"{title} per {measure(step_s, 's')}" if axis.merge == "sum" and step_s else title
 
 
 def _values(chart: LineChart, samples: pl.DataFrame, steps: Steps) -> list[dict[str, Any]]:

@@ -9,48 +9,44 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from anabranch.media.page.data import Steps, column, table_data
-from anabranch.report.html.against_data import against_data
+from anabranch.media.charts import LineChart
+from anabranch.media.page.charts import chart_data, distribution_data, merge_note, steps_of
+from anabranch.media.page.data import table_data
 from anabranch.report.views.capture import (
+    against_table,
     capture_cards,
     connection_table,
     protocol_table,
     subflow_table,
     unknown_line,
 )
+from anabranch.report.views.capture_charts import (
+    MOST_LINES,
+    against_chart,
+    capture_chart,
+    rtt_distribution,
+)
 from anabranch.results.result import Result
 from anabranch.text.units import measure, quantity
 
-MOST_LINES = 20
-"""Subflows with lines of their own."""
 MOST_ROWS = 20_000
 """Rows of the table of connections, and of that of subflows."""
-_MOST_STEPS = 600
-_COUNTS = ("retransmissions", "reordered_packets", "lost")
-_MEANS = ("throughput_mbps", "rtt_ms", "srtt_ms", "cwnd_bytes", "cwnd_packets")
-_SUMMED = ("throughput_mbps", "cwnd_bytes", "cwnd_packets", *_COUNTS)
-"""Of all subflows together sums, where all are known; of the others means."""
 
 
 def capture_document(result: Result) -> dict[str, Any]:
     """Everything on the page of captures, of a result with all its tables."""
-    connections, subflows, summary = result.connections, result.subflows, result.summary
-    notes: list[str] = []
-    ranked = subflows.sort(["acked_bytes", "subflow"], descending=[True, False], nulls_last=True)
-    shown = ranked.head(MOST_ROWS).sort("subflow")
-    listed = connections.sort(["acked_bytes", "connection"], descending=[True, False], nulls_last=True)
-    listed = listed.head(MOST_ROWS).sort("connection")
-    for what, part, whole in (("connections", listed, connections), ("subflows", shown, subflows)):
-        if part.height < whole.height:
-            notes.append(
-                f"The table of {what} has {quantity(part.height)} of {quantity(whole.height)}, "
-                "which carried most."
-            )
+    summary, notes = result.summary, list[str]()
+    listed = _most(result.connections, "connection", notes)
+    shown = _most(result.subflows, "subflow", notes)
+    chosen = _first(result.subflows, "subflow", MOST_LINES)
     names = [str(name) for name in summary.get("captures", [])]
     protocols = protocol_table(result)
+    lines = _lines("Lines over time", capture_chart(result, chosen), notes)
+    # Of a measurement without samples there is nothing to say.
+    has_rtts = lines and ("measured_by" not in summary or result.tables["rtt_distribution"].height > 0)
+    no_rtts = "No round-trip time was measured."
     return {
         "kind": "capture",
         "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
@@ -63,13 +59,46 @@ def capture_document(result: Result) -> dict[str, Any]:
         "connections": table_data(connection_table(listed)),
         "subflows": table_data(subflow_table(shown)),
         "protocols": None if protocols is None else table_data(protocols),
-        "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
-        # Of a measurement without samples, of which there is nothing to say.
-        "has_rtts": "measured_by" not in summary or result.tables["rtt_distribution"].height > 0,
-        "against": against_data(result),
+        "lines": lines,
+        "rtts": distribution_data(rtt_distribution(result, chosen), no_rtts) if has_rtts else None,
+        "against": _against(result),
         "measured": [line for line in (unknown_line(result), *map(str, summary.get("notes", []))) if line],
         "notes": notes,
     }
+
+
+def _first(table: pl.DataFrame, key: str, most: int) -> pl.DataFrame:
+    """The rows that carried most, in the order of their numbers."""
+    return table.sort(["acked_bytes", key], descending=[True, False], nulls_last=True).head(most).sort(key)
+
+
+def _most(table: pl.DataFrame, key: str, notes: list[str]) -> pl.DataFrame:
+    """The rows that a table of the page has."""
+    rows = _first(table, key, MOST_ROWS)
+    if rows.height < table.height:
+        counts = f"{quantity(rows.height)} of {quantity(table.height)}"
+        notes.append(f"The table of {key}s has {counts}, which carried most.")
+    return rows
+
+
+def _lines(what: str, chart: LineChart | None, notes: list[str]) -> dict[str, Any] | None:
+    """A chart for the page; what is to be said of it goes to ``notes``."""
+    if chart is None:
+        return None
+    steps = steps_of(chart)
+    notes += [*merge_note(what, chart, steps), *chart.notes]
+    return chart_data(chart, steps)
+
+
+def _against(result: Result) -> dict[str, Any] | None:
+    """Table and lines of a comparison; None where there is none."""
+    table = against_table(result)
+    if table is None:
+        return None
+    about = result.summary["against"]
+    notes = [str(note) for note in about.get("notes", [])]
+    lines = _lines("Lines", against_chart(result), notes)
+    return {"title": str(about["title"]), "table": table_data(table), "lines": lines, "notes": notes}
 
 
 def _ended_s(result: Result) -> float:
@@ -77,26 +106,6 @@ def _ended_s(result: Result) -> float:
     beside = result.tables.get("against_series")
     others = [] if beside is None or beside.is_empty() else [float(beside["time_s"].to_numpy().max())]
     return max([float(result.summary["ended_s"]), *others])
-
-
-def _socket(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def _names(subflows: pl.DataFrame) -> list[str]:
-    """The ends of each subflow, or what its tool calls it; of the server only where there are several."""
-    rows = list(subflows.select("client", "client_port", "server", "server_port").iter_rows())
-    called = subflows["name"].to_list() if "name" in subflows.columns else [None] * len(rows)
-    several = len({row[2:] for row in rows}) > 1
-    names = []
-    for name, (client, port, server, server_port) in zip(called, rows, strict=True):
-        if client is None or port is None:
-            names.append(str(name or client))
-        elif several:
-            names.append(f"{_socket(client, port)} to {_socket(server, server_port)}")
-        else:
-            names.append(_socket(client, port))
-    return names
 
 
 def _facts(result: Result) -> list[list[str]]:
@@ -110,88 +119,3 @@ def _facts(result: Result) -> list[list[str]]:
     began_s = summary.get("began_unix_s")
     facts.append(["first packet", "unknown" if began_s is None else f"{float(began_s):.6f} s since 1970"])
     return facts
-
-
-def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, Any] | None:
-    """Series and distributions of some subflows, and of all together in the last row."""
-    series = _evenly(result)
-    if series.is_empty():
-        return None
-    steps = Steps.of(series["time_s"], _MOST_STEPS)
-    if steps.merged > 1:
-        notes.append(
-            f"Lines over time: {steps.merged} intervals in a row are one step; throughput and RTT are its "
-            "means, retransmissions and reordered segments its sums."
-        )
-    if chosen.height < result.subflows.height:
-        notes.append(
-            f"{chosen.height} of {quantity(result.subflows.height)} subflows have lines of their own, "
-            "those that carried most."
-        )
-    row_of = chosen.select("subflow").with_row_index("row")
-    rows = series.join(row_of, on="subflow", how="inner", maintain_order="left")
-    whole = (
-        series.group_by("time_s")
-        .agg(
-            # Unknown where no ACKs were captured, and where a tool does not tell.
-            *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in _SUMMED),
-            *(pl.col(name).mean() for name in _MEANS if name not in _SUMMED),
-        )
-        .sort("time_s")
-        .with_columns(pl.lit(chosen.height, pl.UInt32).alias("row"))
-    )
-    columns = ["row", "time_s", *_MEANS, *_COUNTS]
-    both = pl.concat([rows.select(columns), whole.select(columns)], how="vertical_relaxed")
-    merge = (pl.col(_MEANS).mean(), *(_known_sum(name) for name in _COUNTS))
-    return {
-        "names": _names(chosen),
-        "subflows": result.subflows.height,
-        "times": column(steps.times_s, "f8"),
-        "step_s": float(result.summary["interval_s"]) * steps.merged,
-        "series": steps.columns(both, "row", chosen.height + 1, *merge),
-        "known": [name for name in (*_MEANS, *_COUNTS) if series[name].count()],
-        "distributions": _distributions(result, chosen),
-    }
-
-
-def _known_sum(name: str) -> pl.Expr:
-    """The sum of what is known; null, and not 0, where nothing is."""
-    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum())
-
-
-def _evenly(result: Result) -> pl.DataFrame:
-    """The series of subflows with every measure, at the same instants for all of them.
-
-    Tools sample each flow at instants of its own, by which lines would have gaps.
-    """
-    series = result.subflow_series
-    missing = [name for name in (*_MEANS, *_COUNTS) if name not in series.columns]
-    series = series.with_columns(pl.lit(None, pl.Float64).alias(name) for name in missing)
-    if "measured_by" not in result.summary:
-        return series
-    step_s = float(result.summary["interval_s"])
-    instant = ((pl.col("time_s") / step_s - _SLIVER).ceil() * step_s).alias("time_s")
-    return (
-        series.group_by("subflow", instant, maintain_order=True)
-        .agg(pl.col(_MEANS).mean(), *(_known_sum(name) for name in _COUNTS))
-        .sort("time_s")
-    )
-
-
-_SLIVER = 0.05
-"""Part of an interval by which a sample may be late."""
-
-
-def _distributions(result: Result, chosen: pl.DataFrame) -> list[dict[str, Any]]:
-    """The shares of round-trip times that are at most so long: of the chosen subflows, and of all."""
-    # Of the connection's data, as the lines over time.
-    subflow_starts = result.subflows.select("subflow", "data_from")
-    table = result.tables["rtt_distribution"].join(subflow_starts, on=["subflow", "data_from"], how="semi")
-    parts = [table.filter(pl.col("subflow") == number) for number in chosen["subflow"]]
-    parts.append(table.group_by("rtt_ms").agg(pl.col("samples").sum()).sort("rtt_ms"))
-    distributions = []
-    for part in parts:
-        counts = part["samples"].to_numpy().astype(np.float64)
-        shares = np.cumsum(counts) / max(float(counts.sum()), 1.0)
-        distributions.append({"rtt_ms": column(part["rtt_ms"], "f8"), "share": column(shares)})
-    return distributions

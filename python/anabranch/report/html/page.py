@@ -69,10 +69,9 @@ def capture_report(result: Result) -> str:
     document = capture_document(result)
     keys = ("title", "cards", "warnings", "facts", "notes", "measured")
     shown = {key: document.pop(key) for key in keys}
-    has_rtts = document["lines"] and document["has_rtts"]
     sections = [
         *([("against", f"Beside {document['against']['title']}")] if document["against"] else []),
-        ("series", "Over time"), *([("rtt", "Round-trip times")] if has_rtts else []),
+        ("series", "Over time"), *([("rtt", "Round-trip times")] if document["rtts"] else []),
         ("connections", "Connections"), ("subflows", "Subflows"),
     ]  # fmt: skip
     return render("capture.html.j2", document, _CAPTURE_SCRIPTS, package=_PACKAGE, sections=sections, **shown)

@@ -150,18 +150,27 @@ function curvesOf(data) {
   }));
 }
 
-/** A distribution, or the words in its place; hint is what a share is. */
-function drawDistribution(id, data, { xName, hint }, drawn) {
+/**
+ * A distribution, or the words in its place; hint is what a share is. Of lines that can be chosen, shown has those with a curve, and
+ * nothing the words where none of them has one.
+ * @param {Record<string, any>} drawn the charts by their places
+ */
+function drawDistribution(id, data, { xName, hint, shown = null, nothing = "", fromZero = false }, drawn) {
   const container = byId(id);
+  drawn[id]?.destroy();
+  delete drawn[id];
   const label = data.title && data.unit ? `${data.title} in ${data.unit}` : data.title;
-  if (data.words) {
-    container.replaceChildren(...(label ? [h("h3", {}, label)] : []), h("p", { class: "nothing" }, data.words));
+  const all = curvesOf(data);
+  const curves = (shown ? shown.map((i) => ({ ...all[i], width: 1.5 })) : all).filter((curve) => curve.steps?.[0].length);
+  const words = data.words ?? (curves.length ? "" : nothing);
+  if (words) {
+    container.replaceChildren(...(label ? [h("h3", {}, label)] : []), h("p", { class: "nothing" }, words));
     return;
   }
-  const curves = curvesOf(data);
-  drawn.push(distributionChart(container, {
+  if (fromZero) for (const curve of curves) curve.steps = curve.steps.map((column) => [0, ...column]);
+  drawn[id] = distributionChart(container, {
     title: label, xLabel: label.charAt(0).toLowerCase() + label.slice(1), xUnit: data.unit, xName, hint,
     yLabel: `share of ${data.shares_of}`, log: data.log,
-  }, curves));
-  container.append(h("p", { class: "legend" }, ...curves.map((curve) => h("span", {}, lineKey(curve), curve.label))));
+  }, curves);
+  if (!shown) container.append(h("p", { class: "legend" }, ...curves.map((curve) => h("span", {}, lineKey(curve), curve.label))));
 }

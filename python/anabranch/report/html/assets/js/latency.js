@@ -7,7 +7,7 @@ class LatencySection {
    */
   constructor({ before, beside } = {}) {
     this.data = DATA.latency;
-    this.curves = [];
+    this.curves = {};
     this.shown = this.data.shown;
     if (this.data.series) {
       this.lines = new LineCharts(this.data.series, {
@@ -23,19 +23,10 @@ class LatencySection {
   }
 
   drawCurves(shown) {
-    while (this.curves.length) this.curves.pop().destroy();
-    const { distribution } = this.data;
-    const all = curvesOf(distribution);
-    const curves = shown.map((i) => all[i]).filter((curve) => curve?.steps[0].length);
-    if (!curves.length) {
-      byId("latency-curves").replaceChildren(h("p", { class: "nothing" }, distribution.words ?? "No packet of these flows arrived."));
-      return;
-    }
-    const label = `${distribution.title} in ${distribution.unit}`;
-    this.curves.push(distributionChart(byId("latency-curves"), {
-      title: label, xLabel: label.toLowerCase(), xUnit: distribution.unit, xName: "within", log: distribution.log,
-      yLabel: `share of ${distribution.shares_of}`, hint: "The share of packets that took no longer than x.",
-      // From zero on, so that the first step is seen.
-    }, curves.map(({ steps: [x, y], ...curve }) => ({ ...curve, width: 1.5, steps: [[0, ...x], [0, ...y]] }))));
+    drawDistribution("latency-curves", this.data.distribution, {
+      xName: "within", hint: "The share of packets that took no longer than x.", shown, nothing: "No packet of these flows arrived.",
+      // So that the first step is seen.
+      fromZero: true,
+    }, this.curves);
   }
 }

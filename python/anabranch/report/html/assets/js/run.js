@@ -76,9 +76,8 @@ class SeriesSection {
 }
 
 function setUpDistributions() {
-  const drawn = [];
+  const drawn = {};
   const draw = () => {
-    while (drawn.length) drawn.pop().destroy();
     drawDistribution("completion-chart", DATA.completion,
       { xName: "within", hint: "The share of flows that were done within x, of all that can complete." }, drawn);
     drawDistribution("reordering-chart", DATA.reordering,
