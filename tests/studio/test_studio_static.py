@@ -16,8 +16,8 @@ from running_studio import EXAMPLES
 from static_site import ASK, built, plain, served, unlike
 
 from anabranch import Scenario
+from anabranch.report.html.run_data import run_document
 from anabranch.studio.keeping import command_line
-from anabranch.studio.pictures import run_picture
 from anabranch.studio.texts import ScenarioText, edited
 
 CLASSROOM = sorted(file.stem for file in (EXAMPLES / "classroom").glob("*.toml"))
@@ -133,7 +133,7 @@ def test_the_picture_is_that_of_the_program(page: Page, name: str, tmp_path: Pat
         file.write_text(COLLECTIVES)
     answer = page.ask("show", file=file.name, text=file.read_text())
     assert answer["problems"] == []
-    mine, theirs = answer["picture"], plain(run_picture(Scenario.load(file).run()))
+    mine, theirs = answer["picture"], plain(run_document(Scenario.load(file).run()))
     for only in ("facts", "scenario"):
         del theirs[only]
     # The page says what it leaves out.

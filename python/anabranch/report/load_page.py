@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from anabranch.media.columns import FULL
 from anabranch.media.page.sections import page
 from anabranch.media.palette import OVERLOAD
-from anabranch.media.pieces import Article, Card, DataTable, Section
+from anabranch.media.pieces import Article, Card, DataTable, Section, counted
 from anabranch.media.texts import printable
 from anabranch.report.load_map import load_map
 from anabranch.report.style import picture, styled
 from anabranch.report.style import plain as drawn
-from anabranch.report.views.loads import load_tables, percent, severity
+from anabranch.report.views.loads import cutting, load_tables, overloading, percent, severity
 from anabranch.results.folders import write_whole
 from anabranch.text.units import plain, with_unit
 
@@ -97,7 +97,7 @@ def load_words(loads: WorstLoads, changes: LoadChanges | None = None) -> list[st
     ]
     failure = loads.worst_failure
     if loads.failures and failure is not None:
-        bad, cut = _overloading(loads), _cutting(loads)
+        bad, cut = overloading(loads), cutting(loads)
         single = " of a single link" if loads.failure_kinds == ("links",) else ""
         another = "another one" if single else "a link"
         sentence = f"{bad} of {len(loads.failures)} failures{single} can overload {another}"
@@ -119,40 +119,26 @@ def load_words(loads: WorstLoads, changes: LoadChanges | None = None) -> list[st
     return lead
 
 
-def _overloading(loads: WorstLoads) -> int:
-    """How many failures can overload a link."""
-    return sum(case.load > FULL for case in loads.failures or ())
-
-
-def _cutting(loads: WorstLoads) -> int:
-    """How many failures cut pairs off."""
-    return sum(bool(case.stranded) for case in loads.failures or ())
-
-
 def _changed(changes: LoadChanges) -> str:
     before, after = changes.before, changes.after
     more = sum(one.change > 5e-4 for one in changes.links)
     less = sum(one.change < -5e-4 for one in changes.links)
     return (
         f"{_way(before.max_load, after.max_load)} from {percent(before.max_load)} with {before.scheme} to "
-        f"{percent(after.max_load)} with {after.scheme}; {_count(less, 'link')} can be loaded less than "
+        f"{percent(after.max_load)} with {after.scheme}; {counted(less, 'link')} can be loaded less than "
         f"before, {more} more.{_cut_off(changes)}"
     )
 
 
 def _cut_off(changes: LoadChanges) -> str:
     """How many failures cut pairs off, where that changes: a load without their traffic is no better one."""
-    before, after = _cutting(changes.before), _cutting(changes.after)
+    before, after = cutting(changes.before), cutting(changes.after)
     if before == after:
         return ""
     return (
-        f" Before, {_count(before, 'failure')} cut pairs off, after, {after}; loads without the traffic of "
+        f" Before, {counted(before, 'failure')} cut pairs off, after, {after}; loads without the traffic of "
         "these pairs are no sign of room."
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _way(before: float, after: float) -> str:
@@ -164,10 +150,9 @@ def _way(before: float, after: float) -> str:
 def load_cards(loads: WorstLoads, changes: LoadChanges | None = None) -> list[Card]:
     """The numbers at the top."""
     full = sum(link.load > FULL for link in loads.links)
+    what = "worst case" if loads.matrix_name is None else "highest load"
     cards = [
-        Card(f"highest load, {loads.links_up}", percent(loads.max_load), loads.worst.link)
-        if loads.matrix_name is not None
-        else Card(f"worst case, {loads.links_up}", percent(loads.max_load), loads.worst.link),
+        Card(f"{what}, {loads.links_up}", percent(loads.max_load), loads.worst.link),
         Card(
             "links that can be overloaded" if loads.matrix_name is None else "links that are overloaded",
             f"{full} of {len(loads.links)}",
@@ -179,8 +164,8 @@ def load_cards(loads: WorstLoads, changes: LoadChanges | None = None) -> list[Ca
         of_all, kinds = f"of {len(loads.failures)}", _kinds(loads)
         cards += [
             Card("worst failure", percent(failure.load), f"{failure.name} down"),
-            Card("failures that overload", f"{_overloading(loads)} {of_all}", kinds),
-            Card("failures that cut pairs off", f"{_cutting(loads)} {of_all}", kinds),
+            Card("failures that overload", f"{overloading(loads)} {of_all}", kinds),
+            Card("failures that cut pairs off", f"{cutting(loads)} {of_all}", kinds),
         ]
     if changes is not None:
         note = f"{changes.before.scheme}, then {changes.after.scheme}"

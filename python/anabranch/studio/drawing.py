@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from anabranch.report.html.run_data import run_document
 from anabranch.report.run_folder import page_writer
 from anabranch.results.result import Result
 from anabranch.runs.runner import run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
-from anabranch.studio.pictures import load_picture, network_picture, routes_picture, run_picture
+from anabranch.studio.pictures import load_picture, network_picture, routes_picture
 from anabranch.studio.work import Data, Teller
 
 MODES = ("run", "routes", "loads", "none")
@@ -39,7 +40,7 @@ def picture_of(scenario: Scenario, mode: str, look: Callable[[], None], tell: Te
         KeyboardInterrupt: if it ends before there is something to show.
     """
     if mode == "run":
-        return run_picture(simulated(scenario, look, tell))
+        return run_document(simulated(scenario, look, tell))
     setup = resolve(scenario, Needed.ROUTES)
     if mode == "routes":
         from anabranch.plans.routes import routes  # noqa: PLC0415 - a run need not wait

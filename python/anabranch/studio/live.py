@@ -15,13 +15,14 @@ from anabranch.live.tables import series_rows
 from anabranch.live.traffic import Sample
 from anabranch.media.page.data import table_data
 from anabranch.media.pieces import DataTable, Text
+from anabranch.report.html.run_data import run_document
 from anabranch.report.views.over_time import changes
 from anabranch.report.views.run import against_pieces
 from anabranch.results.result import Result
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Needed, resolve
 from anabranch.studio.drawing import simulated, without_captures
-from anabranch.studio.pictures import network_picture, run_picture
+from anabranch.studio.pictures import network_picture
 from anabranch.studio.work import Data, Teller
 
 _BETWEEN_TELLS_S = 0.2
@@ -49,7 +50,7 @@ def live_picture(scenario: Scenario, tell: Teller) -> Data:
     beside = simulated(scenario, lambda: None, tell)
     if beside.interrupted:
         raise KeyboardInterrupt
-    tell({"beside": run_picture(beside)})
+    tell({"beside": run_document(beside)})
     setup = resolve(scenario, Needed.ROUTES)
     duration_s = scenario.run_settings.duration.seconds
     tell({"begun": _begun(beside, network_picture(setup), duration_s)})
@@ -58,7 +59,7 @@ def live_picture(scenario: Scenario, tell: Teller) -> Data:
         result = run(scenario, hearer=reporter.hear)
     finally:
         reporter.close()
-    return {"picture": run_picture(result)} if result.interrupted else {"picture": _against(result, beside)}
+    return {"picture": run_document(result)} if result.interrupted else {"picture": _against(result, beside)}
 
 
 def _begun(beside: Result, network: Data, duration_s: float) -> Data:
@@ -85,7 +86,7 @@ def _against(live: Result, beside: Result) -> Data:
     pieces = against_pieces(both)
     words = ["".join(map(str, piece.words)) for piece in pieces if isinstance(piece, Text)]
     tables = [table_data(piece) for piece in pieces if isinstance(piece, DataTable)]
-    return {**run_picture(both), "texts": words, "against": tables[0] if table.height else None}
+    return {**run_document(both), "texts": words, "against": tables[0] if table.height else None}
 
 
 class _Reporter:

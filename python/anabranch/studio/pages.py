@@ -25,7 +25,7 @@ _SHARED = (
     "setUpTheme", "setUpPrinting", "setUpCharts", "setTimeUnit", "timeMarks", "mapOf",
     "RouteChooser", "NetworkSection",
     "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable",
-    "collectiveTables", "shownTable",
+    "collectiveTables", "shortTables", "shownTable",
     "DataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
 )  # fmt: skip
 """What the scripts of the pages of results give to the studio."""
@@ -59,7 +59,8 @@ def index(policy: str = "") -> str:
 def _everything() -> dict[str, Any]:
     """A page with every part of a run; the script hides those that a run does not have."""
     return {
-        "events": [], "routes": {"moved": True}, "flow_series": True, "flows": {"rows": 0},
+        "events": [], "event_table": True, "reordering_table": True, "routes": {"moved": True},
+        "flow_series": True, "flows": {"rows": 0},
         "collectives": True, "latency": True, "multipath": {"series": True}, "studio": True,
     }  # fmt: skip
 

@@ -14,8 +14,7 @@ from anabranch.media.page.data import column, table_data
 from anabranch.media.pieces import DataTable, Text
 from anabranch.report.html.outlines import Box, outlines
 from anabranch.report.html.routes_data import routes_data
-from anabranch.report.html.run_data import network_document, run_document
-from anabranch.report.views.run import event_table, reordering_table
+from anabranch.report.html.run_data import network_document
 from anabranch.results.result import Result
 
 if TYPE_CHECKING:
@@ -23,22 +22,9 @@ if TYPE_CHECKING:
     from anabranch.plans.worst_loads import WorstLoads
     from anabranch.setup import Setup
 
-MOST_EVENTS = 200
-"""Changes of the network that are listed."""
 MOST_PAIRS = 400
 """Pairs whose routes are listed."""
 _PS_PER_MS = 1e9
-
-
-def run_picture(result: Result) -> dict[str, Any]:
-    """The document of a run, as its page has it, and the short tables that a page writes without a script."""
-    document = run_document(result)
-    reordering = reordering_table(result)
-    events = event_table(result, MOST_EVENTS)
-    return document | {
-        "event_table": table_data(events) if events.height else None,
-        "reordering_table": None if reordering is None else table_data(reordering),
-    }
 
 
 def network_picture(setup: Setup) -> dict[str, Any]:

@@ -20,14 +20,13 @@ from anabranch.media.palette import PALETTE, PATTERNS
 from anabranch.report.html.latency_data import MOST_LINES
 from anabranch.report.html.multipath_data import MOST_CONNECTIONS, MOST_PATHS, MOST_SUBFLOWS, MOST_VALUES
 from anabranch.report.html.routes_data import MOST_PAIRS, MOST_SHARES
-from anabranch.report.html.run_data import MOST_FLOWS, MOST_LINK_STEPS
+from anabranch.report.html.run_data import MOST_EVENTS, MOST_FLOWS, MOST_LINK_STEPS
 from anabranch.report.looks import TRANSPORT_LOOKS, every_look
 from anabranch.report.views import run as run_views
 from anabranch.report.views.link_tables import CAUSES
 from anabranch.report.views.over_time import FEW_FLOWS, MOST_LINKS, MOST_MARKS
 from anabranch.scenario.tables.control import Run
 from anabranch.studio.pages import files, index
-from anabranch.studio.pictures import MOST_EVENTS
 
 _PACKAGE = "anabranch.studio"
 _FOLDER = "assets/static"

@@ -8,7 +8,6 @@ from anabranch.media.page import REPORT, render
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.run_data import run_document
 from anabranch.report.views.outcome import StudyOutcome
-from anabranch.report.views.run import event_table, reordering_table
 from anabranch.results.folders import write_whole
 from anabranch.results.result import Result
 
@@ -18,8 +17,6 @@ RUN_SCRIPTS = ("core", "charts", "table", "lines", "map", "network", "run", "mul
 """The scripts of the page of a run, in ``assets/js``."""
 _CAPTURE_SCRIPTS = ("core", "charts", "table", "lines", "capture", "main")
 _STUDY_SCRIPTS = ("core", "charts", "table", "study", "main")
-_MOST_EVENTS = 200
-"""Changes of the network that are listed."""
 
 
 def run_report(result: Result, scenario: str | None = None) -> str:
@@ -51,8 +48,6 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         RUN_SCRIPTS,
         package=_PACKAGE,
         sections=sections,
-        events=event_table(result, _MOST_EVENTS),
-        reordering=reordering_table(result),
         **shown,
     )
 

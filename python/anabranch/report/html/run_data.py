@@ -29,7 +29,13 @@ from anabranch.report.views.choice import TimeRange
 from anabranch.report.views.distributions import completion_distribution, reordering_distribution
 from anabranch.report.views.link_tables import all_drops
 from anabranch.report.views.over_time import QUEUE, changes, every_flow_chart, every_link_chart, link_chart
-from anabranch.report.views.run import collective_tables, flow_table, link_table
+from anabranch.report.views.run import (
+    collective_tables,
+    event_table,
+    flow_table,
+    link_table,
+    reordering_table,
+)
 from anabranch.results.result import Result
 from anabranch.text.units import quantity
 
@@ -37,6 +43,8 @@ MOST_LINK_STEPS = 120_000
 """Links times steps."""
 MOST_FLOWS = 100
 """Flows with series of their own."""
+MOST_EVENTS = 200
+"""Changes of the network that are listed."""
 
 
 def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
@@ -51,6 +59,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
     links = result.links
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     notes: list[str] = []
+    events, reordering = event_table(result, MOST_EVENTS), reordering_table(result)
     return {
         "kind": "run",
         "title": str(result.summary.get("title") or "A run"),
@@ -68,6 +77,8 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         **_of_few_runs(result, notes),
         "marks": [{"time_s": mark.time_s, "bad": mark.is_bad} for mark in changes(result)],
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
+        "event_table": table_data(events) if events.height else None,
+        "reordering_table": None if reordering is None else table_data(reordering),
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.media.columns import FULL
 from anabranch.media.json import records
-from anabranch.media.pieces import Card, Cell, DataTable, Piece, Text, columns
+from anabranch.media.pieces import Card, Cell, DataTable, Piece, Text, columns, counted
 from anabranch.plans.worst_loads import years_until_full
-from anabranch.report.views.loads import load_tables, percent, severity, state
+from anabranch.report.views.loads import cutting, load_tables, overloading, percent, severity, state
 from anabranch.text.units import plain
 
 if TYPE_CHECKING:
@@ -51,9 +50,7 @@ def brief_words(brief: Brief) -> list[str]:
 
 
 def _failure_words(loads: WorstLoads) -> str:
-    failures = loads.failures or ()
-    bad = sum(case.load > FULL for case in failures)
-    cut = sum(bool(case.stranded) for case in failures)
+    failures, bad, cut = loads.failures or (), overloading(loads), cutting(loads)
     worst = loads.worst_failure
     if worst is None:
         return "No failures were looked at."
@@ -90,9 +87,9 @@ def _years(years: float | None) -> str:
 def _plan_words(planned: WorstLoads, measures: Measures) -> str:
     does = []
     if measures.costs:
-        does.append(f"other costs of {_count(len(measures.costs), 'interface')}")
+        does.append(f"other costs of {counted(len(measures.costs), 'interface')}")
     if measures.capacities:
-        does.append(f"other capacities of {_count(len(measures.capacities), 'link')}")
+        does.append(f"other capacities of {counted(len(measures.capacities), 'link')}")
     if not does:
         return "The plan is the network as it is."
     return (
@@ -112,13 +109,9 @@ def price_words(measures: Measures) -> str:
         return "What is to be bought has no price here (--prices)."
     if measures.unpriced:
         sentence = (
-            f"{sentence[:-1]}, without {_count(len(measures.unpriced), 'link')} whose price is not known."
+            f"{sentence[:-1]}, without {counted(len(measures.unpriced), 'link')} whose price is not known."
         )
     return sentence
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def brief_cards(brief: Brief) -> list[Card]:
@@ -148,16 +141,8 @@ def _facts(loads: WorstLoads, growth: float | None) -> list[tuple[str, str, str]
     if worst is not None:
         facts += [
             ("worst failure", percent(worst.load), f"{worst.name} down"),
-            (
-                "failures that overload",
-                str(sum(case.load > FULL for case in failures)),
-                f"of {len(failures)}",
-            ),
-            (
-                "failures that cut off",
-                str(sum(bool(case.stranded) for case in failures)),
-                f"of {len(failures)}",
-            ),
+            ("failures that overload", str(overloading(loads)), f"of {len(failures)}"),
+            ("failures that cut off", str(cutting(loads)), f"of {len(failures)}"),
         ]
     if growth is not None:
         full = _years(years_until_full(loads.max_load, growth))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.media.pieces import Bars, DataTable, Piece, Text, columns
-from anabranch.report.views.loads import percent
+from anabranch.media.pieces import Bars, DataTable, Piece, Text
+from anabranch.report.views.loads import percent, plan_table
 from anabranch.text.units import plain
 
 if TYPE_CHECKING:
@@ -61,10 +61,7 @@ def capacity_table(plan: CapacityPlan) -> DataTable:
         f"Modules of {plain(plan.purchase.module_mbps, 6)} Mbps for both directions of each link, and its "
         "highest load in any failure without them"
     )
-    return DataTable.of_rows(
-        "capacity", caption, columns(*names, table="loads"), rows, chart=Bars("link", ("modules",)),
-        things="links (--json shows all)", elsewhere="--json", searchable=True, boxed=True,
-    )  # fmt: skip
+    return plan_table("capacity", caption, names, rows, Bars("link", ("modules",)))
 
 
 def capacity_document(plan: CapacityPlan) -> dict[str, Any]:

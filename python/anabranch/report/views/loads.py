@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """Load from which a link counts as nearly full."""
 _MOST_NAMED = 5
-_THINGS = {"series": "matrices", "matrix": "pairs", "failures": "failures", "change_of_failures": "failures"}
+_THINGS = {
+    "series": "matrices", "matrix": "pairs", "failures": "failures", "change_of_failures": "failures",
+    "weights": "changes", "transfers": "rows",
+}  # fmt: skip
+"""What the rows of tables are that are not about links."""
 _MOST_LOADED = 15
 
 
@@ -162,9 +166,20 @@ def percent(load: float) -> str:
     return f"{plain(100 * load, 3)} %"
 
 
-def _table(
+def overloading(loads: WorstLoads) -> int:
+    """How many failures can overload a link."""
+    return sum(case.load > FULL for case in loads.failures or ())
+
+
+def cutting(loads: WorstLoads) -> int:
+    """How many failures cut pairs off."""
+    return sum(bool(case.stranded) for case in loads.failures or ())
+
+
+def plan_table(
     name: str, caption: str, names: Sequence[str], rows: Sequence[Sequence[Cell]], chart: Bars | None = None
 ) -> DataTable:
+    """A table of the columns of loads, all of whose rows are in a document of JSON and on a page."""
     return DataTable.of_rows(
         name, caption, columns(*names, table="loads"), rows, chart=chart,
         things=f"{_THINGS.get(name, 'links')} (--json shows all)", elsewhere="--json",
@@ -194,7 +209,7 @@ def _links(loads: WorstLoads) -> DataTable:
     )
     grown = "" if growth is None else f"; traffic grows by {percent(growth)} a year"
     caption = f"{whose}, {loads.links_up}, {loads.scheme}{grown}"
-    return _table("links", caption, names, rows, Bars("link", ("load_percent",)))
+    return plan_table("links", caption, names, rows, Bars("link", ("load_percent",)))
 
 
 def _series(loads: WorstLoads) -> DataTable:
@@ -212,7 +227,7 @@ def _series(loads: WorstLoads) -> DataTable:
         *(_FAILED_KEYS if has_failures else ()),
     )  # fmt: skip
     caption = f"Highest load by each matrix, {loads.links_up}, {loads.scheme}"
-    return _table("series", caption, names, rows, Bars("matrix", ("load_percent",)))
+    return plan_table("series", caption, names, rows, Bars("matrix", ("load_percent",)))
 
 
 def _failures(loads: WorstLoads) -> DataTable:
@@ -232,7 +247,7 @@ def _failures(loads: WorstLoads) -> DataTable:
     caption = "Highest load of any link while one is down, both directions"
     if loads.failure_kinds != ("links",):
         caption = f"Highest load of any link while others are down: {', '.join(loads.failure_kinds)}"
-    return _table("failures", caption, names, rows, Bars("down", ("load_percent",)))
+    return plan_table("failures", caption, names, rows, Bars("down", ("load_percent",)))
 
 
 def severity(case: FailureLoad) -> tuple[bool, float]:
@@ -244,7 +259,7 @@ def _matrix(loads: WorstLoads, link: str) -> DataTable:
     rows = [(one.source, one.destination, one.mbps, one.share) for one in loads.matrix(link)]
     names = ("from", "to", "traffic_mbps", "share_over_the_link_percent")
     caption = f"Traffic that loads {link} most" if loads.matrix_name is None else f"Traffic over {link}"
-    return _table("matrix", caption, names, rows)
+    return plan_table("matrix", caption, names, rows)
 
 
 def _changes(name: str, changes: LoadChanges, entries: Sequence[LoadChange]) -> DataTable:
@@ -261,7 +276,7 @@ def _changes(name: str, changes: LoadChanges, entries: Sequence[LoadChange]) -> 
     what, where = ("down", "while something is down") if is_failure else ("link", "by link")
     cuts = ("cut_off_before_pairs", "cut_off_after_pairs") if is_failure else ()
     caption = f"Before, {changes.before.scheme}, and after, {changes.after.scheme}, {where}"
-    return _table(
+    return plan_table(
         name, caption, (what, *names, *cuts), rows, Bars(what, ("before_percent", "after_percent"), most=20)
     )
 

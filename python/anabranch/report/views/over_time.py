@@ -156,18 +156,15 @@ def every_flow_chart(result: Result, most: int) -> LineChart | None:
         return None
     ranked = result.flows.sort(["delivered_bytes", "flow"], descending=[True, False])
     listed, looks = ranked.head(most).sort("flow"), looks_of(result)
-    beside = result.tables.get("simulated_flow_series")
-    if beside is not None:
-        # At the same instants, but for those after a live run that was stopped.
-        beside = beside.join(samples.select("time_s"), on="time_s", how="semi", maintain_order="left")
+    beside = simulated(result, "flow_series")
     is_few = result.flows.height <= FEW_FLOWS
-    lines, parts, simulated = list[Line](), list[pl.DataFrame](), list[pl.DataFrame]()
+    lines, parts, others = list[Line](), list[pl.DataFrame](), list[pl.DataFrame]()
 
     def add(more: Sequence[Line], of: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
         offset = pl.col("line") + len(lines)
         parts.append(of(samples).with_columns(offset))
         if beside is not None:
-            simulated.append(of(beside).with_columns(offset))
+            others.append(of(beside).with_columns(offset))
         lines.extend(more)
 
     if result.flows.height > 1:
@@ -183,7 +180,16 @@ def every_flow_chart(result: Result, most: int) -> LineChart | None:
         result, "flows", FLOW_AXES, lines, _stacked(parts), notes=_left_out(listed, result.flows)
     )
     shown = range(len(lines)) if is_few else range(first)
-    return replace(drawn, shown=tuple(shown), simulated=_stacked(simulated) if simulated else None)
+    return replace(drawn, shown=tuple(shown), simulated=_stacked(others) if others else None)
+
+
+def simulated(result: Result, name: str) -> pl.DataFrame | None:
+    """The samples of the simulation beside a live run; None for any other run."""
+    beside = result.tables.get(f"simulated_{name}")
+    if beside is None:
+        return None
+    # At the same instants, but for those after a live run that was stopped.
+    return beside.join(result.tables[name].select("time_s"), on="time_s", how="semi", maintain_order="left")
 
 
 def _stacked(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

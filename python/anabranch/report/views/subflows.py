@@ -14,7 +14,7 @@ from anabranch.media.columns import column
 from anabranch.media.palette import look_at
 from anabranch.report.subflow_paths import SEPARATOR, between_ends, names_of_paths, nodes_of
 from anabranch.report.views.choice import TimeRange, recorded_flow, table_of, within
-from anabranch.report.views.over_time import FEW_FLOWS, chart_of, mean_and_band
+from anabranch.report.views.over_time import FEW_FLOWS, chart_of, mean_and_band, simulated
 from anabranch.results.result import Result
 
 Measure = Literal["throughput", "cwnd", "rtt"]
@@ -160,14 +160,11 @@ def path_chart(
         for label, place, count, group in places.select("way", "place", "subflows", "group").iter_rows()
     ]
     line_of = _line_of_subflow(subflows, table)
-    beside = result.tables.get("simulated_subflow_series")
-    if beside is not None:
-        # At the same instants, but for those after a live run that was stopped.
-        beside = beside.join(samples.select("time_s"), on="time_s", how="semi", maintain_order="left")
-        beside = _by_instant(beside, line_of)
+    beside = simulated(result, "subflow_series")
     axes = [replace(_AXES[name], heading=f"{_AXES[name].quantity} by path") for name in ("throughput", "rtt")]
     drawn = chart_of(result, "paths", axes, lines, _by_instant(samples, line_of))
-    return replace(drawn, simulated=beside, total="paths")
+    others = None if beside is None else _by_instant(beside, line_of)
+    return replace(drawn, simulated=others, total="paths")
 
 
 def _by_instant(samples: pl.DataFrame, line_of: pl.DataFrame) -> pl.DataFrame:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from anabranch.media.pieces import Bars, DataTable, Piece, columns
+from anabranch.media.pieces import Bars, DataTable, Piece
+from anabranch.report.views.loads import plan_table
 
 if TYPE_CHECKING:
     from anabranch.plans.transfers import Transfers
@@ -40,11 +41,7 @@ def transfers_table(transfers: Transfers) -> DataTable:
         f"One transfer of {transfers.transport} beside the matrix, median and worst of all pairs whose links "
         f"have room ({transfers.scheme}; model: {transfers.model} and slow start, without queues)"
     )
-    return DataTable.of_rows(
-        "transfers", caption, columns(*_NAMES, table="loads"), rows,
-        chart=Bars("down", ("worst_completion_s",)), things="rows (--json shows all)", elsewhere="--json",
-        searchable=True, boxed=True, most=40,
-    )  # fmt: skip
+    return plan_table("transfers", caption, _NAMES, rows, Bars("down", ("worst_completion_s",)))
 
 
 def transfers_document(transfers: Transfers, simulated: StudyOutcome | None) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anabranch.media.pieces import Bars, DataTable, Piece, Text, columns
-from anabranch.report.views.loads import changes_document, changes_tables, percent
+from anabranch.media.pieces import Bars, DataTable, Piece, Text
+from anabranch.report.views.loads import changes_document, changes_tables, percent, plan_table
 
 if TYPE_CHECKING:
     from anabranch.plans.weight_search import WeightSearch
@@ -36,10 +36,7 @@ def weight_view_tables(search: WeightSearch) -> list[DataTable]:
     names = ("link", "weight_before", "weight_after", "load_percent", "gain_points")
     rows = [(one.link, one.before, one.after, one.load, one.gain) for one in search.changes]
     caption = "Changes of weights, and the highest load once each and those above it are made"
-    changes = DataTable.of_rows(
-        "weights", caption, columns(*names, table="loads"), rows, chart=Bars("link", ("load_percent",)),
-        things="changes (--json shows all)", elsewhere="--json", searchable=True, boxed=True,
-    )  # fmt: skip
+    changes = plan_table("weights", caption, names, rows, Bars("link", ("load_percent",)))
     return [changes, *changes_tables(search.loads)]
 
 

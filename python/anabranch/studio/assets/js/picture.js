@@ -2,7 +2,7 @@
 
 import {
   LatencySection, MultipathSection, NetworkSection, SeriesSection, byId, collectiveTables, dropPicture, flowTable, h, setData,
-  setTimeUnit, setUpDistributions, shownTable, timeMarks,
+  setTimeUnit, setUpDistributions, shortTables, timeMarks,
 } from "./page.js";
 import { PlanSection } from "./plans.js";
 
@@ -63,8 +63,7 @@ export class Picture {
     if (document.multipath) new MultipathSection({ beside: other });
     setUpDistributions();
     flowTable(this.series);
-    if (document.event_table) shownTable("event-table", document.event_table);
-    if (document.reordering_table) shownTable("reordering-table", document.reordering_table);
+    shortTables();
   }
 
   /** Outlines of land, asked for once for each box. */

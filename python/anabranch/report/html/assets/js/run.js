@@ -100,6 +100,12 @@ function flowTable(series) {
   return table;
 }
 
+/** Changes of the network, and reordering by transport, where a run has them. */
+function shortTables() {
+  if (DATA.event_table) shownTable("event-table", DATA.event_table);
+  if (DATA.reordering_table) shownTable("reordering-table", DATA.reordering_table);
+}
+
 /** Collective operations and their steps. */
 function collectiveTables() {
   const [operations, steps] = DATA.collectives;
@@ -116,5 +122,6 @@ function runPage() {
   if (DATA.latency) new LatencySection();
   if (DATA.multipath) new MultipathSection();
   setUpDistributions();
+  shortTables();
   flowTable(series);
 }
