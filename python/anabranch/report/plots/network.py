@@ -25,7 +25,8 @@ from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
 from anabranch.report.views.choice import stopped, table_of
-from anabranch.report.views.link_tables import all_drops, capacity_changed, link_values
+from anabranch.report.views.link_tables import all_drops, capacity_changed
+from anabranch.report.views.over_time import every_link_chart
 from anabranch.results.result import Result
 
 By = Literal["utilization", "queue", "drops"]
@@ -121,18 +122,15 @@ def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.floa
         )
     # A sample speaks of the time before it.
     at = times[int(times.search_sorted(at_s, side="left"))]
-    earlier = times.filter(times < at)
-    rows = link_values(result, samples.filter(pl.col("time_s") == at)).sort("link")
-    column = {
+    chart = every_link_chart(result)
+    assert chart is not None  # noqa: S101 - there are samples
+    rows = chart.samples.filter(pl.col("time_s") == at).sort("line")
+    sampled = {
         "utilization": rows["utilization"] * 100,
         "queue": rows["queue_packets"],
         "drops": rows["drops"],
     }
-    values = column[by].cast(pl.Float64).fill_null(0.0).to_numpy()
-    if by == "drops" and earlier.len():
-        before = samples.filter(pl.col("time_s") == earlier[-1]).sort("link")
-        values = values - before["drops"].cast(pl.Float64).to_numpy()
-    return values, float(at)
+    return sampled[by].cast(pl.Float64).fill_null(0.0).to_numpy(), float(at)
 
 
 def _down(result: Result, at: float | None) -> frozenset[int]:
