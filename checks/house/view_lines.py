@@ -55,7 +55,10 @@ HOUSE = (
     "d695e355", "275ecce5",
 )  # fmt: skip
 """Commits of the order of the house, which brought no feature; all others brought some, or mended them."""
-HOUSE_SUBJECTS = ("Stand folders with results", "Variables and fields of", "Variables of ")
+HOUSE_SUBJECTS = (
+    "Stand folders with results", "Variables and fields of", "Variables of ", "Captures are pieces",
+    "What stands twice of loads", "A map at an instant takes its values",
+)  # fmt: skip
 """How the subjects of further ones begin."""
 
 
