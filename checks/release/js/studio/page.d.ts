@@ -19,6 +19,7 @@ export function setTimeUnit(): void;
 export function setUpDistributions(): void;
 export function flowTable(series: Any): Any;
 export function collectiveTables(): void;
+export function shortTables(): void;
 export function shownTable(id: string, table: Any, given?: Any): Any;
 export function columnsOf(table: Any): Map<string, Any>;
 export function numbersOf(table: Any, key: string): Any;

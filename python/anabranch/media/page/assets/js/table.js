@@ -49,8 +49,8 @@ class DataTable {
       return head;
     });
     if (adopted) [this.body] = adopted.tBodies;
-    if (adopted && options.filtered !== false) container.prepend(tools);
-    if (!adopted) container.replaceChildren(tools, this.made());
+    if (!adopted) container.replaceChildren(this.made());
+    if (options.filtered !== false) container.prepend(tools);
   }
 
   /** The table in a viewport of its own. */

@@ -103,7 +103,7 @@ function flowTable(series) {
 /** Changes of the network, and reordering by transport, where a run has them. */
 function shortTables() {
   if (DATA.event_table) shownTable("event-table", DATA.event_table);
-  if (DATA.reordering_table) shownTable("reordering-table", DATA.reordering_table);
+  if (DATA.reordering_table) shownTable("reordering-table", DATA.reordering_table, { filtered: false });
 }
 
 /** Collective operations and their steps. */
