@@ -224,8 +224,6 @@ class Figure:
     note: str = ""
     href: str = ""
     """A file of the figure, relative to the page's folder."""
-    description: str = ""
-    """What it shows, for those who do not see it; its title if empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ function settings(options, width, show) {
   const stepped = uPlot.paths.stepped({ align: 1 });
   return {
     width: Math.max(width, 200),
-    height: options.height ?? 230,
+    height: 230,
     legend: { show: false },
     padding: [10, 14, 0, 0],
     cursor: {
@@ -245,19 +245,6 @@ function suited(columns, unit) {
   const [factor, shown] = suitedUnit(most, unit);
   if (factor === 1) return [columns, unit];
   return [columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor))), shown];
-}
-
-/** A chart of distribution functions: {label, color, dash, steps} each, where steps are two columns. */
-function distributionChart(container, options, groups) {
-  const known = groups.filter((group) => group.steps[0].length);
-  const joined = uPlot.join(known.map((group) => group.steps));
-  const xs = joined[0];
-  const log = options.log ?? (xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100);
-  return chart(
-    container,
-    { ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: xs.length < 40, unit: "" },
-    joined,
-  );
 }
 
 /** Ends the picture, before another one takes its place. */

@@ -43,7 +43,7 @@ function besideLines(beside, chartOf) {
 class LineCharts {
   /**
    * @param {Record<string, any>} data as `chart_data` makes it
-   * @param {{ legend: string, charts: string[], nothing?: string, offersAll?: boolean,
+   * @param {{ legend: string, charts: string[], offersAll?: boolean,
    *   onDraw?: (shown: number[]) => void, before?: LineCharts, beside?: { name: string, data: Record<string, any> } }}
    *   options the places of the legend and of each axis; before are the charts in whose place these come, beside is
    *   another run, whose lines are drawn below
@@ -60,7 +60,7 @@ class LineCharts {
     this.offered = options.offersAll ? data.lines.map((_, i) => i) : [...data.shown];
     this.shown = new Set(data.shown.filter((i) => !before?.hides(data.lines[i].label)));
     this.charts = [];
-    this.nothing = options.nothing ?? "Nothing is chosen.";
+    this.nothing = "Nothing is chosen.";
     this.draw();
     themeListeners.push(() => this.draw());
   }
@@ -131,10 +131,6 @@ function overTime(id, title, unit, lines, columns, times, nothing = "Nothing is 
   }, [times.map((time) => time * timeMarks.scale), ...scaled]);
 }
 
-function decodeAll(columns) {
-  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, decode(column)]));
-}
-
 /** One unit of time for the whole page, which suits the length of the run. */
 function setTimeUnit() {
   const [[end], unit] = suited([[DATA.ended_s]], "s");
@@ -168,9 +164,11 @@ function drawDistribution(id, data, { xName, hint, shown = null, nothing = "", f
     return;
   }
   if (fromZero) for (const curve of curves) curve.steps = curve.steps.map((column) => [0, ...column]);
-  drawn[id] = distributionChart(container, {
+  const joined = uPlot.join(curves.map((curve) => curve.steps));
+  drawn[id] = chart(container, {
     title: label, xLabel: label.charAt(0).toLowerCase() + label.slice(1), xUnit: data.unit, xName, hint,
-    yLabel: `share of ${data.shares_of}`, log: data.log,
-  }, curves);
+    yLabel: `share of ${data.shares_of}`, yMax: 1.02, unit: "", log: data.log, series: curves, step: true, spanGaps: true,
+    points: joined[0].length < 40,
+  }, joined);
   if (!shown) container.append(h("p", { class: "legend" }, ...curves.map((curve) => h("span", {}, lineKey(curve), curve.label))));
 }

@@ -43,7 +43,7 @@ class DataTable {
     this.heads = options.columns.map((column, i) => {
       const head = adopted?.tHead.rows[0].cells[i] ?? h("th", { scope: "col", class: column.value ? "num" : "" });
       head.replaceChildren(h(
-        "button", { type: "button", title: column.meaning ?? null, onclick: () => this.sort(i) }, column.heading,
+        "button", { type: "button", onclick: () => this.sort(i) }, column.heading,
         column.unit ? h("small", {}, ` ${column.unit}`) : null, h("span", { class: "arrow", "aria-hidden": "true" }),
       ));
       return head;

@@ -281,6 +281,6 @@ class RouteChooser {
       return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i < 4 ? "num" : "path" }, cell)));
     });
     const more = count > rows.length ? [h("tr", {}, h("td", { colspan: 5 }, `and ${count - rows.length} more`))] : [];
-    return h("table", { class: "small paths" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
+    return h("table", { class: "paths" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
   }
 }
