@@ -57,7 +57,8 @@ HOUSE = (
 """Commits of the order of the house, which brought no feature; all others brought some, or mended them."""
 HOUSE_SUBJECTS = (
     "Stand folders with results", "Variables and fields of", "Variables of ", "Captures are pieces",
-    "What stands twice of loads", "A map at an instant takes its values",
+    "What stands twice of loads", "A map at an instant takes its values", "Tables of two rows have no filter",
+    "What nothing uses of pages",
 )  # fmt: skip
 """How the subjects of further ones begin."""
 
