@@ -72,6 +72,11 @@ def test_the_page_opens_without_a_network_or_a_complaint(reader: Reader, run: tu
     assert reader.page.locator(".link").count() == result.links.height == 28
     assert len(reader.texts(".uplot")) == 6
     assert {"Seattle", "Atlanta", "Chicago"} <= set(reader.texts("#map .label"))
+    # Short tables are as all others, those of a row for each transport without a filter.
+    transports = "#reordering-table tbody tr:not(.spacer) td:first-child"
+    assert reader.texts(transports) == ["linux-cubic", "newreno"]
+    assert reader.page.locator("#reordering-table input").count() == 0
+    assert {"link down", "link up"} <= set(reader.texts("#event-table td"))
 
 
 def test_a_request_would_be_noticed_and_refused(

@@ -167,6 +167,18 @@ def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: P
     assert not {"rtt_mean_ms", "throughput_mbps"} & {column["key"] for column in page["subflows"]["columns"]}
 
 
+def test_a_count_that_is_unknown_of_one_subflow_is_nothing_of_it(captured: CaptureResult) -> None:
+    counts = pl.when(pl.col("subflow") == 0).then(pl.col("retransmissions"))
+    tables = dict(captured.tables)
+    tables["subflow_series"] = captured.subflow_series.with_columns(counts.alias("retransmissions"))
+    lines = document(capture_report(CaptureResult(tables, captured.summary)))["lines"]
+    whole, first, second = lines_of(lines, "Retransmissions")
+    assert np.isnan(second).all()
+    known = ~np.isnan(first)
+    assert known.sum() > 10
+    assert (whole[known] == first[known]).all()
+
+
 def test_an_index_of_nothing_is_no_number(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
     analysis = analyze([tmp_path / "data.pcapng"])
