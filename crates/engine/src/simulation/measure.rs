@@ -7,6 +7,7 @@ use super::data_plane::DataPlane;
 use super::drops::{Carried, FlowDrops};
 use super::flow::Flow;
 use super::multipath_tables::check_stream;
+use super::receiving::Receiving;
 use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, NO_FLOW, PacketId};
@@ -257,10 +258,11 @@ impl Simulation {
         let held = self.held();
         for (id, flow) in self.flows.numbered() {
             let index = id.index();
-            let problem = match unbalanced(flow, &self.data.taps.drops[index], &held[index]) {
-                Some(books) => Err(books),
-                None => check_stream(flow),
-            };
+            let problem =
+                match unbalanced((flow, &flow.receiving), &self.data.taps.drops[index], &held[index]) {
+                    Some(books) => Err(books),
+                    None => check_stream(flow),
+                };
             problem.map_err(|problem| {
                 EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
             })?;
@@ -269,25 +271,30 @@ impl Simulation {
     }
 }
 
-/// What of the packets of a flow is not accounted for, `held` being under way there and back.
+/// What of the packets of a flow is not accounted for, `held` being under way there and back. Its ends may be in different
+/// parts of a run: the one that sends comes first.
 pub(super) fn unbalanced(
-    flow: &Flow,
+    (flow, receiving): (&Flow, &Receiving),
     drops: &FlowDrops,
     &(forward, backward): &(Carried, u64),
 ) -> Option<String> {
     let data_sent: u64 = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
     let copies = drops.copies;
-    let reordering = Reordering::sum(flow.reordering.iter());
+    let reordering = Reordering::sum(receiving.reordering.iter());
     let data_received = reordering.received() + reordering.repeats();
     let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
     let books = [
-        ("sent", flow.forward.injected + copies.data + copies.bare, flow.received + on_the_way),
+        ("sent", flow.forward.injected + copies.data + copies.bare, receiving.received + on_the_way),
         (
             "sent with data",
             data_sent + copies.data,
             data_received + drops.forward.data + forward.data + drops.trims,
         ),
-        ("answered", flow.backward.injected + drops.copies_back, flow.answered + drops.backward + backward),
+        (
+            "answered",
+            receiving.backward.injected + drops.copies_back,
+            flow.answered + drops.backward + backward,
+        ),
     ];
     let (what, sent, accounted) = books.into_iter().find(|&(_, sent, counted)| sent != counted)?;
     Some(format!("{what} {sent}, accounted for {accounted}"))

@@ -4,11 +4,14 @@
 //! link between two parts exists in both: where it begins, packets wait and are sent; where it ends, they arrive. At the end
 //! all parts become one again.
 
+use super::account::Account;
 use super::datagrams::DatagramFlow;
 use super::drops::{Carried, DropsByFlow};
 use super::flow::Flow;
 use super::flows::Flows;
-use super::probe::Probe;
+use super::measure::unbalanced;
+use super::probe::{Probe, drops_of};
+use super::receiving::Receiving;
 use super::{Numbering, Progress, Simulation};
 use crate::forwarding::PathStart;
 use crate::link::SimulatedLink;
@@ -70,6 +73,16 @@ impl Simulation {
         self.events += 1;
     }
 
+    /// Takes a flow of the setup out whose sender is here, if it is there.
+    fn take_flow(&mut self, id: FlowId) -> Option<Flow> {
+        self.flows.take(self.flow_place(id))
+    }
+
+    /// Takes the end of a flow of the setup out that receives here, without the other, if it is there.
+    fn take_half(&mut self, id: FlowId) -> Option<Receiving> {
+        self.flows.take_half(self.flow_place(id))
+    }
+
     /// Brings all links forward, and counts what this part holds.
     fn settle(&mut self, held: &mut [(Carried, u64)]) {
         self.settle_links();
@@ -82,11 +95,11 @@ impl Simulation {
         }
     }
 
-    /// The parts become one, to be finished. `part_of` gives the part of a node.
+    /// The parts become one, to be finished. `part_of` gives the part of a node, `ended` is what is left of flows that have gone.
     pub(super) fn join(
         setup: &Arc<Setup>,
         mut parts: Vec<Self>,
-        probe: Probe,
+        (probe, ended): (Probe, Vec<(FlowId, Account)>),
         part_of: impl Fn(NodeId) -> usize,
     ) -> Self {
         let mut held = vec![(Carried::default(), 0); setup.flows.len() + setup.datagrams.len()];
@@ -110,7 +123,7 @@ impl Simulation {
             }
         }
         gather_paths(&mut parts);
-        let flows = gather_flows(setup, &mut parts, &part_of);
+        let flows = gather_flows(setup, &mut parts, &part_of, ended);
         let datagrams = gather_datagrams(setup, &mut parts, &part_of);
         let sequences = parts.iter_mut().find_map(|part| {
             let passage = part.data.passage.as_ref()?;
@@ -134,6 +147,33 @@ impl Simulation {
     }
 }
 
+/// Lets the flows go that have ended and of which nothing is under way between any parts, but for those that `waits`; `ended` gets
+/// what is left of them.
+pub(super) fn let_go(
+    setup: &Setup,
+    parts: &mut [&mut Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+    (waits, ended): (impl Fn(FlowId) -> bool, &mut Vec<(FlowId, Account)>),
+) {
+    for from in 0..parts.len() {
+        let passage = parts[from].data.passage.as_ref().expect("a part of a run");
+        let may_go = |(place, flow): (FlowId, &Flow)| {
+            let id = passage.id(place);
+            let receiving = parts[part_of(flow.forward.to)].receiving_here(id)?;
+            let is_over = flow.is_at_rest(receiving)
+                && !waits(id)
+                && unbalanced((flow, receiving), &drops_of(parts, id), &Default::default()).is_none();
+            is_over.then(|| (id, Account::of_ends(flow, receiving)))
+        };
+        let over: Vec<_> = parts[from].flows.numbered().filter_map(may_go).collect();
+        for (id, account) in over {
+            parts[from].take_flow(id);
+            parts[part_of(setup.flows[id.index()].to)].take_half(id);
+            ended.push((id, account));
+        }
+    }
+}
+
 /// Gives the first part the paths on which the latest packets of subflows have set out, which tables name.
 fn gather_paths(parts: &mut [Simulation]) {
     let Some((first, others)) = parts.split_first_mut() else { return };
@@ -150,23 +190,30 @@ fn gather_paths(parts: &mut [Simulation]) {
     }
 }
 
-/// The flows of all parts, each with both of its ends; the last ones first, so that their room is free for others.
-fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId) -> usize) -> Flows {
-    let mut flows = Vec::with_capacity(setup.flows.len());
+/// The flows of all parts, each with both of its ends, and `ended`, what is left of others; the last ones first, so that their
+/// room is free for others.
+fn gather_flows(
+    setup: &Setup,
+    parts: &mut [Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+    ended: Vec<(FlowId, Account)>,
+) -> Flows {
+    let count = parts.iter().map(|part| part.flows.iter().len()).sum();
+    let (mut flows, mut numbers) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (index, flow) in setup.flows.iter().enumerate().rev() {
-        let (from, to) = (part_of(flow.from), part_of(flow.to));
-        let last = "each part has its flows in order";
-        let mut whole = parts[from].flows.pop().expect(last);
-        if from != to {
-            whole.join_receiver(&mut parts[to].flows.pop().expect(last));
+        let (from, to, id) = (part_of(flow.from), part_of(flow.to), FlowId::from_index(index));
+        let Some(mut whole) = parts[from].take_flow(id) else { continue };
+        // An end to which nothing has come yet is like the one that is there.
+        if let Some(receiving) = (from != to).then(|| parts[to].take_half(id)).flatten() {
+            whole.receiving = receiving;
         }
         flows.push(whole);
+        numbers.push(id);
         if index % FLOWS_AT_ONCE == 0 {
             parts.iter_mut().for_each(|part| part.flows.shrink_to_fit());
         }
     }
-    flows.reverse();
-    flows.into()
+    Flows::joined(setup.flows.len(), flows, numbers, ended)
 }
 
 /// The flows of datagrams of all parts, each with both of its ends.
@@ -206,19 +253,6 @@ fn gather_links(
         whole
     };
     setup.links.iter().map(link).collect()
-}
-
-impl Flow {
-    /// Takes the receiving end of a flow from the part where that is.
-    fn join_receiver(&mut self, far: &mut Self) {
-        swap(&mut self.receiver, &mut far.receiver);
-        swap(&mut self.reader, &mut far.reader);
-        swap(&mut self.reordering, &mut far.reordering);
-        swap(&mut self.backward.lanes, &mut far.backward.lanes);
-        self.completed_at = far.completed_at;
-        self.received = far.received;
-        self.backward.injected = far.backward.injected;
-    }
 }
 
 impl DatagramFlow {
