@@ -211,7 +211,7 @@ impl Simulation {
         let mut run = Divided::new(setup, plan, cut)?;
         run.run(&mut turns, &mut go_on)?;
         let (neighbours, flow_ends) = (run.neighbours(), run.flow_ends());
-        let outcome = run.join().finish()?;
+        let outcome = run.join()?.finish()?;
         let mut strides = turns.strides;
         let reading = reading(&mut clock);
         for (part, strides) in strides.iter_mut().enumerate() {

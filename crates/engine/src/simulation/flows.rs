@@ -135,13 +135,14 @@ impl Flows {
         count: usize,
         mut there: Vec<Flow>,
         mut numbers: Vec<FlowId>,
-        accounts: Vec<(FlowId, Account)>,
+        mut accounts: Vec<(FlowId, Account)>,
     ) -> Self {
         there.reverse();
         if there.len() == count {
             return Self { there, apart: None };
         }
         numbers.reverse();
+        accounts.sort_unstable_by_key(|&(number, _)| number);
         let mut places = vec![AHEAD; count];
         for (place, number) in (0..).zip(&numbers) {
             places[number.index()] = place;
@@ -347,7 +348,12 @@ impl Flows {
 
     /// The same, after which the flows are gone: the last ones first, so that the room that they leave serves.
     pub(super) fn into_accounts(mut self, setup: &Setup) -> Vec<Account> {
-        if self.apart.is_some() {
+        if let Some(apart) = &mut self.apart {
+            // Where all are there, and in order, they are what is asked for.
+            let mut places = (0..).zip(&apart.places);
+            if places.all(|(index, &place)| place == GONE | index) {
+                return std::mem::take(&mut apart.accounts);
+            }
             return self.accounts(setup).collect();
         }
         let mut accounts = Vec::with_capacity(self.len());

@@ -15,9 +15,10 @@ use crate::queues::DropCause;
 use crate::records::Table;
 use crate::reordering::{Reordering, Totals};
 use crate::schedule::Schedule;
+use crate::setup::Setup;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
-use anabranch_units::{Instant, MaybeInstant, Span, jain_index};
+use anabranch_units::{FlowId, Instant, MaybeInstant, Span, jain_index};
 
 impl Simulation {
     /// All tables but those of flows and links.
@@ -258,17 +259,25 @@ impl Simulation {
         let held = self.held();
         for (id, flow) in self.flows.numbered() {
             let index = id.index();
-            let problem =
-                match unbalanced((flow, &flow.receiving), &self.data.taps.drops[index], &held[index]) {
-                    Some(books) => Err(books),
-                    None => check_stream(flow),
-                };
-            problem.map_err(|problem| {
-                EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
-            })?;
+            check_flow(&self.setup, (id, flow), (&self.data.taps.drops[index], &held[index]))?;
         }
         self.check_datagrams(&held[self.flows.len()..])
     }
+}
+
+/// Whether every packet of a flow is accounted for, and each byte of a multipath stream delivered once.
+pub(super) fn check_flow(
+    setup: &Setup,
+    (id, flow): (FlowId, &Flow),
+    (drops, held): (&FlowDrops, &(Carried, u64)),
+) -> Result<(), EngineError> {
+    let problem = match unbalanced((flow, &flow.receiving), drops, held) {
+        Some(books) => Err(books),
+        None => check_stream(flow),
+    };
+    problem.map_err(|problem| {
+        EngineError::Conservation(format!("flow {}: {problem}", setup.flows[id.index()].name))
+    })
 }
 
 /// What of the packets of a flow is not accounted for, `held` being under way there and back. Its ends may be in different

@@ -560,7 +560,7 @@ impl<'c> Divided<'c> {
     }
 
     /// All parts as one, which has come so far.
-    pub(super) fn join(self) -> Simulation {
+    pub(super) fn join(self) -> Result<Simulation, EngineError> {
         let part_of = |node: NodeId| self.cut.parts()[node.index()] as usize;
         let parts = self.workers.into_iter().map(|worker| worker.simulation).collect();
         let probe = self.probe.unwrap_or_else(|| Probe::new(self.setup, &Share::all(self.setup)));
@@ -586,6 +586,6 @@ impl Simulation {
     ) -> Result<Outcome, EngineError> {
         let mut run = Divided::new(setup, plan, cut)?;
         run.run(&mut Threads, &mut report)?;
-        run.join().finish()
+        run.join()?.finish()
     }
 }

@@ -9,12 +9,15 @@ use super::datagrams::DatagramFlow;
 use super::drops::{Carried, DropsByFlow};
 use super::flow::Flow;
 use super::flows::Flows;
-use super::measure::unbalanced;
+use super::measure::{check_flow, unbalanced};
 use super::probe::{Probe, drops_of};
 use super::receiving::Receiving;
 use super::{Numbering, Progress, Simulation};
+use crate::error::EngineError;
 use crate::forwarding::PathStart;
 use crate::link::SimulatedLink;
+use crate::packet::PacketPool;
+use crate::schedule::Schedule;
 use crate::setup::{LinkSetup, Setup};
 use anabranch_routing::Plan;
 use anabranch_units::{FlowId, Instant, NodeId};
@@ -83,6 +86,12 @@ impl Simulation {
         self.flows.take_half(self.flow_place(id))
     }
 
+    /// Forgets the routes and events of a part, and the packets that have been counted: the run is over.
+    fn forget_ways(&mut self) {
+        self.data.forwarding.clear();
+        (self.data.schedule, self.data.pool) = (Schedule::new(0, 0), PacketPool::default());
+    }
+
     /// Brings all links forward, and counts what this part holds.
     fn settle(&mut self, held: &mut [(Carried, u64)]) {
         self.settle_links();
@@ -101,7 +110,7 @@ impl Simulation {
         mut parts: Vec<Self>,
         (probe, ended): (Probe, Vec<(FlowId, Account)>),
         part_of: impl Fn(NodeId) -> usize,
-    ) -> Self {
+    ) -> Result<Self, EngineError> {
         let mut held = vec![(Carried::default(), 0); setup.flows.len() + setup.datagrams.len()];
         parts.iter_mut().for_each(|part| part.settle(&mut held));
         let mut queue_integrals = vec![0; setup.links.len()];
@@ -123,7 +132,9 @@ impl Simulation {
             }
         }
         gather_paths(&mut parts);
-        let flows = gather_flows(setup, &mut parts, &part_of, ended);
+        parts.iter_mut().skip(1).for_each(Self::forget_ways);
+        let books = Books { drops: &drops, held: &held };
+        let flows = gather_flows(setup, &mut parts, &part_of, (ended, &books))?;
         let datagrams = gather_datagrams(setup, &mut parts, &part_of);
         let sequences = parts.iter_mut().find_map(|part| {
             let passage = part.data.passage.as_ref()?;
@@ -143,7 +154,7 @@ impl Simulation {
         // What waits at nodes is counted, and its pools are gone.
         (whole.data.passage, whole.processing) = (None, None);
         whole.joined = Some(Box::new(Joined { held, queue_integrals, live, kept }));
-        whole
+        Ok(whole)
     }
 }
 
@@ -190,16 +201,29 @@ fn gather_paths(parts: &mut [Simulation]) {
     }
 }
 
-/// The flows of all parts, each with both of its ends, and `ended`, what is left of others; the last ones first, so that their
-/// room is free for others.
+/// Drops of each flow, and what of it is under way there and back.
+struct Books<'b> {
+    drops: &'b DropsByFlow,
+    held: &'b [(Carried, u64)],
+}
+
+/// The flows of all parts, or what is left of them, and `ended`, what was left of others before; the last ones first, so that
+/// their room is free for others. Whole flows are kept where a table asks for more than their accounts.
 fn gather_flows(
     setup: &Setup,
     parts: &mut [Simulation],
     part_of: impl Fn(NodeId) -> usize,
-    ended: Vec<(FlowId, Account)>,
-) -> Flows {
+    (mut ended, books): (Vec<(FlowId, Account)>, &Books<'_>),
+) -> Result<Flows, EngineError> {
+    let are_kept = !setup.probes.log.is_empty()
+        || parts.iter().any(|part| part.flows.iter().any(|flow| flow.multipath.is_some()));
     let count = parts.iter().map(|part| part.flows.iter().len()).sum();
-    let (mut flows, mut numbers) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut flows, mut numbers) = (Vec::new(), Vec::new());
+    if are_kept {
+        flows.reserve_exact(count)
+    } else {
+        ended.reserve_exact(count)
+    }
     for (index, flow) in setup.flows.iter().enumerate().rev() {
         let (from, to, id) = (part_of(flow.from), part_of(flow.to), FlowId::from_index(index));
         let Some(mut whole) = parts[from].take_flow(id) else { continue };
@@ -207,13 +231,18 @@ fn gather_flows(
         if let Some(receiving) = (from != to).then(|| parts[to].take_half(id)).flatten() {
             whole.receiving = receiving;
         }
-        flows.push(whole);
-        numbers.push(id);
+        if are_kept {
+            flows.push(whole);
+            numbers.push(id);
+        } else {
+            check_flow(setup, (id, &whole), (&books.drops[index], &books.held[index]))?;
+            ended.push((id, Account::of(&whole)));
+        }
         if index % FLOWS_AT_ONCE == 0 {
             parts.iter_mut().for_each(|part| part.flows.shrink_to_fit());
         }
     }
-    Flows::joined(setup.flows.len(), flows, numbers, ended)
+    Ok(Flows::joined(setup.flows.len(), flows, numbers, ended))
 }
 
 /// The flows of datagrams of all parts, each with both of its ends.
