@@ -38,3 +38,4 @@ mod tcpbp;
 mod tcpbp_common;
 mod tcpbp_estimates;
 mod tcpbp_stability;
+mod turnover;

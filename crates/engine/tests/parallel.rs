@@ -21,7 +21,7 @@ use std::time::Duration;
 const DURATION: Span = Span::from_ms(300);
 
 /// The bytes of the numbers, so that NaN equals NaN and nothing is rounded.
-fn bytes(tables: &[Table]) -> Vec<(&str, &str, Vec<u8>)> {
+pub fn bytes(tables: &[Table]) -> Vec<(&str, &str, Vec<u8>)> {
     let columns =
         tables.iter().flat_map(|table| table.columns.iter().map(move |column| (table.name, column)));
     let all = columns.map(|(table, (name, column))| {
@@ -56,19 +56,19 @@ fn captured(setup: &Setup) -> Vec<Vec<u8>> {
 }
 
 /// The same by one thread, in turns: strides cost it no switch between threads, however short they are.
-fn in_turns(setup: &Arc<Setup>, plan: &Arc<Plan>, cut: &Cut) -> Outcome {
+pub fn in_turns(setup: &Arc<Setup>, plan: &Arc<Plan>, cut: &Cut) -> Outcome {
     Simulation::critical_path(setup, plan, cut, || Duration::ZERO).expect("a run").0
 }
 
 /// How the parts of a run are run.
-type InParts = fn(&Arc<Setup>, &Arc<Plan>, &Cut) -> Outcome;
+pub type InParts = fn(&Arc<Setup>, &Arc<Plan>, &Cut) -> Outcome;
 
 /// Runs on one core and in parts, and compares all that comes back. Gives the packet hops.
 fn compare(setup: Setup, parts: Vec<u32>) -> u64 {
     compare_with(setup, parts, in_parts)
 }
 
-fn compare_with(setup: Setup, parts: Vec<u32>, in_parts: InParts) -> u64 {
+pub fn compare_with(setup: Setup, parts: Vec<u32>, in_parts: InParts) -> u64 {
     let plan = Arc::new(plan(&setup));
     let setup = Arc::new(setup);
     let cut = Cut::new(&setup, parts).expect("a run that can be divided");
@@ -90,13 +90,13 @@ fn compare_with(setup: Setup, parts: Vec<u32>, in_parts: InParts) -> u64 {
 }
 
 #[derive(Clone, Debug)]
-struct Wan {
+pub struct Wan {
     /// Delay of each link of the ring, and of chords across, in microseconds; two of each kind of node.
     ring_us: Vec<u64>,
     chords: Vec<(usize, usize, u64)>,
     /// From, to, transport, source, start in milliseconds.
     flows: Vec<(usize, usize, usize, usize, u64)>,
-    parts: Vec<u32>,
+    pub parts: Vec<u32>,
     /// Kind, place and time in milliseconds of changes.
     changes: Vec<(usize, usize, u64)>,
     /// From, to, whether it is a ping.
@@ -108,7 +108,7 @@ struct Wan {
     spread: usize,
     loses: bool,
     jitters: bool,
-    seed: u64,
+    pub seed: u64,
 }
 
 const TRANSPORTS: [&str; 7] = ["cubic", "newreno", "bbr", "linux-cubic", "linux-bbr", "dctcp", "mptcp"];
@@ -116,7 +116,7 @@ const TRANSPORTS: [&str; 7] = ["cubic", "newreno", "bbr", "linux-cubic", "linux-
 /// So many parts of each run, in turn.
 const COUNTS: [u32; 4] = [1, 2, 3, 8];
 
-fn wans() -> impl Strategy<Value = Wan> {
+pub fn wans() -> impl Strategy<Value = Wan> {
     let disciplines = prop::sample::select(vec!["fifo", "codel", "fq-codel", "pie", "red"]);
     (3usize..9).prop_flat_map(move |nodes| {
         let flow = (0..nodes, 1..nodes, 0..TRANSPORTS.len(), 0usize..4, 0u64..200);
@@ -197,7 +197,7 @@ fn change(setup: &Setup, kind: usize, place: usize) -> Change {
     }
 }
 
-fn build(wan: &Wan) -> Setup {
+pub fn build(wan: &Wan) -> Setup {
     let mut b = Builder::new(DURATION);
     let nodes: Vec<NodeId> = (0..wan.ring_us.len()).map(|index| b.node(&format!("router {index}"))).collect();
     let count = nodes.len();

@@ -179,7 +179,7 @@ def run(
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
-    count = number_of_cores(cores)
+    number_of_cores(cores)
     if out is not None:
         check_target(Path(out), Result.kind, replace=replace)
     else:
@@ -187,8 +187,7 @@ def run(
     if kind is None:
         kind = Simulated(cores)
     setup = resolve(scenario, Needed.ALL)
-    # A flow has an end in two parts at most.
-    check_memory(setup, scenario.origin, copies=min(count, 2))
+    check_memory(setup, scenario.origin)
     setup = settled(kind.prepared(scenario, setup), scenario.origin)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)

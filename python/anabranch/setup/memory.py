@@ -19,7 +19,7 @@ _LIMIT, _USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.c
 _PROCESS_LIMITS, _PROCESS = Path("/proc/self/limits"), Path("/proc/self/status")
 
 
-def check_memory(setup: Setup, origin: str | None, *, copies: int = 1) -> None:
+def check_memory(setup: Setup, origin: str | None) -> None:
     """Refuses a run that needs more memory than is free. Where the system does not say, nothing is refused.
 
     The estimate is a lower bound: packets that wait, logs and captures come on top.
@@ -27,7 +27,6 @@ def check_memory(setup: Setup, origin: str | None, *, copies: int = 1) -> None:
     Args:
         setup: the run.
         origin: the scenario's file, for the message.
-        copies: cores that it is divided between, each of which has all flows.
 
     Raises:
         ScenarioError: with the estimate, and what makes the run smaller.
@@ -36,7 +35,7 @@ def check_memory(setup: Setup, origin: str | None, *, copies: int = 1) -> None:
     probes = setup.probes
     samples = 0 if probes.interval is None else setup.duration // probes.interval
     rows = samples * (flows * probes.flows + len(setup.links) * probes.links)
-    in_flows, in_rows = copies * flows * FLOW_BYTES, rows * _ROW_BYTES
+    in_flows, in_rows = flows * FLOW_BYTES, rows * _ROW_BYTES
     if in_flows + in_rows < _ASKED_FROM:
         return
     free = free_bytes()

@@ -30,6 +30,12 @@ impl FlowKey {
         Self { hash: pair_hash(side(source), side(destination)), source, destination, index }
     }
 
+    /// The key of packets on the way back. Of the numbers of both directions one is even, and the other is the next.
+    #[must_use]
+    pub const fn reversed(&self) -> Self {
+        Self::new(self.destination, self.source, self.index ^ 1)
+    }
+
     /// The key of a packet with an entropy value, which stands for a part of the 4-tuple.
     #[inline]
     #[must_use]

@@ -1,6 +1,7 @@
 //! What tables say of a flow, under way or gone.
 
 use super::flow::Flow;
+use super::receiving::Receiving;
 use crate::reordering::{Reordering, Totals};
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
@@ -32,8 +33,13 @@ pub(super) struct Account {
 impl Account {
     /// Of a flow that is under way.
     pub(super) fn of(flow: &Flow) -> Self {
+        Self::of_ends(flow, &flow.receiving)
+    }
+
+    /// Of a flow of which the ends may be in different parts of a run: the one that sends comes first.
+    pub(super) fn of_ends(flow: &Flow, receiving: &Receiving) -> Self {
         let (application, sender) = (&flow.application, &flow.sender);
-        let (receiver, rtt) = (flow.receiver.stats(), sender.rtt());
+        let (receiver, rtt) = (receiving.agent.stats(), sender.rtt());
         Self {
             start: application.start,
             opened: application.opened(),
@@ -42,7 +48,7 @@ impl Account {
             established_at: sender.established_at().into(),
             first_data_at: flow.first_data_at,
             fin_at: flow.fin_at,
-            completed_at: flow.completed_at,
+            completed_at: receiving.completed_at,
             delivered: receiver.delivered,
             duplicate_segments: receiver.duplicate_segments,
             marked_segments: receiver.marked_segments,
@@ -50,7 +56,7 @@ impl Account {
             smallest_rtt: rtt.min,
             mean_rtt: rtt.mean,
             largest_rtt: rtt.max,
-            reordering: Reordering::sum(flow.reordering.iter()),
+            reordering: Reordering::sum(receiving.reordering.iter()),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use super::Simulation;
 use super::data_plane::DataPlane;
-use super::flow::{Lane, interfaces};
+use super::flow::interfaces;
+use super::way::Lane;
 use crate::capture::interface_address;
 use crate::forwarding::Ends;
 use crate::ports::draw_source_port;
@@ -44,7 +45,7 @@ impl Simulation {
                 self.place_subflows(id);
                 self.flush_sender(id);
             } else if let Some(interface) = there.filter(|_| to == host) {
-                flow.receiver.on_address(now, interface, change(interface));
+                flow.receiving.agent.on_address(now, interface, change(interface));
                 if !flow.application.opened() {
                     flow.sender.know_remote(interface, change(interface));
                 }
@@ -126,18 +127,18 @@ impl Simulation {
                 let lanes = ways.with_port(port, self.numbered);
                 self.numbered += self.numbered_by;
                 flow.forward.lanes.push(lanes.0);
-                flow.backward.lanes.push(lanes.1);
-                flow.reordering.push(Reordering::new());
+                flow.receiving.backward.lanes.push(lanes.1);
+                flow.receiving.reordering.push(Reordering::new());
                 multipath.add_subflow();
                 lanes
             } else {
                 let lane = flow.forward.lanes.get(subflow);
                 let lanes = ways.with_port(lane.key.source.port, lane.key.index / 2);
                 *flow.forward.lanes.get_mut(subflow) = lanes.0;
-                *flow.backward.lanes.get_mut(subflow) = lanes.1;
+                *flow.receiving.backward.lanes.get_mut(subflow) = lanes.1;
                 lanes
             };
-            flow.receiver.place_subflow(subflow, addresses.remote);
+            flow.receiving.agent.place_subflow(subflow, addresses.remote);
             self.data.taps.place_subflow(id.index(), subflow, (lanes.0.key.source, lanes.0.key.destination));
         }
     }

@@ -111,7 +111,8 @@ impl Application {
 impl Simulation {
     pub(super) fn on_application(&mut self, id: FlowId) {
         let now = self.data.now;
-        self.flows.come(&self.setup, id);
+        let number = self.data.passage.as_ref().map_or(id, |passage| passage.id(id));
+        self.flows.come(&self.setup, id, number);
         let flow = &mut self.flows[id.index()];
         let (application, sender) = (&mut flow.application, &mut flow.sender);
         if !application.opened {

@@ -251,7 +251,7 @@ fn back_to_flow(data: &mut DataPlane, flows: &Flows, id: PacketId) {
     let flow = &flows[packet.flow.index()];
     packet.destination = match packet.direction {
         Direction::Forward => flow.forward.to,
-        Direction::Backward => flow.backward.to,
+        Direction::Backward => flow.receiving.backward.to,
     };
     packet.steering = Steering::FlowTables;
 }

@@ -34,6 +34,8 @@ pub struct CriticalPath {
     pub largest: Duration,
     /// Strides of all parts.
     pub strides: u64,
+    /// Ends of flows that the parts have when the run is over: two of each flow that goes from one to another.
+    pub flow_ends: usize,
 }
 
 /// A stride of a part, or what the part takes in at the end of a step of all.
@@ -208,8 +210,8 @@ impl Simulation {
         let mut turns = Turns { strides: (0..cut.count()).map(|_| Vec::new()).collect() };
         let mut run = Divided::new(setup, plan, cut)?;
         run.run(&mut turns, &mut go_on)?;
-        let neighbours = run.neighbours();
-        let outcome = run.join().finish()?;
+        let (neighbours, flow_ends) = (run.neighbours(), run.flow_ends());
+        let outcome = run.join()?.finish()?;
         let mut strides = turns.strides;
         let reading = reading(&mut clock);
         for (part, strides) in strides.iter_mut().enumerate() {
@@ -226,7 +228,7 @@ impl Simulation {
         let longest = Timetable { neighbours, strides: &strides, placed, reached }.run();
         let count = strides.iter().flatten().filter(|stride| stride.end.is_some()).count();
         let (work, largest) = (of_parts().sum(), of_parts().max().unwrap_or_default());
-        let path = CriticalPath { longest, work, largest, strides: count as u64 };
+        let path = CriticalPath { longest, work, largest, strides: count as u64, flow_ends };
         Ok((outcome, path))
     }
 }

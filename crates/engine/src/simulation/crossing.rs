@@ -4,10 +4,12 @@
 //! numbers, and get those of the part that they come to: of a flow with an end there, of a passing lane otherwise. What is
 //! left of a path is told once, with the first packet that takes it.
 
+use super::data_plane::key_elsewhere;
 use super::datagrams::{DatagramFlow, Recent};
 use super::flow::Flow;
 use super::flows::Flows;
 use super::passage::PassingLane;
+use super::receiving::Receiving;
 use super::{DataPlane, Simulation};
 use crate::balancer::FlowKey;
 use crate::packet::{Steering, Unpooled};
@@ -64,11 +66,9 @@ impl DataPlane {
         for crossing in &mut out[before..] {
             let packet = crossing.packet.packet();
             crossing.flow = passage.id(packet.flow);
-            let datagrams = |index: usize| self.datagrams.get(index - flows.len());
             crossing.key = match flows.get(packet.flow.index()) {
                 Some(flow) => flow.lane(packet.direction, packet.subflow).key,
-                None => datagrams(packet.flow.index())
-                    .map_or_else(|| passage.key(packet.flow), |flow| flow.lane(packet.direction).key),
+                None => key_elsewhere((flows, &self.datagrams, Some(passage)), packet),
             };
             if packet.steering == Steering::Path && border.announced.insert(packet.cursor) {
                 let rest = self.forwarding.path_links(&self.network, packet.cursor, packet.destination);
@@ -78,7 +78,12 @@ impl DataPlane {
     }
 
     /// Takes what a neighbour has sent.
-    fn take_in(&mut self, setup: &Setup, border: &mut Border, crossings: &mut Vec<Crossing>) {
+    fn take_in(
+        &mut self,
+        (setup, flows): (&Setup, &mut Flows),
+        border: &mut Border,
+        crossings: &mut Vec<Crossing>,
+    ) {
         let passage = self.passage.as_mut().expect("a part of a run");
         for Crossing { link: id, arrival, mut packet, flow, key, path } in crossings.drain(..) {
             let (place, is_new) = passage.place_of(flow, packet.packet());
@@ -89,6 +94,8 @@ impl DataPlane {
                 passage.add(lane);
                 self.taps.note_passing(lane);
             }
+            // With its first packet an end comes that receives.
+            flows.come_half(setup, place, flow);
             let head = packet.packet_mut();
             head.flow = place;
             if head.steering == Steering::Path {
@@ -113,15 +120,22 @@ impl Simulation {
 
     /// Takes what a neighbour has sent.
     pub(super) fn take_in(&mut self, border: &mut Border, crossings: &mut Vec<Crossing>) {
-        self.data.take_in(&self.setup, border, crossings);
+        self.data.take_in((&self.setup, &mut self.flows), border, crossings);
     }
 
-    /// A flow of the setup that has an end here, and one of datagrams by its number among those.
-    pub(super) fn flow_here(&self, id: FlowId) -> &Flow {
-        match &self.data.passage {
-            Some(passage) => &self.flows[passage.place(id).index()],
-            None => &self.flows[id.index()],
-        }
+    /// A flow of the setup whose sender is here, if it is there now.
+    pub(super) fn sending_here(&self, id: FlowId) -> Option<&Flow> {
+        self.flows.get(self.flow_place(id).index())
+    }
+
+    /// The end of a flow of the setup that receives here, if it is there now.
+    pub(super) fn receiving_here(&self, id: FlowId) -> Option<&Receiving> {
+        self.flows.receiving(self.flow_place(id).index())
+    }
+
+    /// The number here of a flow of the setup that has an end here.
+    pub(super) fn flow_place(&self, id: FlowId) -> FlowId {
+        self.data.passage.as_ref().map_or(id, |passage| passage.place(id))
     }
 
     /// A flow of datagrams of the setup that has an end here.

@@ -1,11 +1,12 @@
 //! The data plane: packets on links, and the events that bring them forward.
 
 use super::datagrams::DatagramFlow;
-use super::flow::Lane;
 use super::flows::Flows;
 use super::numbering::Numbering;
 use super::passage::Passage;
 use super::taps::{TapAt, Taps};
+use super::way::Lane;
+use crate::balancer::FlowKey;
 use crate::forwarding::Forwarding;
 use crate::link::{NextEvent, SimulatedLink};
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
@@ -32,6 +33,22 @@ pub(super) struct DataPlane {
     pub(super) packet_hops: u64,
     /// Whether the links are more than a cache holds: only then does it pay to begin to fetch what packets will ask for.
     pub(super) looks_ahead: bool,
+}
+
+/// The key of a packet of a flow that is not here with the end that sends: of one that receives alone, of datagrams, or of what
+/// passes by.
+#[inline(never)]
+pub(super) fn key_elsewhere(
+    (flows, datagrams, passage): (&Flows, &[DatagramFlow], Option<&Passage>),
+    packet: &Packet,
+) -> FlowKey {
+    if let Some(key) = flows.key_of_half(packet) {
+        return key;
+    }
+    match datagrams.get(packet.flow.index() - flows.len()) {
+        Some(datagrams) => datagrams.lane(packet.direction).key,
+        None => passage.expect("a packet has its flow here, or passes by").key(packet.flow),
+    }
 }
 
 impl DataPlane {
@@ -75,10 +92,7 @@ impl DataPlane {
                 flow.lane(packet.direction, 0).key.with_entropy(entropies[id as usize])
             }
             Some(flow) => flow.lane(packet.direction, packet.subflow).key,
-            None => match datagrams.get(packet.flow.index() - flows.len()) {
-                Some(datagrams) => datagrams.lane(packet.direction).key,
-                None => passage.as_ref().expect("a packet has its flow here, or passes by").key(packet.flow),
-            },
+            None => key_elsewhere((flows, datagrams, passage.as_deref()), packet),
         };
         let link = if rarely(packet.hops_left == 0) {
             None

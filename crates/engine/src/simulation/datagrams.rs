@@ -2,8 +2,8 @@
 //!
 //! When a packet left follows from its number, so that packets carry no time.
 
-use super::flow::Lane;
 use super::share::Share;
+use super::way::Lane;
 use super::{MAX_HOPS, Simulation};
 use crate::capture::host_address;
 use crate::error::SetupError;

@@ -308,7 +308,7 @@ impl Simulation {
         };
         let lane = match direction {
             Direction::Forward => &flow.forward,
-            Direction::Backward => &flow.backward,
+            Direction::Backward => &flow.receiving.backward,
         };
         let subflows = lane.lanes.iter().count();
         if usize::from(segment.subflow) >= subflows {

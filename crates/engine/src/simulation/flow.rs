@@ -2,14 +2,14 @@ use super::application::Application;
 use super::multipath::Multipath;
 use super::nic::{BY_TURNS, path_facts};
 use super::reader::Reader;
+use super::receiving::Receiving;
 use super::share::Share;
-use crate::balancer::FlowKey;
-use crate::capture::interface_address;
+use super::way::{Lane, PerSubflow, Way, Ways};
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Ends, Forwarding, RouteIndex};
-use crate::interfaces::{Hosts, InterfacePair};
+use crate::interfaces::Hosts;
 use crate::packet::Direction;
-use crate::ports::{SERVER_PORT, draw_source_port};
+use crate::ports::draw_source_port;
 use crate::random::{Stream, Streams};
 use crate::reordering::Reordering;
 use crate::setup::{FlowSetup, HostSetup, Setup};
@@ -17,24 +17,15 @@ use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::spray::PathFacts;
-use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
-use anabranch_units::{Instant, MaybeInstant, NodeId, prefetch};
+use anabranch_units::{Instant, MaybeInstant, prefetch};
 use std::collections::BTreeMap;
 
 /// One connection: both ends, the application, the way there and back. In lines of the cache: what arrives at the receiver
 /// touches the first six, and what arrives at the sender those from the sixth on.
 #[repr(C)]
 pub(super) struct Flow {
-    pub(super) receiver: ReceiverAgent,
-    /// Packets that have reached the receiver, and the sender.
-    pub(super) received: u64,
-    pub(super) completed_at: MaybeInstant,
-    /// The application at the receiver, if it does not read at once.
-    pub(super) reader: Option<Box<Reader>>,
-    /// Reordering of the data of each subflow.
-    pub(super) reordering: PerSubflow<Reordering>,
-    pub(super) backward: Way,
+    pub(super) receiving: Receiving,
     /// What is noted of a multipath connection besides.
     pub(super) multipath: Option<Box<Multipath>>,
     /// When the first data segment left, and the first FIN, or DATA_FIN where the flow is multipath.
@@ -43,122 +34,10 @@ pub(super) struct Flow {
     /// Most segments that its sender's host hands to the network as one.
     pub(super) offload: usize,
     pub(super) forward: Way,
+    /// Packets that have reached the sender.
     pub(super) answered: u64,
     pub(super) sender: SenderAgent,
     pub(super) application: Application,
-}
-
-/// One direction of a flow.
-pub(super) struct Way {
-    pub(super) from: NodeId,
-    pub(super) to: NodeId,
-    pub(super) lanes: PerSubflow<Lane>,
-    /// Packets handed to the network.
-    pub(super) injected: u64,
-}
-
-/// One direction of a subflow.
-#[derive(Clone, Copy)]
-pub(super) struct Lane {
-    pub(super) route: RouteIndex,
-    pub(super) key: FlowKey,
-    /// Data packets handed to the network: the next one's place in the order of sending.
-    pub(super) data_packets: u32,
-}
-
-/// Where a subflow goes, before it has a port.
-pub(super) struct Ways {
-    source: [u8; 4],
-    destination: [u8; 4],
-    routes: (RouteIndex, RouteIndex),
-}
-
-impl Ways {
-    fn new((from, to): (NodeId, NodeId), of: SubflowAddresses, routes: (RouteIndex, RouteIndex)) -> Self {
-        Self {
-            source: interface_address(from, of.local),
-            destination: interface_address(to, of.remote),
-            routes,
-        }
-    }
-
-    /// The lanes there and back of a subflow from this port, which is number `number` of all.
-    pub(super) fn with_port(&self, port: u16, number: u32) -> (Lane, Lane) {
-        let source = Endpoint { addr: self.source, port };
-        let destination = Endpoint { addr: self.destination, port: SERVER_PORT };
-        let (forth, back) = self.routes;
-        (
-            Lane::new(source, destination, 2 * number, forth),
-            Lane::new(destination, source, 2 * number + 1, back),
-        )
-    }
-}
-
-impl Lane {
-    /// Where a subflow between these addresses goes; none if its pair has no route index.
-    pub(super) fn of_subflow(
-        ends: Ends,
-        (hosts, addresses): (Option<&Hosts>, SubflowAddresses),
-        forwarding: &mut Forwarding,
-    ) -> Option<Ways> {
-        let SubflowAddresses { local, remote } = addresses;
-        let between =
-            hosts.filter(|hosts| hosts.have_a_choice()).and_then(|hosts| hosts.between(local, remote));
-        Some(Ways::new((ends.from, ends.to), addresses, routes(ends, between, forwarding)?))
-    }
-
-    pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
-        let key = FlowKey::new(source, destination, index);
-        Self { route, key, data_packets: 0 }
-    }
-}
-
-/// Something for each subflow. The first, the only one of most flows, is at hand without another look at memory.
-pub(super) struct PerSubflow<T> {
-    first: T,
-    /// In a box of its own, because most flows have none.
-    #[expect(clippy::box_collection, reason = "two words less for each flow")]
-    others: Option<Box<Vec<T>>>,
-}
-
-impl<T> PerSubflow<T> {
-    /// Of a flow with one subflow.
-    const fn one(first: T) -> Self {
-        Self { first, others: None }
-    }
-
-    /// Of all subflows; there is at least one.
-    fn new(all: impl IntoIterator<Item = T>) -> Option<Self> {
-        let mut all = all.into_iter();
-        let first = all.next()?;
-        let others: Vec<T> = all.collect();
-        Some(Self { first, others: (!others.is_empty()).then(|| Box::new(others)) })
-    }
-
-    #[inline]
-    pub(super) fn get(&self, subflow: u8) -> &T {
-        match usize::from(subflow).checked_sub(1) {
-            None => &self.first,
-            Some(index) => &self.others.as_ref().expect("there is such a subflow")[index],
-        }
-    }
-
-    /// One subflow more.
-    pub(super) fn push(&mut self, of_it: T) {
-        self.others.get_or_insert_default().push(of_it);
-    }
-
-    #[inline]
-    pub(super) fn get_mut(&mut self, subflow: u8) -> &mut T {
-        match usize::from(subflow).checked_sub(1) {
-            None => &mut self.first,
-            Some(index) => &mut self.others.as_mut().expect("there is such a subflow")[index],
-        }
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| others.iter()))
-    }
 }
 
 /// What is drawn for a flow.
@@ -191,14 +70,14 @@ pub(super) struct Maker<'m> {
 }
 
 impl Maker<'_> {
-    /// The flows of a setup that has been checked. Makes routes between interfaces known to `forwarding`.
-    /// Gives them, and how many subflows all flows of the setup have.
+    /// Makes the flows of a setup that has been checked, in order, and routes between interfaces known to `forwarding`.
+    /// Gives how many subflows all flows of the setup have.
     pub(super) fn flows(
         &self,
         share: &Share<'_>,
         forwarding: &mut Forwarding,
-    ) -> Result<(Vec<Flow>, u32), EngineError> {
-        let mut flows = Vec::with_capacity(share.flows.len());
+        mut add: impl FnMut(Flow),
+    ) -> Result<u32, EngineError> {
         let configs = self.setup.transports.iter().map(|transport| SharedConfig::from(&transport.config));
         let configs: Vec<SharedConfig<'_>> = configs.collect();
         let mut subflows = 0;
@@ -231,9 +110,9 @@ impl Maker<'_> {
                 flow.sender.set_offload(segments);
             }
             subflows += u32::from(flow.sender.subflow_count());
-            flows.push(flow);
+            add(flow);
         }
-        Ok((flows, subflows))
+        Ok(subflows)
     }
 
     /// What a flow may know of its first path: the way by the first of the next hops, where routes are tables of these.
@@ -355,21 +234,6 @@ pub(super) fn interfaces(hosts: &Hosts, flow: &FlowSetup, plan: &Plan, mirror: &
     hosts.interfaces(route(flow.from, flow.to), route(flow.to, flow.from), mirror)
 }
 
-/// The routes there and back, by any interfaces or between two.
-pub(super) fn routes(
-    ends: Ends,
-    between: Option<InterfacePair>,
-    forwarding: &mut Forwarding,
-) -> Option<(RouteIndex, RouteIndex)> {
-    match between {
-        None => Some((forwarding.index(ends)?, forwarding.index(ends.reversed())?)),
-        Some(between) => Some((
-            forwarding.index_between(ends, between),
-            forwarding.index_between(ends.reversed(), between.reversed()),
-        )),
-    }
-}
-
 fn at(index: usize, problem: &str) -> SetupError {
     SetupError::new(format!("flows[{index}]"), problem)
 }
@@ -394,25 +258,29 @@ impl Flow {
     fn new(
         setup: &FlowSetup,
         streams: Streams,
-        (sender, receiver): (SenderAgent, ReceiverAgent),
+        (sender, agent): (SenderAgent, ReceiverAgent),
         ((forward, backward), reordering): ((PerSubflow<Lane>, PerSubflow<Lane>), PerSubflow<Reordering>),
     ) -> Result<Self, EngineError> {
         let lane = |from, to, lanes| Way { from, to, lanes, injected: 0 };
-        Ok(Self {
-            receiver,
-            application: Application::new(setup, streams)?,
-            reader: setup.reads.as_deref().map(|&reading| Box::new(Reader::new(setup.start, reading))),
-            forward: lane(setup.from, setup.to, forward),
-            backward: lane(setup.to, setup.from, backward),
-            reordering,
-            multipath: None,
-            sender,
+        let reader = setup.reads.as_deref().map(|&reading| Box::new(Reader::new(setup.start, reading)));
+        let receiving = Receiving {
+            agent,
             received: 0,
-            answered: 0,
+            completed_at: MaybeInstant::NONE,
+            reader,
+            reordering,
+            backward: lane(setup.to, setup.from, backward),
+        };
+        Ok(Self {
+            receiving,
+            multipath: None,
             first_data_at: MaybeInstant::NONE,
             fin_at: MaybeInstant::NONE,
-            completed_at: MaybeInstant::NONE,
             offload: 1,
+            forward: lane(setup.from, setup.to, forward),
+            answered: 0,
+            sender,
+            application: Application::new(setup, streams)?,
         })
     }
 
@@ -433,12 +301,12 @@ impl Flow {
         Self::new(setup, streams, ends, (lanes, PerSubflow::one(Reordering::new())))
     }
 
-    /// Whether it is done and neither end waits for anything.
-    pub(super) fn is_at_rest(&self) -> bool {
-        self.completed_at.is_some()
+    /// Whether it is done and neither end waits for anything. The one that receives may be in another part of the run.
+    pub(super) fn is_at_rest(&self, receiving: &Receiving) -> bool {
+        receiving.completed_at.is_some()
             && self.next_application_event().is_none()
             && self.sender.next_timeout().is_none()
-            && self.receiver.next_timeout().is_none()
+            && receiving.agent.next_timeout().is_none()
     }
 
     /// The subflow's lane that a packet of this direction takes.
@@ -446,7 +314,7 @@ impl Flow {
     pub(super) fn lane(&self, direction: Direction, subflow: u8) -> &Lane {
         match direction {
             Direction::Forward => self.forward.lanes.get(subflow),
-            Direction::Backward => self.backward.lanes.get(subflow),
+            Direction::Backward => self.receiving.backward.lanes.get(subflow),
         }
     }
 
@@ -456,8 +324,8 @@ impl Flow {
         prefetch(&self.multipath);
         match direction {
             Direction::Forward => {
-                prefetch(&self.receiver);
-                prefetch(&self.reordering);
+                prefetch(&self.receiving.agent);
+                prefetch(&self.receiving.reordering);
             }
             Direction::Backward => {
                 prefetch(&self.forward);
@@ -495,41 +363,15 @@ impl Flow {
         {
             multipath.on_arrival(&self.sender, segment);
         }
-        self.receiver.on_segment(now, segment);
+        self.receiving.agent.on_segment(now, segment);
         self.read(now)
     }
 
-    /// The application at the receiver reads, and is done if nothing more will come. Whether that is so from now on.
+    /// The application at the receiver reads, as [`Receiving::read`] has it.
     #[inline]
     pub(super) fn read(&mut self, now: Instant) -> bool {
-        if let Some(reader) = &mut self.reader {
-            reader.read(now, &mut self.receiver);
-        }
-        let is_done = !self.completed_at.is_some() && self.is_complete();
-        if is_done {
-            self.completed_at = now.into();
-        }
-        is_done
-    }
-
-    /// When the receiver's timer expires, or what waits in it is read.
-    #[inline]
-    pub(super) fn next_receiver_timeout(&self, now: Instant) -> Option<Instant> {
-        let next = self.receiver.next_timeout();
-        match &self.reader {
-            Some(reader) if self.receiver.unread() > 0 => next.into_iter().chain(reader.next(now)).min(),
-            _ => next,
-        }
-    }
-
-    /// Whether the application has read all that the sender will ever send. TCP's FIN and MPTCP's DATA_FIN come with the
-    /// last byte; a paced sender's follows it a round trip later, and does not count.
-    pub(super) fn is_complete(&self) -> bool {
-        match &self.receiver {
-            ReceiverAgent::Tcp(receiver) => receiver.is_finished() && receiver.unread() == 0,
-            ReceiverAgent::Mptcp(receiver) => receiver.is_finished() && receiver.unread() == 0,
-            other => self.sender.stream_length() == Some(other.stats().delivered),
-        }
+        let Self { receiving, sender, .. } = self;
+        receiving.read(now, || sender.stream_length())
     }
 
     pub(super) fn next_application_event(&self) -> Option<Instant> {

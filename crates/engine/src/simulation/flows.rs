@@ -2,13 +2,18 @@
 //!
 //! Usually all of them are there from the beginning to the end, each at its number. Where nobody looks into the run before
 //! its end, those that end may come and go ([`may_come_and_go`]): a flow is made when it opens, and when nothing of it is
-//! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way.
+//! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way. A part
+//! of a divided run has of a flow that ends in it, and begins elsewhere, the end that receives alone.
 
 use super::account::Account;
-use super::flow::{Flow, Maker, routes, without_route};
+use super::flow::{Flow, Maker, without_route};
+use super::receiving::Receiving;
 use super::share::Share;
+use super::way::routes;
+use crate::balancer::FlowKey;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Ends, Forwarding, RouteIndex};
+use crate::packet::{Direction, Packet};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
 use anabranch_transport::{SharedConfig, TransportConfig};
 use anabranch_units::{FlowId, rarely};
@@ -18,25 +23,37 @@ use std::sync::Arc;
 /// The place of a flow that has not begun.
 const AHEAD: u32 = u32::MAX;
 
-/// Set in the place of a flow that has gone; the rest is that of its account.
+/// Set in the place of a flow that has gone; the rest is that of its account, or nothing in a part of a run.
 const GONE: u32 = 1 << 31;
+
+/// Set in the place of a flow of which one end alone is there; the rest is the place of that.
+const HALF: u32 = 1 << 30;
 
 /// Flows by their numbers.
 #[derive(Default)]
 pub(super) struct Flows {
-    /// Those that are there.
+    /// Those that are there: both of their ends, or the one that sends.
     there: Vec<Flow>,
-    turnover: Option<Box<Turnover>>,
+    apart: Option<Box<Apart>>,
 }
 
-/// Where flows come and go.
-struct Turnover {
-    /// Of each flow: its place among those that are there, [`GONE`] and that of its account, or [`AHEAD`].
+/// Where not all flows are there, or not at their numbers.
+#[derive(Default)]
+struct Apart {
+    /// Of each flow: its place among those that are there, that of a [`HALF`] or one that has [`GONE`], or [`AHEAD`].
     places: Vec<u32>,
     /// The numbers of those that are there.
     numbers: Vec<FlowId>,
+    /// Ends that receive, without the others, and their numbers.
+    halves: Vec<Receiving>,
+    half_numbers: Vec<FlowId>,
     /// What is left of those that are gone.
     accounts: Vec<Account>,
+    turnover: Option<Turnover>,
+}
+
+/// What flows are made of that come and go.
+struct Turnover {
     /// The routes there and back of each flow.
     routes: Vec<(RouteIndex, RouteIndex)>,
     /// The transports of the setup.
@@ -53,8 +70,7 @@ fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
         flow.reads.is_none() && matches!(flow.source, SourceSetup::Sized { .. } | SourceSetup::Unlimited {})
     };
     let probes = &setup.probes;
-    share.is_unwatched
-        && share.part.is_none()
+    (share.is_unwatched || share.part.is_some())
         && setup.controller.is_none()
         && setup.hosts.is_empty()
         && setup.waits.is_empty()
@@ -66,12 +82,6 @@ fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
         && setup.flows.iter().any(|flow| matches!(flow.source, SourceSetup::Sized { .. }))
 }
 
-impl From<Vec<Flow>> for Flows {
-    fn from(there: Vec<Flow>) -> Self {
-        Self { there, turnover: None }
-    }
-}
-
 impl Flows {
     /// The flows of a share of a setup that has been checked, and how many subflows all flows of the setup have.
     pub(super) fn new(
@@ -80,60 +90,103 @@ impl Flows {
         forwarding: &mut Forwarding,
     ) -> Result<(Self, u32), EngineError> {
         if may_come_and_go(maker.setup, share) {
-            return Ok((Self::ahead(maker.setup, forwarding)?, maker.setup.flows.len() as u32));
+            return Ok((Self::ahead(maker.setup, share, forwarding)?, maker.setup.flows.len() as u32));
         }
-        let (flows, subflows) = maker.flows(share, forwarding)?;
-        Ok((flows.into(), subflows))
+        let mut flows = Self::default();
+        if share.part.is_some() {
+            flows.apart =
+                Some(Box::new(Apart { places: vec![AHEAD; share.flows.len()], ..Apart::default() }));
+        }
+        let senders = share.flows.iter().filter(|id| share.has(maker.setup.flows[id.index()].from));
+        flows.there.reserve_exact(senders.count());
+        let mut next = 0;
+        let subflows = maker.flows(share, forwarding, |flow| {
+            let id = FlowId(next);
+            if share.has(flow.forward.from) {
+                flows.add(id, flow)
+            } else {
+                flows.add_half(id, flow.receiving)
+            }
+            next += 1;
+        })?;
+        Ok((flows, subflows))
     }
 
     /// Flows that come and go ([`may_come_and_go`]), none of which is there yet; each has one subflow.
-    fn ahead(setup: &Setup, forwarding: &mut Forwarding) -> Result<Self, SetupError> {
+    fn ahead(setup: &Setup, share: &Share<'_>, forwarding: &mut Forwarding) -> Result<Self, SetupError> {
         let configs = setup.transports.iter().filter_map(|transport| match &transport.config {
             TransportConfig::Tcp(config) => Some(SharedConfig::Tcp(Arc::new(config.clone()))),
             _ => None,
         });
-        let routes = setup.flows.iter().enumerate().map(|(index, flow)| {
+        let routes = share.flows.iter().map(|id| {
+            let flow = &setup.flows[id.index()];
             let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
-            routes(ends, None, forwarding).ok_or_else(|| without_route(index))
+            routes(ends, None, forwarding).ok_or_else(|| without_route(id.index()))
         });
-        let turnover = Turnover {
-            places: vec![AHEAD; setup.flows.len()],
-            numbers: Vec::new(),
-            accounts: Vec::new(),
-            routes: routes.collect::<Result<_, _>>()?,
-            configs: configs.collect(),
-        };
-        Ok(Self { there: Vec::new(), turnover: Some(Box::new(turnover)) })
+        let turnover = Turnover { routes: routes.collect::<Result<_, _>>()?, configs: configs.collect() };
+        let places = vec![AHEAD; share.flows.len()];
+        let apart = Apart { places, turnover: Some(turnover), ..Apart::default() };
+        Ok(Self { there: Vec::new(), apart: Some(Box::new(apart)) })
+    }
+
+    /// The flows of a divided run, whose parts are one again, of so many: those that are there, the last one first, and what is
+    /// left of others.
+    pub(super) fn joined(
+        count: usize,
+        mut there: Vec<Flow>,
+        mut numbers: Vec<FlowId>,
+        mut accounts: Vec<(FlowId, Account)>,
+    ) -> Self {
+        there.reverse();
+        if there.len() == count {
+            return Self { there, apart: None };
+        }
+        numbers.reverse();
+        accounts.sort_unstable_by_key(|&(number, _)| number);
+        let mut places = vec![AHEAD; count];
+        for (place, number) in (0..).zip(&numbers) {
+            places[number.index()] = place;
+        }
+        for (place, (number, _)) in (0..).zip(&accounts) {
+            places[number.index()] = GONE | place;
+        }
+        let accounts = accounts.into_iter().map(|(_, account)| account).collect();
+        Self { there, apart: Some(Box::new(Apart { places, numbers, accounts, ..Apart::default() })) }
     }
 
     /// How many flows the run has, wherever they are.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        match &self.turnover {
+        match &self.apart {
             None => self.there.len(),
-            Some(turnover) => turnover.places.len(),
+            Some(apart) => apart.places.len(),
         }
+    }
+
+    /// How many flows are there, and ends without the other.
+    pub(super) fn count(&self) -> usize {
+        self.there.len() + self.apart.as_ref().map_or(0, |apart| apart.halves.len())
     }
 
     /// Whether flows come and go.
     #[inline]
     pub(super) fn turn_over(&self) -> bool {
-        self.turnover.is_some()
+        self.apart.as_ref().is_some_and(|apart| apart.turnover.is_some())
     }
 
     /// The place of a flow among those that are there; too large a number where it is not.
     #[inline(always)]
     fn place(&self, index: usize) -> usize {
-        if rarely(self.turnover.is_some()) { self.place_among_others(index) } else { index }
+        if rarely(self.apart.is_some()) { self.place_apart(index) } else { index }
     }
 
     #[inline]
-    fn place_among_others(&self, index: usize) -> usize {
-        let place = self.turnover.as_ref().and_then(|turnover| turnover.places.get(index));
+    fn place_apart(&self, index: usize) -> usize {
+        let place = self.apart.as_ref().and_then(|apart| apart.places.get(index));
         place.map_or(usize::MAX, |&place| place as usize)
     }
 
-    /// A flow that is there.
+    /// A flow that is there, with the end that sends.
     #[inline(always)]
     pub(super) fn get(&self, index: usize) -> Option<&Flow> {
         self.there.get(self.place(index))
@@ -146,11 +199,46 @@ impl Flows {
         self.there.get_mut(place)
     }
 
+    /// The end of a flow that receives, if it is there. In a part of a run without it, where the other is, it is one to which
+    /// nothing comes.
+    pub(super) fn receiving(&self, index: usize) -> Option<&Receiving> {
+        match self.get(index) {
+            Some(flow) => Some(&flow.receiving),
+            None => self.apart.as_ref()?.half(index),
+        }
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    pub(super) fn receiving_mut(&mut self, index: usize) -> Option<&mut Receiving> {
+        let place = self.place(index);
+        if rarely(place >= self.there.len()) {
+            return self.apart.as_mut()?.half_mut(index);
+        }
+        Some(&mut self.there[place].receiving)
+    }
+
+    /// The end of a flow that receives, which is there.
+    #[inline(always)]
+    pub(super) fn end(&mut self, id: FlowId) -> &mut Receiving {
+        self.receiving_mut(id.index()).expect("the end that is asked for is there")
+    }
+
+    /// The key of a packet of a flow of which only the end that receives is there.
+    pub(super) fn key_of_half(&self, packet: &Packet) -> Option<FlowKey> {
+        let half = self.apart.as_ref()?.half(packet.flow.index())?;
+        let back = half.backward.lanes.get(packet.subflow).key;
+        Some(match packet.direction {
+            Direction::Forward => back.reversed(),
+            Direction::Backward => back,
+        })
+    }
+
     /// The flows that are there, with their numbers: in order where none come and go.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
-        let number = |place: usize| match &self.turnover {
+        let number = |place: usize| match &self.apart {
             None => FlowId::from_index(place),
-            Some(turnover) => turnover.numbers[place],
+            Some(apart) => apart.numbers[place],
         };
         self.there.iter().enumerate().map(move |(place, flow)| (number(place), flow))
     }
@@ -165,49 +253,94 @@ impl Flows {
         self.there.iter_mut()
     }
 
-    /// Takes out the last flow of those that do not come and go.
-    pub(super) fn pop(&mut self) -> Option<Flow> {
-        self.there.pop()
-    }
-
     /// Gives back the room of flows that were taken out.
     pub(super) fn shrink_to_fit(&mut self) {
         self.there.shrink_to_fit();
+        if let Some(apart) = &mut self.apart {
+            apart.halves.shrink_to_fit();
+        }
     }
 
-    /// A flow that comes is there from now on, unless it was before.
-    pub(super) fn come(&mut self, setup: &Setup, id: FlowId) {
-        let Some(turnover) = &mut self.turnover else { return };
-        if turnover.places[id.index()] != AHEAD {
-            return;
+    /// A flow that comes is there from now on, unless it was before. `number` is that in the setup.
+    pub(super) fn come(&mut self, setup: &Setup, id: FlowId, number: FlowId) {
+        if let Some(flow) = self.made(setup, id, number) {
+            make_room(&mut self.there);
+            self.add(id, flow);
         }
-        let flow = turnover.make(setup, id);
-        make_room(&mut self.there);
-        turnover.places[id.index()] = self.there.len() as u32;
-        turnover.numbers.push(id);
+    }
+
+    /// The same of the end that receives, whose sender is in another part of the run.
+    pub(super) fn come_half(&mut self, setup: &Setup, id: FlowId, number: FlowId) {
+        if let Some(flow) = self.made(setup, id, number) {
+            self.add_half(id, flow.receiving);
+        }
+    }
+
+    /// A flow that comes; none where it was there before.
+    fn made(&self, setup: &Setup, id: FlowId, number: FlowId) -> Option<Flow> {
+        let apart = self.apart.as_ref()?;
+        let turnover = apart.turnover.as_ref().filter(|_| apart.places.get(id.index()) == Some(&AHEAD))?;
+        Some(turnover.make(setup, id, number))
+    }
+
+    fn add(&mut self, id: FlowId, flow: Flow) {
+        if let Some(apart) = &mut self.apart {
+            apart.places[id.index()] = self.there.len() as u32;
+            apart.numbers.push(id);
+        }
         self.there.push(flow);
+    }
+
+    fn add_half(&mut self, id: FlowId, receiving: Receiving) {
+        let apart = self.apart.as_mut().expect("a part of a run");
+        apart.places[id.index()] = HALF | apart.halves.len() as u32;
+        apart.half_numbers.push(id);
+        make_room(&mut apart.halves);
+        apart.halves.push(receiving);
     }
 
     /// A flow that is there goes, and leaves its account.
     pub(super) fn go(&mut self, id: FlowId) {
-        let Some(turnover) = &mut self.turnover else { return };
-        let account = GONE | turnover.accounts.len() as u32;
-        let place = std::mem::replace(&mut turnover.places[id.index()], account) as usize;
-        let flow = self.there.swap_remove(place);
-        turnover.numbers.swap_remove(place);
-        if let Some(moved) = turnover.numbers.get(place) {
-            turnover.places[moved.index()] = place as u32;
+        let Some(flow) = self.take(id) else { return };
+        let Some(apart) = &mut self.apart else { return };
+        apart.places[id.index()] = GONE | apart.accounts.len() as u32;
+        make_room(&mut apart.accounts);
+        apart.accounts.push(Account::of(&flow));
+    }
+
+    /// Takes out a flow that is there.
+    pub(super) fn take(&mut self, id: FlowId) -> Option<Flow> {
+        let apart = self.apart.as_mut()?;
+        let place = apart.places[id.index()] as usize;
+        if place >= self.there.len() {
+            return None;
         }
-        make_room(&mut turnover.accounts);
-        turnover.accounts.push(Account::of(&flow));
+        apart.places[id.index()] = GONE;
+        apart.numbers.swap_remove(place);
+        if let Some(moved) = apart.numbers.get(place) {
+            apart.places[moved.index()] = place as u32;
+        }
+        Some(self.there.swap_remove(place))
+    }
+
+    /// Takes out the end of a flow that receives, where it is there without the other.
+    pub(super) fn take_half(&mut self, id: FlowId) -> Option<Receiving> {
+        let apart = self.apart.as_mut()?;
+        let place = half_place(apart.places[id.index()]).filter(|&place| place < apart.halves.len())?;
+        apart.places[id.index()] = GONE;
+        apart.half_numbers.swap_remove(place);
+        if let Some(moved) = apart.half_numbers.get(place) {
+            apart.places[moved.index()] = HALF | place as u32;
+        }
+        Some(apart.halves.swap_remove(place))
     }
 
     /// What tables say of each flow, in order.
     pub(super) fn accounts<'f>(&'f self, setup: &'f Setup) -> impl Iterator<Item = Account> + 'f {
-        (0..self.len()).map(move |index| match (self.get(index), &self.turnover) {
+        (0..self.len()).map(move |index| match (self.get(index), &self.apart) {
             (Some(flow), _) => Account::of(flow),
-            (None, Some(turnover)) if turnover.places[index] != AHEAD => {
-                turnover.accounts[(turnover.places[index] & !GONE) as usize]
+            (None, Some(apart)) if apart.places[index] != AHEAD => {
+                apart.accounts[(apart.places[index] & !GONE) as usize]
             }
             _ => Account::of_none(setup.flows[index].start, setup.flows[index].ends()),
         })
@@ -215,7 +348,12 @@ impl Flows {
 
     /// The same, after which the flows are gone: the last ones first, so that the room that they leave serves.
     pub(super) fn into_accounts(mut self, setup: &Setup) -> Vec<Account> {
-        if self.turn_over() {
+        if let Some(apart) = &mut self.apart {
+            // Where all are there, and in order, they are what is asked for.
+            let mut places = (0..).zip(&apart.places);
+            if places.all(|(index, &place)| place == GONE | index) {
+                return std::mem::take(&mut apart.accounts);
+            }
             return self.accounts(setup).collect();
         }
         let mut accounts = Vec::with_capacity(self.len());
@@ -241,12 +379,30 @@ fn make_room<T>(list: &mut Vec<T>) {
     }
 }
 
+/// The place among halves that this is the place of.
+fn half_place(place: u32) -> Option<usize> {
+    (place & (GONE | HALF) == HALF).then_some((place & !HALF) as usize)
+}
+
+impl Apart {
+    /// The end of a flow that receives, where it is there without the other.
+    fn half(&self, index: usize) -> Option<&Receiving> {
+        self.halves.get(half_place(*self.places.get(index)?)?)
+    }
+
+    /// The same, to change it.
+    #[inline(never)]
+    fn half_mut(&mut self, index: usize) -> Option<&mut Receiving> {
+        self.halves.get_mut(half_place(*self.places.get(index)?)?)
+    }
+}
+
 impl Turnover {
-    fn make(&self, setup: &Setup, id: FlowId) -> Flow {
-        let flow = &setup.flows[id.index()];
+    fn make(&self, setup: &Setup, id: FlowId, number: FlowId) -> Flow {
+        let flow = &setup.flows[number.index()];
         let (config, routes) = (&self.configs[flow.transport], self.routes[id.index()]);
         // Each flow has one subflow, so that the number of this is that of the flow.
-        let flow = Flow::plain(flow, config, setup.streams(), (routes, id.0));
+        let flow = Flow::plain(flow, config, setup.streams(), (routes, number.0));
         flow.expect("only messages, which are drawn, can be refused")
     }
 }

@@ -94,12 +94,15 @@ impl Simulation {
         }
     }
 
-    /// Where flows come and go, one goes of which nothing is under way.
+    /// Where flows come and go, one goes of which nothing is under way. Of a divided run no part knows that alone.
     #[inline(never)]
     pub(super) fn let_go(&mut self, id: FlowId) {
+        if self.data.passage.is_some() {
+            return;
+        }
         let is_over = self.flows.get(id.index()).is_some_and(|flow| {
-            let drops = &self.data.taps.drops[id.index()];
-            flow.is_at_rest() && unbalanced(flow, drops, &Default::default()).is_none()
+            let (drops, ends) = (&self.data.taps.drops[id.index()], (flow, &flow.receiving));
+            flow.is_at_rest(&flow.receiving) && unbalanced(ends, drops, &Default::default()).is_none()
         });
         if is_over && !self.probe.waits_for(id) {
             self.flows.go(id);
@@ -149,12 +152,11 @@ impl Simulation {
     ) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
         let segment = other.unwrap_or(self.data.pool.segment(id));
-        let Packet { flow: flow_id, direction, subflow, .. } = *packet;
+        let Packet { flow: flow_id, direction, .. } = *packet;
         let now = self.data.now;
         // The bound is looked at anyway.
         let Some(flow) = self.flows.get_mut(flow_id.index()) else {
-            self.receive_datagram(id, packet, order(&self.data.pool).is_none());
-            return false;
+            return self.receive_elsewhere(id, (packet, order(&self.data.pool)), other);
         };
         if rarely(self.data.taps.watches_hosts()) {
             self.data.taps.received(now, (id, packet), segment, flow);
@@ -163,13 +165,7 @@ impl Simulation {
         let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));
         match direction {
             Direction::Forward => {
-                flow.received += 1;
-                if segment.payload > 0 {
-                    match order(&self.data.pool) {
-                        Some(order) => flow.reordering.get_mut(subflow).on_arrival(order),
-                        None => flow.reordering.get_mut(subflow).on_repeat(),
-                    }
-                }
+                flow.receiving.note_arrival(segment, || order(&self.data.pool));
                 if is_ours && flow.on_data(now, segment) {
                     self.on_completion(flow_id);
                 }
@@ -187,6 +183,26 @@ impl Simulation {
         is_ours
     }
 
+    /// What comes is a datagram, or a segment to an end whose sender is in another part of the run: nobody waits for such a flow
+    /// or captures its packets. The rest is as [`Simulation::receive`] has it.
+    #[inline(never)]
+    fn receive_elsewhere(
+        &mut self,
+        id: PacketId,
+        (packet, order): (&Packet, Option<u32>),
+        other: Option<&Segment>,
+    ) -> bool {
+        let Some(receiving) = self.flows.receiving_mut(packet.flow.index()) else {
+            self.receive_datagram(id, packet, order.is_none());
+            return false;
+        };
+        let (now, segment) = (self.data.now, other.unwrap_or(self.data.pool.segment(id)));
+        receiving.note_arrival(segment, || order);
+        receiving.agent.on_segment(now, segment);
+        receiving.read(now, || None);
+        true
+    }
+
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
         // The timer of a flow that has gone is one that was called off.
         let Some(flow) = self.flows.get_mut(id.index()) else { return };
@@ -196,9 +212,10 @@ impl Simulation {
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
         let now = self.data.now;
-        let Some(flow) = self.flows.get_mut(id.index()) else { return };
-        let is_done = flow.read(now);
-        flow.receiver.on_timeout(now);
+        let is_done = self.flows.get_mut(id.index()).map(|flow| flow.read(now));
+        let Some(receiving) = self.flows.receiving_mut(id.index()) else { return };
+        let is_done = is_done.unwrap_or_else(|| receiving.read(now, || None));
+        receiving.agent.on_timeout(now);
         if is_done {
             self.on_completion(id);
         }
@@ -209,7 +226,8 @@ impl Simulation {
     #[cold]
     fn on_completion(&mut self, id: FlowId) {
         self.begin_waiting(id);
-        if self.flows[id.index()].offload != BY_TURNS {
+        // Nothing waits for a flow whose sender is in another part of the run.
+        if self.flows.get(id.index()).is_some_and(|flow| flow.offload != BY_TURNS) {
             self.count_done(id);
         }
     }
@@ -280,10 +298,10 @@ impl Simulation {
     }
 
     pub(super) fn flush_receiver(&mut self, id: FlowId) {
-        while let Some(segment) = &self.flows[id.index()].receiver.poll_transmit(self.data.now) {
+        while let Some(segment) = &self.flows.end(id).agent.poll_transmit(self.data.now) {
             self.send_ack(id, segment);
         }
-        let next = self.flows[id.index()].next_receiver_timeout(self.data.now);
+        let next = self.flows.end(id).next_timeout(self.data.now);
         self.data.set_timer(self.data.numbering.receiver(id), next);
     }
 
@@ -309,18 +327,18 @@ impl Simulation {
         bytes: u32,
         entry: Option<Entry>,
     ) {
-        let flow = &mut self.flows[id.index()];
-        if direction == Direction::Forward {
-            flow.note_sent(self.data.now, segment, rest.last().unwrap_or(segment));
-            if let Some(sequences) = &mut self.sequences {
-                for segment in std::iter::once(segment).chain(rest) {
-                    sequences.sent(self.data.now, id, segment);
+        let (ends, multipath) = match direction {
+            Direction::Forward => {
+                let flow = &mut self.flows[id.index()];
+                flow.note_sent(self.data.now, segment, rest.last().unwrap_or(segment));
+                if let Some(sequences) = &mut self.sequences {
+                    for segment in std::iter::once(segment).chain(rest) {
+                        sequences.sent(self.data.now, id, segment);
+                    }
                 }
+                (&mut flow.forward, flow.multipath.as_mut())
             }
-        }
-        let ends = match direction {
-            Direction::Forward => &mut flow.forward,
-            Direction::Backward => &mut flow.backward,
+            Direction::Backward => (&mut self.flows.end(id).backward, None),
         };
         ends.injected += 1 + rest.len() as u64;
         let lane = ends.lanes.get_mut(segment.subflow);
@@ -331,9 +349,7 @@ impl Simulation {
             None => self.data.forwarding.start(self.data.now, lane.route, &lane.key),
         };
         let (steering, cursor) = start.map_or((Steering::FlowTables, 0), PathStart::steering);
-        if direction == Direction::Forward
-            && let Some(multipath) = &mut flow.multipath
-        {
+        if let Some(multipath) = multipath {
             let is_same = |before, after| {
                 self.data.forwarding.is_same_path(&self.data.network, (before, after), ends.to)
             };

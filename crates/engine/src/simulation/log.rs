@@ -17,7 +17,9 @@ const MOST_ROWS: usize = 2_000_000;
 /// Lets the senders of the flows that the setup names keep a log. They share the rows equally.
 pub(super) fn begin(setup: &Setup, share: &Share<'_>, flows: &mut Flows) {
     for flow in setup.probes.log.iter().filter_map(|&flow| share.place(flow)) {
-        flows[flow.index()].sender.keep_log(MOST_ROWS / setup.probes.log.len());
+        // Where its sender is.
+        let Some(flow) = flows.get_mut(flow.index()) else { continue };
+        flow.sender.keep_log(MOST_ROWS / setup.probes.log.len());
     }
 }
 

@@ -7,6 +7,7 @@ use super::data_plane::DataPlane;
 use super::drops::{Carried, FlowDrops};
 use super::flow::Flow;
 use super::multipath_tables::check_stream;
+use super::receiving::Receiving;
 use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, NO_FLOW, PacketId};
@@ -14,9 +15,10 @@ use crate::queues::DropCause;
 use crate::records::Table;
 use crate::reordering::{Reordering, Totals};
 use crate::schedule::Schedule;
+use crate::setup::Setup;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
-use anabranch_units::{Instant, MaybeInstant, Span, jain_index};
+use anabranch_units::{FlowId, Instant, MaybeInstant, Span, jain_index};
 
 impl Simulation {
     /// All tables but those of flows and links.
@@ -257,37 +259,51 @@ impl Simulation {
         let held = self.held();
         for (id, flow) in self.flows.numbered() {
             let index = id.index();
-            let problem = match unbalanced(flow, &self.data.taps.drops[index], &held[index]) {
-                Some(books) => Err(books),
-                None => check_stream(flow),
-            };
-            problem.map_err(|problem| {
-                EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
-            })?;
+            check_flow(&self.setup, (id, flow), (&self.data.taps.drops[index], &held[index]))?;
         }
         self.check_datagrams(&held[self.flows.len()..])
     }
 }
 
-/// What of the packets of a flow is not accounted for, `held` being under way there and back.
+/// Whether every packet of a flow is accounted for, and each byte of a multipath stream delivered once.
+pub(super) fn check_flow(
+    setup: &Setup,
+    (id, flow): (FlowId, &Flow),
+    (drops, held): (&FlowDrops, &(Carried, u64)),
+) -> Result<(), EngineError> {
+    let problem = match unbalanced((flow, &flow.receiving), drops, held) {
+        Some(books) => Err(books),
+        None => check_stream(flow),
+    };
+    problem.map_err(|problem| {
+        EngineError::Conservation(format!("flow {}: {problem}", setup.flows[id.index()].name))
+    })
+}
+
+/// What of the packets of a flow is not accounted for, `held` being under way there and back. Its ends may be in different
+/// parts of a run: the one that sends comes first.
 pub(super) fn unbalanced(
-    flow: &Flow,
+    (flow, receiving): (&Flow, &Receiving),
     drops: &FlowDrops,
     &(forward, backward): &(Carried, u64),
 ) -> Option<String> {
     let data_sent: u64 = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
     let copies = drops.copies;
-    let reordering = Reordering::sum(flow.reordering.iter());
+    let reordering = Reordering::sum(receiving.reordering.iter());
     let data_received = reordering.received() + reordering.repeats();
     let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
     let books = [
-        ("sent", flow.forward.injected + copies.data + copies.bare, flow.received + on_the_way),
+        ("sent", flow.forward.injected + copies.data + copies.bare, receiving.received + on_the_way),
         (
             "sent with data",
             data_sent + copies.data,
             data_received + drops.forward.data + forward.data + drops.trims,
         ),
-        ("answered", flow.backward.injected + drops.copies_back, flow.answered + drops.backward + backward),
+        (
+            "answered",
+            receiving.backward.injected + drops.copies_back,
+            flow.answered + drops.backward + backward,
+        ),
     ];
     let (what, sent, accounted) = books.into_iter().find(|&(_, sent, counted)| sent != counted)?;
     Some(format!("{what} {sent}, accounted for {accounted}"))

@@ -35,11 +35,13 @@ mod passage;
 mod probe;
 mod processing;
 mod reader;
+mod receiving;
 mod sequences;
 mod share;
 mod spray_tables;
 mod state;
 mod taps;
+mod way;
 
 use crate::control::Breach;
 use crate::error::EngineError;

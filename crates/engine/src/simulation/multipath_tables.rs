@@ -15,11 +15,11 @@ use anabranch_units::{Instant, Span};
 /// Whether each byte of the stream has been delivered once: none that never arrived, none twice, none that was
 /// acknowledged and is missing. What does not hold, in words.
 pub(super) fn check_stream(flow: &Flow) -> Result<(), String> {
-    let (Some(multipath), Some(data)) = (&flow.multipath, flow.receiver.multipath_stats()) else {
+    let (Some(multipath), Some(data)) = (&flow.multipath, flow.receiving.agent.multipath_stats()) else {
         return Ok(());
     };
     let arrived = &multipath.arrived;
-    let delivered = flow.receiver.stats().delivered + flow.receiver.unread();
+    let delivered = flow.receiving.agent.stats().delivered + flow.receiving.agent.unread();
     let (written, acknowledged) = (flow.sender.stream_length(), flow.sender.stream_acknowledged());
     let problem = if delivered > arrived.in_order {
         Some(format!("delivered {delivered} bytes, of which {} arrived", arrived.in_order))
@@ -30,7 +30,7 @@ pub(super) fn check_stream(flow: &Flow) -> Result<(), String> {
         Some(format!("{acknowledged} bytes are acknowledged, {delivered} delivered"))
     } else if written.is_some_and(|written| delivered > written) {
         Some(format!("delivered {delivered} bytes of {written:?} written"))
-    } else if flow.completed_at.is_some() && written != Some(delivered) {
+    } else if flow.receiving.completed_at.is_some() && written != Some(delivered) {
         Some(format!("complete with {delivered} bytes delivered of {written:?} written"))
     } else {
         None
@@ -49,20 +49,20 @@ struct Row<'s> {
 
 impl Row<'_> {
     fn delivered(&self) -> u64 {
-        self.flow.receiver.subflow(self.index).map_or(0, |stats| stats.delivered)
+        self.flow.receiving.agent.subflow(self.index).map_or(0, |stats| stats.delivered)
     }
 
     fn spurious(&self) -> u64 {
-        let again = self.flow.receiver.subflow(self.index).map_or(0, |stats| stats.duplicate_segments);
+        let again = self.flow.receiving.agent.subflow(self.index).map_or(0, |stats| stats.duplicate_segments);
         again.saturating_sub(self.reordering().repeats())
     }
 
     fn reordering(&self) -> Totals {
-        self.flow.reordering.get(self.index).totals()
+        self.flow.receiving.reordering.get(self.index).totals()
     }
 
     fn active(&self, now: Instant) -> Span {
-        active(now, self.flow.application.start, self.flow.completed_at)
+        active(now, self.flow.application.start, self.flow.receiving.completed_at)
     }
 
     fn since_start(&self, at: Option<Instant>) -> f64 {
@@ -97,7 +97,7 @@ impl Simulation {
             .zip(self.flows.iter())
             .filter_map(|(index, flow)| {
                 let sent = flow.sender.multipath_stats()?;
-                Some((index, flow, sent, flow.receiver.multipath_stats()?))
+                Some((index, flow, sent, flow.receiving.agent.multipath_stats()?))
             })
             .collect();
         let established = |flow: &Flow| {

@@ -175,7 +175,8 @@ impl Simulation {
     pub(super) fn answer_spray(&mut self, id: FlowId, direction: Direction) {
         match direction {
             Direction::Forward => {
-                while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
+                while let Some(segment) = self.flows[id.index()].receiving.agent.poll_transmit(self.data.now)
+                {
                     self.put_in_by_entropy(id, Direction::Backward, &segment);
                 }
             }
@@ -200,7 +201,7 @@ impl Simulation {
         }
         let ends = match direction {
             Direction::Forward => &mut flow.forward,
-            Direction::Backward => &mut flow.backward,
+            Direction::Backward => &mut flow.receiving.backward,
         };
         ends.injected += 1;
         let lane = ends.lanes.get_mut(0);

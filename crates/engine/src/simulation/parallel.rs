@@ -14,15 +14,16 @@
 //!
 //! Where the network or its routes change, and where the probe samples, all parts stop at that instant.
 
+use super::account::Account;
 use super::crossing::{Border, Crossing};
 use super::probe::Probe;
 use super::share::Share;
-use super::{EVENTS_PER_REPORT, Outcome, Progress, Simulation};
+use super::{EVENTS_PER_REPORT, Outcome, Progress, Simulation, parts};
 use crate::error::EngineError;
 use crate::partition::Cut;
 use crate::setup::Setup;
 use anabranch_routing::Plan;
-use anabranch_units::{Instant, NodeId};
+use anabranch_units::{FlowId, Instant, NodeId};
 use std::hint::spin_loop;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,6 +40,10 @@ const EVENTS_OF_A_STRIDE: (u64, u64) = (128, 32);
 
 /// Most pieces of a stride of a whole lookahead.
 const MOST_PIECES: u64 = 8;
+
+/// How often it is looked which flows may go, and how many come meanwhile at least.
+const LOOKS: usize = 32;
+const FEW_FLOWS: usize = 256;
 
 /// How long the part that reports sleeps at most before it looks whether there is something to report.
 const REPORT_AT_LEAST: Duration = Duration::from_millis(50);
@@ -342,6 +347,9 @@ pub(super) struct Divided<'c> {
     exchange: Exchange,
     /// Samples of all parts; none where a part is worked on alone.
     probe: Option<Probe>,
+    /// What is left of flows that have gone, and when it is looked which others may go; the last time first.
+    ended: Vec<(FlowId, Account)>,
+    looks: Vec<Instant>,
     /// Everything before this time is done, in picoseconds.
     done: u64,
 }
@@ -370,6 +378,21 @@ impl Stepping for Threads {
     ) -> Result<(), EngineError> {
         exchange.step(workers, bound, report)
     }
+}
+
+/// When it is looked which flows may go, the last time first: before so many of all flows have come, so that those that wait for
+/// that are few. Nowhere where flows do not come and go.
+fn looks(setup: &Setup, workers: &[Worker]) -> Vec<Instant> {
+    if !workers.iter().any(|worker| worker.simulation.flows.turn_over()) {
+        return Vec::new();
+    }
+    let mut starts: Vec<Instant> = setup.flows.iter().map(|flow| flow.start).collect();
+    starts.sort_unstable();
+    let every = (starts.len() / LOOKS).max(FEW_FLOWS);
+    let mut looks: Vec<Instant> = starts.into_iter().skip(every).step_by(every).collect();
+    looks.dedup();
+    looks.reverse();
+    looks
 }
 
 impl<'c> Divided<'c> {
@@ -417,7 +440,7 @@ impl<'c> Divided<'c> {
             let stride = shortest.unwrap_or(Cut::pace(setup));
             Worker { part, simulation, neighbours, leaving: Vec::new(), stride, pieces: 1 }
         };
-        let workers = parts.zip(simulations).map(worker).collect();
+        let workers: Vec<Worker> = parts.zip(simulations).map(worker).collect();
         let sent = borders.iter().map(|of_part| of_part.iter().map(|_| Mutex::default()).collect());
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let exchange = Exchange {
@@ -427,7 +450,8 @@ impl<'c> Divided<'c> {
             // Who waits on a core that another part needs only keeps it from that.
             spins: if count <= cores { SPINS } else { 0 },
         };
-        Ok(Self { setup, cut, workers, exchange, probe: None, done: 0 })
+        let (looks, ended) = (looks(setup, &workers), Vec::new());
+        Ok(Self { setup, cut, workers, exchange, probe: None, ended, looks, done: 0 })
     }
 
     /// Works until everything before a time is done. Whether `report` broke; then all parts are at one time.
@@ -482,8 +506,9 @@ impl<'c> Divided<'c> {
         let interval = setup.probes.interval;
         let mut sample = interval.map_or(Instant::MAX, |interval| Instant::ZERO.saturating_add(interval));
         loop {
+            let look = self.looks.last().copied().unwrap_or(Instant::MAX);
             let change = self.workers[0].simulation.next_change();
-            if let Some(at) = change.filter(|&at| at <= sample) {
+            if let Some(at) = change.filter(|&at| at <= sample.min(look)) {
                 if self.advance(at.as_ps(), stepping, report)?.is_break()
                     || self.change(at, report).is_break()
                 {
@@ -491,7 +516,7 @@ impl<'c> Divided<'c> {
                 }
                 continue;
             }
-            let until = sample.min(end);
+            let until = sample.min(look).min(end);
             if self.advance(until.as_ps().saturating_add(1), stepping, report)?.is_break() {
                 return Ok(());
             }
@@ -504,10 +529,22 @@ impl<'c> Divided<'c> {
                 }
                 sample = interval.map_or(Instant::MAX, |interval| sample.saturating_add(interval));
             }
+            if look == until {
+                self.looks.pop();
+                self.let_go();
+            }
             if until == end {
                 return Ok(());
             }
         }
+    }
+
+    /// Lets flows go that have ended, where all parts are here.
+    fn let_go(&mut self) {
+        let Self { setup, cut, workers, probe: Some(probe), ended, .. } = self else { return };
+        let part_of = |node: NodeId| cut.parts()[node.index()] as usize;
+        let mut parts: Vec<_> = workers.iter_mut().map(|worker| &mut worker.simulation).collect();
+        parts::let_go(setup, &mut parts, part_of, (|id| probe.waits_for(id), ended));
     }
 
     /// By part here: its neighbours, and picoseconds that what happens there takes at least to show here.
@@ -517,12 +554,17 @@ impl<'c> Divided<'c> {
         self.workers.iter().map(of_part).collect()
     }
 
+    /// How many ends of flows all parts have: two of each flow that goes from one to another.
+    pub(super) fn flow_ends(&self) -> usize {
+        self.workers.iter().map(|worker| worker.simulation.flows.count()).sum()
+    }
+
     /// All parts as one, which has come so far.
-    pub(super) fn join(self) -> Simulation {
+    pub(super) fn join(self) -> Result<Simulation, EngineError> {
         let part_of = |node: NodeId| self.cut.parts()[node.index()] as usize;
         let parts = self.workers.into_iter().map(|worker| worker.simulation).collect();
         let probe = self.probe.unwrap_or_else(|| Probe::new(self.setup, &Share::all(self.setup)));
-        Simulation::join(self.setup, parts, probe, part_of)
+        Simulation::join(self.setup, parts, (probe, self.ended), part_of)
     }
 }
 
@@ -544,6 +586,6 @@ impl Simulation {
     ) -> Result<Outcome, EngineError> {
         let mut run = Divided::new(setup, plan, cut)?;
         run.run(&mut Threads, &mut report)?;
-        run.join().finish()
+        run.join()?.finish()
     }
 }

@@ -4,14 +4,20 @@
 //! link between two parts exists in both: where it begins, packets wait and are sent; where it ends, they arrive. At the end
 //! all parts become one again.
 
+use super::account::Account;
 use super::datagrams::DatagramFlow;
 use super::drops::{Carried, DropsByFlow};
 use super::flow::Flow;
 use super::flows::Flows;
-use super::probe::Probe;
+use super::measure::{check_flow, unbalanced};
+use super::probe::{Probe, drops_of};
+use super::receiving::Receiving;
 use super::{Numbering, Progress, Simulation};
+use crate::error::EngineError;
 use crate::forwarding::PathStart;
 use crate::link::SimulatedLink;
+use crate::packet::PacketPool;
+use crate::schedule::Schedule;
 use crate::setup::{LinkSetup, Setup};
 use anabranch_routing::Plan;
 use anabranch_units::{FlowId, Instant, NodeId};
@@ -70,6 +76,22 @@ impl Simulation {
         self.events += 1;
     }
 
+    /// Takes a flow of the setup out whose sender is here, if it is there.
+    fn take_flow(&mut self, id: FlowId) -> Option<Flow> {
+        self.flows.take(self.flow_place(id))
+    }
+
+    /// Takes the end of a flow of the setup out that receives here, without the other, if it is there.
+    fn take_half(&mut self, id: FlowId) -> Option<Receiving> {
+        self.flows.take_half(self.flow_place(id))
+    }
+
+    /// Forgets the routes and events of a part, and the packets that have been counted: the run is over.
+    fn forget_ways(&mut self) {
+        self.data.forwarding.clear();
+        (self.data.schedule, self.data.pool) = (Schedule::new(0, 0), PacketPool::default());
+    }
+
     /// Brings all links forward, and counts what this part holds.
     fn settle(&mut self, held: &mut [(Carried, u64)]) {
         self.settle_links();
@@ -82,13 +104,13 @@ impl Simulation {
         }
     }
 
-    /// The parts become one, to be finished. `part_of` gives the part of a node.
+    /// The parts become one, to be finished. `part_of` gives the part of a node, `ended` is what is left of flows that have gone.
     pub(super) fn join(
         setup: &Arc<Setup>,
         mut parts: Vec<Self>,
-        probe: Probe,
+        (probe, ended): (Probe, Vec<(FlowId, Account)>),
         part_of: impl Fn(NodeId) -> usize,
-    ) -> Self {
+    ) -> Result<Self, EngineError> {
         let mut held = vec![(Carried::default(), 0); setup.flows.len() + setup.datagrams.len()];
         parts.iter_mut().for_each(|part| part.settle(&mut held));
         let mut queue_integrals = vec![0; setup.links.len()];
@@ -110,7 +132,9 @@ impl Simulation {
             }
         }
         gather_paths(&mut parts);
-        let flows = gather_flows(setup, &mut parts, &part_of);
+        parts.iter_mut().skip(1).for_each(Self::forget_ways);
+        let books = Books { drops: &drops, held: &held };
+        let flows = gather_flows(setup, &mut parts, &part_of, (ended, &books))?;
         let datagrams = gather_datagrams(setup, &mut parts, &part_of);
         let sequences = parts.iter_mut().find_map(|part| {
             let passage = part.data.passage.as_ref()?;
@@ -130,7 +154,34 @@ impl Simulation {
         // What waits at nodes is counted, and its pools are gone.
         (whole.data.passage, whole.processing) = (None, None);
         whole.joined = Some(Box::new(Joined { held, queue_integrals, live, kept }));
-        whole
+        Ok(whole)
+    }
+}
+
+/// Lets the flows go that have ended and of which nothing is under way between any parts, but for those that `waits`; `ended` gets
+/// what is left of them.
+pub(super) fn let_go(
+    setup: &Setup,
+    parts: &mut [&mut Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+    (waits, ended): (impl Fn(FlowId) -> bool, &mut Vec<(FlowId, Account)>),
+) {
+    for from in 0..parts.len() {
+        let passage = parts[from].data.passage.as_ref().expect("a part of a run");
+        let may_go = |(place, flow): (FlowId, &Flow)| {
+            let id = passage.id(place);
+            let receiving = parts[part_of(flow.forward.to)].receiving_here(id)?;
+            let is_over = flow.is_at_rest(receiving)
+                && !waits(id)
+                && unbalanced((flow, receiving), &drops_of(parts, id), &Default::default()).is_none();
+            is_over.then(|| (id, Account::of_ends(flow, receiving)))
+        };
+        let over: Vec<_> = parts[from].flows.numbered().filter_map(may_go).collect();
+        for (id, account) in over {
+            parts[from].take_flow(id);
+            parts[part_of(setup.flows[id.index()].to)].take_half(id);
+            ended.push((id, account));
+        }
     }
 }
 
@@ -150,23 +201,48 @@ fn gather_paths(parts: &mut [Simulation]) {
     }
 }
 
-/// The flows of all parts, each with both of its ends; the last ones first, so that their room is free for others.
-fn gather_flows(setup: &Setup, parts: &mut [Simulation], part_of: impl Fn(NodeId) -> usize) -> Flows {
-    let mut flows = Vec::with_capacity(setup.flows.len());
+/// Drops of each flow, and what of it is under way there and back.
+struct Books<'b> {
+    drops: &'b DropsByFlow,
+    held: &'b [(Carried, u64)],
+}
+
+/// The flows of all parts, or what is left of them, and `ended`, what was left of others before; the last ones first, so that
+/// their room is free for others. Whole flows are kept where a table asks for more than their accounts.
+fn gather_flows(
+    setup: &Setup,
+    parts: &mut [Simulation],
+    part_of: impl Fn(NodeId) -> usize,
+    (mut ended, books): (Vec<(FlowId, Account)>, &Books<'_>),
+) -> Result<Flows, EngineError> {
+    let are_kept = !setup.probes.log.is_empty()
+        || parts.iter().any(|part| part.flows.iter().any(|flow| flow.multipath.is_some()));
+    let count = parts.iter().map(|part| part.flows.iter().len()).sum();
+    let (mut flows, mut numbers) = (Vec::new(), Vec::new());
+    if are_kept {
+        flows.reserve_exact(count)
+    } else {
+        ended.reserve_exact(count)
+    }
     for (index, flow) in setup.flows.iter().enumerate().rev() {
-        let (from, to) = (part_of(flow.from), part_of(flow.to));
-        let last = "each part has its flows in order";
-        let mut whole = parts[from].flows.pop().expect(last);
-        if from != to {
-            whole.join_receiver(&mut parts[to].flows.pop().expect(last));
+        let (from, to, id) = (part_of(flow.from), part_of(flow.to), FlowId::from_index(index));
+        let Some(mut whole) = parts[from].take_flow(id) else { continue };
+        // An end to which nothing has come yet is like the one that is there.
+        if let Some(receiving) = (from != to).then(|| parts[to].take_half(id)).flatten() {
+            whole.receiving = receiving;
         }
-        flows.push(whole);
+        if are_kept {
+            flows.push(whole);
+            numbers.push(id);
+        } else {
+            check_flow(setup, (id, &whole), (&books.drops[index], &books.held[index]))?;
+            ended.push((id, Account::of(&whole)));
+        }
         if index % FLOWS_AT_ONCE == 0 {
             parts.iter_mut().for_each(|part| part.flows.shrink_to_fit());
         }
     }
-    flows.reverse();
-    flows.into()
+    Ok(Flows::joined(setup.flows.len(), flows, numbers, ended))
 }
 
 /// The flows of datagrams of all parts, each with both of its ends.
@@ -206,19 +282,6 @@ fn gather_links(
         whole
     };
     setup.links.iter().map(link).collect()
-}
-
-impl Flow {
-    /// Takes the receiving end of a flow from the part where that is.
-    fn join_receiver(&mut self, far: &mut Self) {
-        swap(&mut self.receiver, &mut far.receiver);
-        swap(&mut self.reader, &mut far.reader);
-        swap(&mut self.reordering, &mut far.reordering);
-        swap(&mut self.backward.lanes, &mut far.backward.lanes);
-        self.completed_at = far.completed_at;
-        self.received = far.received;
-        self.backward.injected = far.backward.injected;
-    }
 }
 
 impl DatagramFlow {

@@ -6,6 +6,7 @@ use super::data_plane::DataPlane;
 use super::datagram_tables::DatagramSeries;
 use super::drops::FlowDrops;
 use super::flow::Flow;
+use super::receiving::Receiving;
 use super::share::Share;
 use super::state::FlowState;
 use crate::records::Table;
@@ -146,13 +147,18 @@ impl FlowSeries {
     }
 
     /// A flow has rows from its opening until all it sent has been delivered. Its ends may be in different parts of a run:
-    /// the sender's end comes first.
-    fn sample(&mut self, (now, interval): (Instant, Span), index: usize, (from, to): (&Flow, &Flow)) {
+    /// the sender's end comes first. That of the receiver is missing before its first packet.
+    fn sample(
+        &mut self,
+        (now, interval): (Instant, Span),
+        index: usize,
+        (from, to): (&Flow, Option<&Receiving>),
+    ) {
         if !from.application.opened() || self.done[index] {
             return;
         }
         let state = FlowState::of(from);
-        let delivered = to.receiver.stats().delivered;
+        let delivered = to.map_or(0, |to| to.agent.stats().delivered);
         let before = std::mem::replace(&mut self.delivered[index], delivered);
         self.rows.push(FlowRow {
             time_s: now.as_secs_f64(),
@@ -168,7 +174,7 @@ impl FlowSeries {
         if from.multipath.is_some() {
             self.sample_subflows(now, interval, index, from);
         }
-        self.done[index] = to.completed_at.is_some();
+        self.done[index] = to.is_some_and(|to| to.completed_at.is_some());
     }
 
     /// A subflow has rows from its establishment on, as long as its connection has.
@@ -180,7 +186,7 @@ impl FlowSeries {
             if summary.established_at.is_none() {
                 continue;
             }
-            let delivered = flow.receiver.subflow(number).map_or(0, |stats| stats.delivered);
+            let delivered = flow.receiving.agent.subflow(number).map_or(0, |stats| stats.delivered);
             let fresh = delivered - std::mem::replace(before, delivered);
             self.subflow_rows.push(SubflowRow {
                 time_s: now.as_secs_f64(),
@@ -214,7 +220,7 @@ impl Simulation {
         let times = (self.data.now, self.probe.interval);
         for index in 0..self.flows.len() {
             if let Some(flow) = self.flows.get(index) {
-                series.sample(times, index, (flow, flow));
+                series.sample(times, index, (flow, Some(&flow.receiving)));
             }
         }
         if self.flows.turn_over() {
@@ -246,8 +252,11 @@ impl Probe {
         let times @ (_, interval) = (parts[0].data.now, self.interval);
         if let Some(series) = &mut self.flows {
             for (index, flow) in setup.flows.iter().enumerate() {
-                let at = |node| parts[part_of(node)].flow_here(FlowId::from_index(index));
-                series.sample(times, index, (at(flow.from), at(flow.to)));
+                let id = FlowId::from_index(index);
+                let to = parts[part_of(flow.to)].receiving_here(id);
+                if let Some(from) = parts[part_of(flow.from)].sending_here(id) {
+                    series.sample(times, index, (from, to));
+                }
             }
         }
         if let Some(series) = &mut self.datagrams {
@@ -275,7 +284,7 @@ impl Probe {
 }
 
 /// What all parts of a run have lost of a flow.
-fn drops_of(parts: &[&mut Simulation], id: FlowId) -> FlowDrops {
+pub(super) fn drops_of(parts: &[&mut Simulation], id: FlowId) -> FlowDrops {
     let mut sum = FlowDrops::default();
     for part in parts {
         let taps = &part.data.taps;

@@ -63,7 +63,7 @@ impl Phase {
 impl FlowState {
     pub(super) fn of(flow: &Flow) -> Self {
         let (sender, rtt, ssthresh) = (&flow.sender, flow.sender.rtt(), flow.sender.ssthresh());
-        let phase = if flow.completed_at.is_some() {
+        let phase = if flow.receiving.completed_at.is_some() {
             Phase::Complete
         } else if sender.failure().is_some() {
             Phase::Failed
@@ -76,7 +76,7 @@ impl FlowState {
         };
         Self {
             phase,
-            delivered_bytes: flow.receiver.stats().delivered,
+            delivered_bytes: flow.receiving.agent.stats().delivered,
             cwnd_bytes: sender.cwnd(),
             ssthresh_bytes: (ssthresh != u64::MAX).then_some(ssthresh),
             in_flight_bytes: sender.in_flight(),

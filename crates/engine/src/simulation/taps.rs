@@ -194,7 +194,7 @@ impl Taps {
         let lane = flow.lane(packet.direction, packet.subflow);
         let from = match packet.direction {
             Direction::Forward => flow.forward.from,
-            Direction::Backward => flow.backward.from,
+            Direction::Backward => flow.receiving.backward.from,
         };
         let (at, ends) = (CapturePoint::Host { host: from }, (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (None, packet), segment, ends);
@@ -221,7 +221,7 @@ impl Taps {
         let lane = flow.lane(packet.direction, packet.subflow);
         let to = match packet.direction {
             Direction::Forward => flow.forward.to,
-            Direction::Backward => flow.backward.to,
+            Direction::Backward => flow.receiving.backward.to,
         };
         let (at, ends) = (CapturePoint::Host { host: to }, (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (Some(id), packet), segment, ends);

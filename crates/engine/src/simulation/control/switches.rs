@@ -193,7 +193,7 @@ fn header(flows: &Flows, packet: Packet, segment: &Segment) -> Header {
     let flow = &flows[packet.flow.index()];
     let ends = match packet.direction {
         Direction::Forward => &flow.forward,
-        Direction::Backward => &flow.backward,
+        Direction::Backward => &flow.receiving.backward,
     };
     Header {
         flow: tuple(flows.len(), packet.flow, packet.subflow),
