@@ -26,6 +26,7 @@ from anabranch.terminal.command_options import (
 if TYPE_CHECKING:
     from anabranch.plans.transfers import Transfers
     from anabranch.report.plan_files import PlanFiles
+    from anabranch.study.failure_runs import SimulatedRuns
     from anabranch.study.result import StudyResult
 
 
@@ -68,12 +69,7 @@ def transfers(
     from anabranch.plans.transfers import transfers as by_model  # noqa: PLC0415 - as every command, when used
     from anabranch.process.progress import counted_progress, study_progress  # noqa: PLC0415
     from anabranch.report.plan_files import PlanFiles  # noqa: PLC0415
-    from anabranch.study.failure_runs import (  # noqa: PLC0415
-        MANY_PACKETS,
-        SimulatedRuns,
-        packets_of,
-        simulate_failures,
-    )
+    from anabranch.study.failure_runs import SimulatedRuns, simulate_failures  # noqa: PLC0415
 
     files = PlanFiles(csv, xlsx)
     if out is not None and simulate is None:
@@ -89,11 +85,7 @@ def transfers(
     simulated = None
     if simulate is not None:
         runs = SimulatedRuns(simulate, seconds, replications)
-        if (packets := packets_of(outcome, runs)) > MANY_PACKETS:
-            say(
-                f"some {packets / 1e6:,.0f} million packets are to be simulated, which takes long; a shorter "
-                "--seconds, or a lesser matrix (--set routing.demand.matrix.scale=0.01), has fewer"
-            )
+        _announce(outcome, runs)
         try:
             with study_progress(title) as progress:
                 simulated = simulate_failures(loaded, outcome, runs, jobs=jobs, out=out, progress=progress)
@@ -103,6 +95,17 @@ def transfers(
             say(f"interrupted; what is done is kept in {out}, and the same command goes on from there")
             raise typer.Exit(exit_status()) from None
     _show(title, outcome, simulated, files, as_json=as_json)
+
+
+def _announce(outcome: Transfers, runs: SimulatedRuns) -> None:
+    """Says how much there is to simulate, where it takes long."""
+    from anabranch.study.failure_runs import MANY_PACKETS, packets_of  # noqa: PLC0415
+
+    if (packets := packets_of(outcome, runs)) > MANY_PACKETS:
+        say(
+            f"some {packets / 1e6:,.0f} million packets are to be simulated, which takes long; a shorter "
+            "--seconds, or a lesser matrix (--set routing.demand.matrix.scale=0.01), has fewer"
+        )
 
 
 def _show(
