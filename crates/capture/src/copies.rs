@@ -12,7 +12,7 @@
 //! are; their packets differ in the network and not in the hop limit.
 
 use crate::batch::Held;
-use crate::packet::{ACK, FIN, Network, RST, SYN};
+use crate::packet::{FIN, Network, SYN};
 
 /// How far apart copies with the same identification, and copies of a SYN, may be: what a full queue between two mirrored
 /// ports takes. The least time-out of a SYN is a second (RFC 6298 section 2).
@@ -172,10 +172,11 @@ pub(crate) fn is_copy(
     if has_own_id || earlier.only_by_identification || segment.flags & SYN != 0 {
         return apart_ns <= MOST_APART_NS && (has_own_id || !earlier.only_by_identification);
     }
-    // ACKs without data are repeated by right, one for each segment that came out of order (RFC 5681 section 4.2).
-    let is_bare_ack = segment.payload == 0 && segment.flags & (FIN | RST | ACK) == ACK;
+    // ACKs without data are repeated by right, one for each segment that came out of order (RFC 5681 section 4.2), and so
+    // are resets, one for each that comes to a connection that is closed (RFC 9293 section 3.10.7.1).
+    let is_repeated_by_right = segment.payload == 0 && segment.flags & FIN == 0;
     let most_ns = || round_trip_ns().map_or(MOST_APART_BY_TIME_NS, |ns| ns / PART_OF_A_ROUND_TRIP);
-    (!is_bare_ack || earlier.is_elsewhere) && apart_ns <= most_ns().min(MOST_APART_NS)
+    (!is_repeated_by_right || earlier.is_elsewhere) && apart_ns <= most_ns().min(MOST_APART_NS)
 }
 
 /// Which segments of a file are copies, by their numbers.

@@ -104,6 +104,20 @@ fn copies_without_identification_are_known_by_time() {
     }
 }
 
+/// RFC 9293 section 3.10.7.1: a closed connection answers each segment by a reset, and Linux numbers none of these.
+#[test]
+fn resets_of_a_closed_connection_are_no_copies() {
+    for flags in [RST, RST | ACK] {
+        let mut packets = transfer(Some(1));
+        let end_ns = packets.last().unwrap().0;
+        for number in 1..=10 {
+            packets.push((end_ns + number * 1_000 * US, tcp(SERVER, CLIENT, 500, 0, flags, 0).id(0)));
+        }
+        let [retransmissions, _, _, copies] = seen(RAW, &ipv4(&packets));
+        assert_eq!((retransmissions, copies), (2.0, 0.0));
+    }
+}
+
 /// A host that gives all packets the same identification, as some do: retransmissions after 30 ms stay such.
 #[test]
 fn an_identification_that_is_always_the_same_says_nothing() {
