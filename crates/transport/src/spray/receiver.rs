@@ -24,7 +24,7 @@ pub struct SprayReceiver {
     /// Bytes since the last answer.
     unanswered: u64,
     /// Packets that requested an answer while packets before them were missing.
-    requested: Vec<Answer>,
+    requested: Vec<u64>,
     answers: VecDeque<Segment>,
     stats: ReceiverStats,
 }
@@ -87,16 +87,15 @@ impl SprayReceiver {
         } else {
             self.stats.duplicate_segments += 1;
         }
-        let closes_gaps = self.requested.iter().find(|request| request.psn < self.cumulative).copied();
-        self.requested.retain(|request| request.psn >= self.cumulative);
+        let asked = self.requested.len();
+        self.requested.retain(|&request| request >= self.cumulative);
+        let closes_gaps = self.requested.len() < asked;
         if requests && answer.psn >= self.cumulative {
-            self.requested.push(answer);
+            self.requested.push(answer.psn);
         }
         let at_once = is_first || !is_new || answer.is_marked || answer.is_retransmission || requests;
-        if at_once || self.unanswered >= self.ack_after {
+        if at_once || closes_gaps || self.unanswered >= self.ack_after {
             self.answer(answer);
-        } else if let Some(request) = closes_gaps {
-            self.answer(request);
         }
     }
 
@@ -136,10 +135,11 @@ impl SprayReceiver {
         (0..BITMAP).filter(|&bit| self.has(base + bit)).fold(0, |map, bit| map | 1 << bit)
     }
 
-    /// Answers a packet, with all that is known now.
+    /// Answers the packet that has just come, with all that is known now: its round-trip time, entropy value and mark are
+    /// those of this moment, and told once.
     fn answer(&mut self, answer: Answer) {
         self.unanswered = 0;
-        let requested = answer.is_marked || self.requested.iter().any(|request| request.psn == answer.psn);
+        let requested = answer.is_marked || self.requested.contains(&answer.psn);
         let base = if requested && answer.psn > self.cumulative {
             answer.psn
         } else {

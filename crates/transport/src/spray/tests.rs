@@ -176,19 +176,22 @@ fn a_nack_tells_of_its_packet_alone() {
     }
 }
 
-/// A request answered late: whatever order requests come in, the last gap to close is answered, or the sender would wait for
-/// its timeout.
+/// Whatever order requests come in, what closes the last gap in front of one is answered, or the sender would wait for its
+/// timeout; the answer is of the packet that has come, and not of the request.
 #[test]
 fn the_last_gap_behind_requests_is_answered() {
     let mut receiver = SprayReceiver::new(16_384);
     let data = |psn: u64, requests: bool| {
-        header::Data { psn, payload: 1000, entropy: 0, requests, is_retransmission: false }.segment()
+        let entropy = 10 + psn as u16;
+        header::Data { psn, payload: 1000, entropy, requests, is_retransmission: false }.segment()
     };
     let mut answers = 0;
     for (psn, requests) in [(0, false), (6, true), (3, true), (1, false), (2, false), (4, false), (5, false)]
     {
         receiver.on_segment(&data(psn, requests));
         while let Some(answer) = receiver.poll_transmit() {
+            // Otherwise the request's round-trip time would have the wait for the gap in it, and its value would be heard of twice.
+            assert_eq!((u64::from(answer.seq), u64::from(answer.entropy())), (psn, 10 + psn));
             answers = answer.ack;
         }
     }
