@@ -109,7 +109,9 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
             fabric(TcpConfig { loss_detection, ..tcp("fastrto", "mprc") })
         }
         // The peers that stand reordering; docs/transports.md has the sources.
-        "tcp-pr" | "tcp-ncr" => tcp(name, "newreno"),
+        // As RFC 2988, which the paper takes its smallest timeout from.
+        "tcp-pr" => TcpConfig { min_rto: Span::from_secs(1), ..tcp(name, "newreno") },
+        "tcp-ncr" => tcp(name, "newreno"),
         "rr-tcp" => TcpConfig { undo: true, ..tcp(name, "newreno") },
         _ => return None,
     })

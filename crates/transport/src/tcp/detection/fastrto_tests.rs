@@ -30,6 +30,8 @@ fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
         rtt,
         sack,
         ack_delay: ms(40),
+        initial_rto: Span::from_secs(1),
+        min_rto: ms(200),
         max_rto: Span::from_secs(60),
         timer_tick: Span::ZERO,
     });
@@ -337,14 +339,7 @@ fn without_sack_what_is_behind_a_hole_expires_too() {
 fn without_a_sample_there_is_no_timer() {
     let mut detector = detector(true, None);
     let mut board = board(&[0]);
-    detector.on_sent(&TransmissionFacts {
-        now: at(0),
-        order: 1,
-        new_bytes: 1,
-        cwnd: 1,
-        full_payload: 1,
-        ack_delay: Span::ZERO,
-    });
+    detector.on_sent(&TransmissionFacts { now: at(0), order: 1, new_bytes: 1, cwnd: 1, full_payload: 1 });
     detector.on_timeout(&mut board, at(10_000));
     assert!(!detector.times_segments());
     assert_eq!((board.lost(), detector.next_timeout()), (0, None));
@@ -375,8 +370,15 @@ fn a_loss_taken_back_may_expire_again() {
 /// A detector that probes for tails, with a round trip of `rtt`: FastRTO is three times as much.
 fn probing(rtt: Span, sack: bool) -> FastRto {
     let mut detector = FastRto::new(FastRtoParameters { tail_loss_probe: true, ..parameters() });
-    let (ack_delay, max_rto) = (ms(40), Span::from_secs(60));
-    detector.on_established(&Handshake { rtt: Some(rtt), sack, ack_delay, max_rto, timer_tick: Span::ZERO });
+    detector.on_established(&Handshake {
+        rtt: Some(rtt),
+        sack,
+        ack_delay: ms(40),
+        initial_rto: Span::from_secs(1),
+        min_rto: ms(200),
+        max_rto: Span::from_secs(60),
+        timer_tick: Span::ZERO,
+    });
     detector
 }
 
@@ -415,7 +417,6 @@ fn a_probe_that_is_lost_does_not_wait_for_the_peers_timer() {
             new_bytes: 0,
             cwnd: SEGMENT,
             full_payload: SEGMENT,
-            ack_delay: ms(40),
         });
         detector.on_timeout(&mut board, at(24));
         assert_eq!(detector.next_timeout(), Some(at(expected)));

@@ -42,9 +42,11 @@ pub(crate) struct Handshake {
     pub(crate) rtt: Option<Span>,
     /// SACK was agreed on.
     pub(crate) sack: bool,
-    /// Longest time the peer holds an ACK back.
+    /// Longest time the peer holds an ACK back; zero where it acknowledges each segment.
     pub(crate) ack_delay: Span,
-    /// Largest RFC 6298 timeout.
+    /// RFC 6298 timeout before the first sample, the smallest and the largest one.
+    pub(crate) initial_rto: Span,
+    pub(crate) min_rto: Span,
     pub(crate) max_rto: Span,
     /// Tick of the sender's timers; zero: they are exact.
     pub(crate) timer_tick: Span,
@@ -122,8 +124,6 @@ pub(crate) struct TransmissionFacts {
     pub(crate) cwnd: u64,
     /// Payload of a full segment in bytes.
     pub(crate) full_payload: u64,
-    /// Longest time that the receiver holds an ACK back.
-    pub(crate) ack_delay: Span,
 }
 
 /// What is in flight when a tail loss probe is put off.

@@ -411,6 +411,8 @@ mod tests {
             rtt: None,
             sack: false,
             ack_delay: Span::ZERO,
+            initial_rto: Span::from_secs(1),
+            min_rto: Span::from_ms(200),
             max_rto: Span::from_secs(60),
             timer_tick: Span::ZERO,
         });

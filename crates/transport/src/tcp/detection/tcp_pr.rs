@@ -8,22 +8,19 @@
 //! - the window after extreme losses is the controller's after a timeout: one segment, as in the paper, and
 //!   ssthresh at half the window that was lost;
 //! - a single segment in flight waits for the receiver's ACK delay, too, as the probe of RFC 8985 section 7.2
-//!   does: the receivers of the paper acknowledge every segment.
+//!   does: the receivers of the paper acknowledge every segment;
+//! - "one second", which mxrtt is before the first sample and at least after extreme losses, is `initial_rto` and `min_rto`:
+//!   the paper takes it for RFC 2988's smallest timeout, and in a fabric it is fifty thousand round trips.
 
 use super::{
-    AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection, LossResponse, TransmissionFacts,
+    AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, LossResponse,
+    TransmissionFacts,
 };
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
-
-/// Least mxrtt after extreme losses (ICDCS 2003, section on extreme losses: as RFC 2988's smallest RTO), and
-/// mxrtt before the first sample (RFC 6298 section 2.1).
-const ONE_SECOND: Span = Span::from_secs(1);
-/// Largest backed-off mxrtt (RFC 6298 section 2.5).
-const LARGEST: Span = Span::from_secs(60);
 
 anabranch_units::parameters! {
     /// TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing.
@@ -43,6 +40,10 @@ pub struct TcpPr {
     /// "ewrtt" in ps: an envelope over the RTT samples; 0 before the first.
     ewrtt_ps: f64,
     mxrtt: Span,
+    /// Least mxrtt after extreme losses (ICDCS 2003, section on extreme losses: RFC 2988's smallest RTO).
+    least: Span,
+    /// Largest backed-off mxrtt (RFC 6298 section 2.5).
+    largest: Span,
     /// "cwnd(n)" in bytes of each transmission from `first_order` on.
     windows: VecDeque<u64>,
     first_order: u64,
@@ -68,7 +69,9 @@ impl TcpPr {
             alpha,
             beta,
             ewrtt_ps: 0.0,
-            mxrtt: ONE_SECOND,
+            mxrtt: Span::ZERO,
+            least: Span::ZERO,
+            largest: Span::MAX,
             windows: VecDeque::new(),
             first_order: 1,
             cwnd: 1,
@@ -132,9 +135,9 @@ impl TcpPr {
         }
     }
 
-    /// Extreme losses: a window of one segment, and mxrtt at least a second until something is delivered.
+    /// Extreme losses: a window of one segment, and mxrtt at least the smallest timeout until something is delivered.
     fn collapse(&mut self, mxrtt: Span) {
-        self.mxrtt = mxrtt.max(ONE_SECOND).min(LARGEST);
+        self.mxrtt = mxrtt.max(self.least).min(self.largest);
         self.response.collapse = true;
     }
 }
@@ -149,6 +152,13 @@ impl ConfiguredDetection for TcpPr {
 }
 
 impl LossDetection for TcpPr {
+    /// Before the first sample mxrtt is what RFC 6298 section 2.1 says.
+    fn on_established(&mut self, handshake: &Handshake) {
+        self.mxrtt = handshake.initial_rto;
+        (self.least, self.largest) = (handshake.min_rto, handshake.max_rto);
+        self.ack_delay = handshake.ack_delay;
+    }
+
     #[inline]
     fn on_sent(&mut self, facts: &TransmissionFacts) {
         if self.windows.is_empty() {
@@ -156,11 +166,10 @@ impl LossDetection for TcpPr {
         }
         self.windows.push_back(facts.cwnd);
         if self.timeout.is_none() {
-            self.timeout = Some(facts.now.saturating_add(self.mxrtt + facts.ack_delay));
+            self.timeout = Some(facts.now.saturating_add(self.mxrtt + self.ack_delay));
         }
         self.cwnd = facts.cwnd;
         self.full_payload = facts.full_payload;
-        self.ack_delay = facts.ack_delay;
     }
 
     /// "ACK received for packet n" (ICDCS 2003, Table 1). A sample of a retransmission whose original was
@@ -171,7 +180,7 @@ impl LossDetection for TcpPr {
         // ewrtt = max(alpha^(1/cwnd) x ewrtt, sample); mxrtt = beta x ewrtt
         let decayed = libm::pow(self.alpha, 1.0 / cwnd) * self.ewrtt_ps;
         self.ewrtt_ps = decayed.max(now.since(segment.sent_at).as_ps() as f64);
-        self.mxrtt = Span::from_ps((self.beta * self.ewrtt_ps) as u64).min(LARGEST);
+        self.mxrtt = Span::from_ps((self.beta * self.ewrtt_ps) as u64).min(self.largest);
         self.silent = false;
     }
 
@@ -213,8 +222,26 @@ mod tests {
     use super::*;
     use crate::LossDetectionConfig;
 
+    const ONE_SECOND: Span = Span::from_secs(1);
+
     fn bench(alpha: f64, cwnd: u64) -> Bench {
-        Bench::new(&LossDetectionConfig::TcpPr(TcpPrParameters { ewrtt_alpha: alpha, mxrtt_beta: 3.0 }), cwnd)
+        established(alpha, cwnd, ONE_SECOND)
+    }
+
+    /// With so much as first and smallest timeout.
+    fn established(alpha: f64, cwnd: u64, rto: Span) -> Bench {
+        let parameters = TcpPrParameters { ewrtt_alpha: alpha, mxrtt_beta: 3.0 };
+        let mut bench = Bench::new(&LossDetectionConfig::TcpPr(parameters), cwnd);
+        bench.detector.on_established(&Handshake {
+            rtt: None,
+            sack: true,
+            ack_delay: Span::ZERO,
+            initial_rto: rto,
+            min_rto: rto,
+            max_rto: Span::from_secs(60),
+            timer_tick: Span::ZERO,
+        });
+        bench
     }
 
     fn state(bench: &mut Bench) -> &mut TcpPr {
@@ -315,6 +342,22 @@ mod tests {
         }
         b.ack(8020, 8, None, None);
         assert_eq!(state(&mut b).mxrtt, Span::from_ms(60));
+    }
+
+    /// In a fabric the smallest timeout is not a second: with `initial_rto` and `min_rto` of 2 ms the first flight is lost after 2 ms, and
+    /// extreme losses wait for as long, and then twice as long.
+    #[test]
+    fn the_smallest_timeout_is_that_of_the_connection() {
+        let mut b = established(0.995, 8, Span::from_ms(2));
+        b.send(0, 8);
+        for (at, mxrtt_ms) in [(2, 2), (4, 4), (8, 8)] {
+            assert_eq!(b.detector.next_timeout(), Some(ms(at)));
+            b.detector.on_timeout(&mut b.board, ms(at));
+            assert!(b.detector.take_response().collapse, "at {at}");
+            assert_eq!(state(&mut b).mxrtt, Span::from_ms(mxrtt_ms));
+            b.cwnd = 1;
+            b.repair(at);
+        }
     }
 
     /// TCP-PR times each packet in flight: also one that is in flight again because the drop was taken back, with

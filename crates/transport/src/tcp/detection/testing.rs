@@ -43,8 +43,8 @@ impl Bench {
     }
 
     fn tell(&mut self, at: u64, order: u64, new_bytes: u64) {
-        let (now, cwnd, full_payload, ack_delay) = (ms(at), self.cwnd, self.len, Span::ZERO);
-        let facts = TransmissionFacts { now, order, new_bytes, cwnd, full_payload, ack_delay };
+        let (now, cwnd, full_payload) = (ms(at), self.cwnd, self.len);
+        let facts = TransmissionFacts { now, order, new_bytes, cwnd, full_payload };
         self.detector.on_sent(|| facts);
     }
 

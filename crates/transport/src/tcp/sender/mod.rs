@@ -333,6 +333,8 @@ impl Sender {
             rtt,
             sack: self.sack,
             ack_delay: if delays { self.config.delayed_ack_timeout } else { Span::ZERO },
+            initial_rto: self.config.initial_rto,
+            min_rto: self.config.min_rto,
             max_rto: self.config.max_rto,
             timer_tick: self.config.timer_tick,
         });

@@ -312,14 +312,13 @@ impl Sender {
 
     #[inline]
     fn tell_detector(&mut self, now: Instant, order: u64, new_bytes: u64) {
-        let Self { detector, controller, config, full_payload, .. } = self;
+        let Self { detector, controller, full_payload, .. } = self;
         detector.on_sent(|| TransmissionFacts {
             now,
             order,
             new_bytes,
             cwnd: controller.cwnd(),
             full_payload: *full_payload,
-            ack_delay: config.delayed_ack_timeout,
         });
     }
 
