@@ -15,14 +15,24 @@ FLOW = '[[traffic]]\nname = "a"\nfrom = "host1.1.1"\nto = "host3.1.1"\nsize = "1
     ("rest", "words"),
     [
         (FLOW + 'after = "b"\n', "traffic[0].after"),
-        (FLOW + 'after = "a"\n', "waits for itself"),
+        (FLOW + 'after = "a"\n', 'traffic[0].after: "a" waits for itself; leave it out'),
         (
             FLOW
             + FLOW.replace('"a"', '"b"')
             + 'after = "c"\n'
             + FLOW.replace('"a"', '"c"')
             + 'after = "b"\n',
-            "waits for itself",
+            'traffic[1].after: "b" waits for itself: for "c", and that for "b"; none of them would begin',
+        ),
+        (
+            # The first entry is in no circle: it only waits for one.
+            FLOW.replace('"a"', '"first"')
+            + 'after = "d"\n'
+            + "".join(
+                FLOW.replace('"a"', f'"{name}"') + f'after = "{other}"\n'
+                for name, other in ("bc", "cd", "db")
+            ),
+            'traffic[1].after: "b" waits for itself: for "c", that for "d", and that for "b"',
         ),
         (FLOW.replace('size = "1 MB"\n', "") + FLOW.replace('"a"', '"b"') + 'after = "a"\n', "have no end"),
         (

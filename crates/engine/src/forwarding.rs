@@ -2,6 +2,7 @@
 
 mod ahead;
 mod here;
+mod shared;
 mod table;
 
 use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, choose_equally, mix};
@@ -63,6 +64,9 @@ pub struct Forwarding {
     places: Places,
     /// Where in `path_links` a list of links begins that many share, or that somebody else chose.
     laid: BTreeMap<Vec<LinkId>, u32>,
+    /// Balancers that all destinations of a node share which are reached by the same links, and where they are.
+    shared: Vec<Balancer>,
+    sharing: BTreeMap<(NodeId, Vec<LinkId>), u32>,
     /// Plans installed so far; random streams of a later plan are its own.
     generation: u32,
 }
@@ -151,6 +155,8 @@ impl Forwarding {
             tables: Vec::new(),
             places: Places::default(),
             laid: BTreeMap::new(),
+            shared: Vec::new(),
+            sharing: BTreeMap::new(),
             generation: 0,
         }
     }
@@ -398,6 +404,10 @@ impl Forwarding {
         }
         let weights = vec![1.0; links.len()];
         let identities = identities(links.iter().map(std::slice::from_ref), mirror);
+        if let (true, Ok(count)) = (self.load_balancing.is_shared(), u16::try_from(links.len())) {
+            let balancer = self.shared_balancer((node, node_name), links, (&weights, &identities));
+            return NextHops::Shared { balancer, first: self.lay(links), count };
+        }
         if let Some(NextHops::Several(mut hops)) = old
             && hops.balancer.follow(&weights, &identities)
         {
@@ -542,6 +552,10 @@ impl Forwarding {
             NextHops::Only(link) => Some(*link),
             &mut NextHops::Hashed { salt, first, count } => {
                 let choice = choose_equally((salt, count), &key(packet));
+                Some(self.path_links[first as usize + choice])
+            }
+            &mut NextHops::Shared { balancer, first, .. } => {
+                let choice = self.shared[balancer as usize].choose(now, key(packet));
                 Some(self.path_links[first as usize + choice])
             }
             NextHops::Several(hops) => Some(hops.choose(now, || key(packet))),

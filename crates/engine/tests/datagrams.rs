@@ -177,7 +177,7 @@ fn losses_are_counted_on_the_way_that_they_happen() {
 fn packets_are_spread_over_paths_and_reordered_there() {
     let mut b = parallel_paths(mbps(100), &[5, 9], 100, Span::from_secs(1));
     b.setup.routing.scheme = Some(disjoint(2));
-    b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
+    b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default());
     b.datagrams(NodeId(0), NodeId(1), udp(Rate::from_bps(800_000)), 100);
     b.setup.datagrams[0].stop = Some(at(0.9));
     let outcome = b.run();

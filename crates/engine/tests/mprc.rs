@@ -59,9 +59,9 @@ fn the_sprayed_grid_gives_both_paths() {
 fn unequal_delays_are_carried() {
     for (delays_ms, spread) in [
         ([10, 30], LoadBalancing::Packet(PacketParameters {})),
-        ([10, 30], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {})),
+        ([10, 30], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default())),
         ([10, 100], LoadBalancing::Packet(PacketParameters {})),
-        ([10, 100], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {})),
+        ([10, 100], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default())),
     ] {
         let outcome = paths(preset("mprc"), &delays_ms, spread.clone()).run();
         println!("{delays_ms:?} {spread:?}: {:.2}, {:.4}", goodput(&outcome), spurious(&outcome));

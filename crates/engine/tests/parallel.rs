@@ -247,7 +247,7 @@ pub fn build(wan: &Wan) -> Setup {
     }
     b.setup.routing.load_balancing = match wan.spread {
         0 => LoadBalancing::Packet(PacketParameters {}),
-        1 => LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}),
+        1 => LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default()),
         2 => LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_us(500) }),
         _ => b.setup.routing.load_balancing,
     };

@@ -17,7 +17,7 @@ const PATH: f64 = 10.0 * 1448.0 / 1500.0;
 fn over(tcp: TcpConfig, delays_ms: &[u64], loss: f64) -> Outcome {
     let mut b = parallel_paths(mbps(10), delays_ms, 50, Span::from_secs(20));
     b.setup.routing.scheme = Some(disjoint(delays_ms.len() as u32));
-    b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
+    b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default());
     if loss > 0.0 {
         for path in 0..delays_ms.len() {
             *b.setup.links[4 * path].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });

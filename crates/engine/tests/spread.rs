@@ -60,9 +60,12 @@ fn packet_spread_over_unequal_paths_reorders_and_only_rack_stands_it() {
 
 #[test]
 fn packet_round_robin_splits_evenly_to_the_packet() {
-    let outcome =
-        two_paths("linux-cubic", [10, 10], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}))
-            .run();
+    let outcome = two_paths(
+        "linux-cubic",
+        [10, 10],
+        LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default()),
+    )
+    .run();
     let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));
     // What waits in the queues at the end has not been sent: count what was offered.
     let offered = |link| packets_on(&outcome, link) + integer(&outcome, "links", "drops_queue", link);
@@ -75,8 +78,11 @@ fn packet_round_robin_splits_evenly_to_the_packet() {
 /// A sized transfer that ends: then nothing waits and the split must be exact.
 #[test]
 fn a_finished_round_robin_transfer_is_split_exactly() {
-    let mut b =
-        two_paths("linux-cubic", [10, 10], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}));
+    let mut b = two_paths(
+        "linux-cubic",
+        [10, 10],
+        LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default()),
+    );
     let mut tcp = tcp_preset("linux-cubic").expect("a preset");
     tcp.receive_buffer = Bytes(30 * 1448);
     b.setup.transports[0].config = TransportConfig::Tcp(tcp);
@@ -103,7 +109,7 @@ fn weighted(mut b: Builder, weight: f64) -> (Setup, Plan) {
 #[test]
 fn weights_split_packets_in_their_proportion() {
     for (spread, tolerance) in [
-        (LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}), 0.001),
+        (LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default()), 0.001),
         (LoadBalancing::Packet(PacketParameters {}), 0.02),
     ] {
         let (setup, plan) = weighted(two_paths("linux-cubic", [10, 10], spread.clone()), 0.75);
@@ -183,7 +189,8 @@ fn racks_window_carries_a_delay_ratio_of_three_as_in_linux() {
     for (transport, linux_mbps) in [("linux-reno", 19.0), ("linux-cubic", 19.0), ("linux-bbr", 18.7)] {
         let mut b = parallel_paths(mbps(10), &[10, 30], 50, Span::from_secs(30));
         b.setup.routing.scheme = Some(disjoint(2));
-        b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
+        b.setup.routing.load_balancing =
+            LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters::default());
         let tcp = b.transport(transport);
         b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
         let goodput = number(&b.run(), "flows", "goodput_mbps", 0);

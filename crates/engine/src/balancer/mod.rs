@@ -65,6 +65,11 @@ pub trait Spread: Sized {
     /// The index of the choice for a packet.
     fn choose(&mut self, now: Instant, key: FlowKey) -> usize;
 
+    /// Whether a switch has one for all destinations behind the same next hops.
+    fn is_shared(_parameters: &Self::Parameters) -> bool {
+        false
+    }
+
     /// Takes other choices without forgetting where flows are; `false` if it has nothing to carry over.
     fn follow(&mut self, _identities: &[u64]) -> bool {
         false
@@ -88,6 +93,10 @@ impl<S: Spread> Spread for Box<S> {
     #[inline]
     fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
         (**self).choose(now, key)
+    }
+
+    fn is_shared(parameters: &S::Parameters) -> bool {
+        S::is_shared(parameters)
     }
 
     fn follow(&mut self, identities: &[u64]) -> bool {
@@ -116,6 +125,15 @@ macro_rules! balancers {
             pub const fn is_symmetric(&self) -> bool {
                 match self {
                     $( Self::$variant(_) => <$balancer as Spread>::SYMMETRIC, )+
+                    Self::External(_) => false,
+                }
+            }
+
+            /// Whether a switch has one for all destinations behind the same next hops.
+            #[must_use]
+            pub fn is_shared(&self) -> bool {
+                match self {
+                    $( Self::$variant(parameters) => <$balancer as Spread>::is_shared(parameters), )+
                     Self::External(_) => false,
                 }
             }
@@ -181,7 +199,7 @@ balancers! {
     // Boxed are those with a random stream, which is large.
     "flowlet" => Flowlet(Box<Flowlets>),
     "packet" => Packet(Box<PacketRandom>),
-    "packet-round-robin" => PacketRoundRobin(PacketRoundRobin),
+    "packet-round-robin" => PacketRoundRobin(Box<PacketRoundRobin>),
     "hash" => Hash(ModuloHash),
     "weighted-hash" => WeightedHash(WeightedHash),
     "resilient-hash" => ResilientHash(ResilientHash),

@@ -24,6 +24,13 @@ pub(super) enum NextHops {
         first: u32,
         count: u16,
     },
+    /// Equal ones, of which a balancer chooses that all tables share in which this node has the same.
+    Shared {
+        balancer: u32,
+        /// Where the list begins.
+        first: u32,
+        count: u16,
+    },
     Several(Box<SeveralHops>),
 }
 
@@ -47,7 +54,9 @@ impl NextHops {
         match self {
             Self::None => &[],
             Self::Only(link) => std::slice::from_ref(link),
-            Self::Hashed { first, count, .. } => &shared[*first as usize..][..usize::from(*count)],
+            Self::Hashed { first, count, .. } | Self::Shared { first, count, .. } => {
+                &shared[*first as usize..][..usize::from(*count)]
+            }
             Self::Several(hops) => &hops.links,
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::balancer::{
-    FlowParameters, FlowletParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
-    WeightedHashParameters,
+    FlowParameters, FlowletParameters, HashParameters, PacketRoundRobinParameters, ResilientHashParameters,
+    SubflowRoundRobinParameters, WeightedHashParameters,
 };
 use crate::capture::host_address;
 use crate::packet::Direction;
@@ -112,6 +112,30 @@ fn next_hops_are_those_of_the_plan_in_force() {
     assert_eq!(taken(true), before);
     assert_eq!(taken(false), [4; 50]);
     assert_eq!(taken(true).into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([2, 4]));
+}
+
+/// A shared turn is one for all destinations behind the same links, as the group of next hops of a switch has it: of two packets
+/// each way has one, to whichever of hosts 4 and 5 they go, and a new plan goes on with the turn.
+#[test]
+fn a_switch_has_one_turn_for_the_same_next_hops() {
+    let (network, from) = (network(), NodeId(0));
+    let pairs = [(from, NodeId(4)), (from, NodeId(5))];
+    let scheme = Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Delay });
+    let plan = scheme.plan(&network, &LinkMask::all_up(&network), &pairs);
+    let in_turn = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters { shared: true });
+    let mut forwarding = Forwarding::new(in_turn, Streams::new(1, 0), 6, pairs.into_iter().map(by_first));
+    let mut taken = Vec::new();
+    for (place, to) in [4, 5, 5, 4, 4, 5, 5, 5, 4, 4].into_iter().enumerate() {
+        if place % 3 == 0 {
+            forwarding.install(&network, &plan);
+        }
+        let mut packet = packet_to(NodeId(to));
+        let link = forwarding.next_link(Instant::ZERO, NodeId(1), &mut packet, |_| key(49_152));
+        taken.push(link.expect("a next hop").0);
+    }
+    for pair in taken.chunks(2) {
+        assert!(pair == [2, 4] || pair == [4, 2], "{taken:?}");
+    }
 }
 
 /// A pair that goes by the first of the plans.

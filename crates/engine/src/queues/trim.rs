@@ -53,7 +53,7 @@ impl TrimParameters {
             let least = least.into_iter().flatten().fold(0.0, f64::max);
             let problem = format!(
                 "is {share}: of this limit that is no room for {what}; give {:.4} or more",
-                least + 5e-5
+                (least * 1e4).ceil() / 1e4
             );
             Err(OutOfRange::new(name, problem))
         };

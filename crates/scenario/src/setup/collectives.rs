@@ -11,6 +11,9 @@ use anabranch_engine::setup::{CollectiveSetup, WaitSetup};
 use anabranch_units::{FlowId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Entries of a circle that are named beside the first.
+const MOST_NAMED: usize = 5;
+
 /// So many waits of flows for flows a run can have.
 const MOST_WAITS: usize = 4_000_000;
 
@@ -45,7 +48,11 @@ impl Collective {
 impl Maker<'_> {
     /// The flows of a collective operation; what is wrong is noted.
     pub(super) fn collective(&mut self, entry: &Entry<'_>, collective: &Collective) -> Option<Part> {
+        let before = self.problems.count();
         let nodes = entry.senders(self.problems);
+        if self.problems.count() > before {
+            return None;
+        }
         let at = entry.at.key("from");
         if nodes.iter().collect::<BTreeSet<_>>().len() < nodes.len() {
             self.problems.add(&at, "names a node twice; in a collective operation each takes part once");
@@ -89,10 +96,9 @@ impl Waits {
             after.push(entries_before(entry, traffic, &names, &at, problems));
         }
         if let Some(circle) = circle(&after) {
-            let at = Place::Told(&places[circle]);
-            let message =
-                format!("{} waits for itself, over others; no flow of it would begin", quoted(name(circle)));
-            problems.add(&at.key("after"), message);
+            let at = Place::Told(&places[circle[0]]);
+            let named: Vec<String> = circle.iter().map(|&place| quoted(name(place))).collect();
+            problems.add(&at.key("after"), in_a_circle(&named));
             return waits;
         }
         let count = |place: usize| flows.of_entries[place].len();
@@ -182,8 +188,22 @@ fn entries_before(
     places
 }
 
-/// An entry that waits for itself, if there is one.
-fn circle(after: &[Vec<usize>]) -> Option<usize> {
+/// What is said of entries each of which waits for the next, and the last for the first.
+fn in_a_circle(named: &[String]) -> String {
+    let (first, others) = (&named[0], &named[1..]);
+    if others.is_empty() {
+        return format!("{first} waits for itself; leave it out");
+    }
+    let shown = others.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", that for ");
+    let more = others.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(", over {more} more") } else { String::new() };
+    format!(
+        "{first} waits for itself: for {shown}{more}, and that for {first}; none of them would begin, so take one of these out"
+    )
+}
+
+/// Entries that each wait for the next one, and the last for the first, if there are any.
+fn circle(after: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut left: BTreeSet<usize> = (0..after.len()).collect();
     loop {
         let free: Vec<usize> = left
@@ -192,10 +212,22 @@ fn circle(after: &[Vec<usize>]) -> Option<usize> {
             .filter(|&place| after[place].iter().all(|other| !left.contains(other)))
             .collect();
         if free.is_empty() {
-            return left.into_iter().next();
+            break;
         }
         free.iter().for_each(|place| {
             left.remove(place);
         });
+    }
+    // Each that is left waits for another one that is, so that a walk comes by one twice; what it began with may only lead there.
+    let mut walk: Vec<usize> = left.first().copied().into_iter().collect();
+    loop {
+        let next = after[*walk.last()?].iter().copied().find(|other| left.contains(other))?;
+        if let Some(start) = walk.iter().position(|&before| before == next) {
+            let mut circle = walk.split_off(start);
+            let lowest = (0..circle.len()).min_by_key(|&at| circle[at])?;
+            circle.rotate_left(lowest);
+            return Some(circle);
+        }
+        walk.push(next);
     }
 }

@@ -40,6 +40,9 @@ class PacketRoundRobin(Algorithm, kind="load_balancing"):
     """Packets take the routes in smooth weighted round-robin."""
 
     algorithm: Literal["packet-round-robin"] = "packet-round-robin"
+    shared: bool = False
+    """A switch has one turn for all destinations behind the same next hops, each lap in another order, as
+    in uet-htsim. Otherwise it has one for each destination, always in the same order."""
 
 
 class Hash(Algorithm, kind="load_balancing"):
