@@ -55,7 +55,8 @@ def fit_log(log: Logged, notes: Sequence[str]) -> Fit:
     least_rtt_ms = max(0.1, rtt_ms - waited_ms - _ACK_MS)
     ranges = (
         InferredRange("rate_mbps", rate_mbps, rate_mbps * (1 - _RATE_ERROR), rate_mbps * 2, _RATE_SOURCE),
-        InferredRange("rtt_ms", rtt_ms, least_rtt_ms, rtt_ms + _ACK_MS, f"least of {log.tool}"),
+        # The least may be of the handshake, which sends no full packet.
+        InferredRange("rtt_ms", rtt_ms, least_rtt_ms, least_ms + _ACK_MS, f"least of {log.tool}"),
         InferredRange(
             "buffer_bytes", room_bytes, room_bytes / 2, max(room_bytes, bdp_bytes) * 4, room_source
         ),
