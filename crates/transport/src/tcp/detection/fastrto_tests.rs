@@ -24,9 +24,8 @@ fn parameters() -> FastRtoParameters {
     }
 }
 
-fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
-    let mut detector = FastRto::new(parameters());
-    detector.on_established(&Handshake {
+fn handshake(rtt: Option<Span>, sack: bool) -> Handshake {
+    Handshake {
         rtt,
         sack,
         ack_delay: ms(40),
@@ -34,7 +33,12 @@ fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
         min_rto: ms(200),
         max_rto: Span::from_secs(60),
         timer_tick: Span::ZERO,
-    });
+    }
+}
+
+fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
+    let mut detector = FastRto::new(parameters());
+    detector.on_established(&handshake(rtt, sack));
     detector
 }
 
@@ -370,15 +374,7 @@ fn a_loss_taken_back_may_expire_again() {
 /// A detector that probes for tails, with a round trip of `rtt`: FastRTO is three times as much.
 fn probing(rtt: Span, sack: bool) -> FastRto {
     let mut detector = FastRto::new(FastRtoParameters { tail_loss_probe: true, ..parameters() });
-    detector.on_established(&Handshake {
-        rtt: Some(rtt),
-        sack,
-        ack_delay: ms(40),
-        initial_rto: Span::from_secs(1),
-        min_rto: ms(200),
-        max_rto: Span::from_secs(60),
-        timer_tick: Span::ZERO,
-    });
+    detector.on_established(&handshake(Some(rtt), sack));
     detector
 }
 
