@@ -145,14 +145,13 @@ class Steps:
 
         ``row`` is the column with the number of the row, ``merge`` what the samples of a step become.
         """
-        numbered = samples.with_columns(self.number(samples["time_s"]))
-        merged = numbered.group_by(row, "step", maintain_order=True).agg(*merge)
+        merged = samples.with_columns(self.number(samples["time_s"]))
+        if self.merged > 1:
+            merged = merged.group_by(row, "step", maintain_order=True).agg(*merge)
+        places = merged[row].to_numpy(), merged["step"].to_numpy()
         data = {}
-        for name in merged.columns[2:]:
-            present = merged.drop_nulls(name)
+        for name in (expression.meta.output_name() for expression in merge):
             values = np.full((rows, len(self.times_s)), np.nan)
-            values[present[row].to_numpy(), present["step"].to_numpy()] = (
-                present[name].cast(pl.Float64).to_numpy()
-            )
+            values[places] = _numbers(merged[name])
             data[name] = column(values)
         return data
