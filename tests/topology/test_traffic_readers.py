@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import shutil
 import time
 from pathlib import Path
@@ -10,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anabranch import topology
 from anabranch.setup.files import traffic_of
+from anabranch.topology import TopologyError
 from anabranch.topology.traffic import TRAFFIC_READERS, TrafficError, TrafficFile, load_traffic
 from anabranch.topology.traffic.readers.abilene import ROUTERS
 
@@ -62,6 +65,18 @@ def test_a_matrix_is_read_with_its_unit(name: str, format_name: str, unit: float
     traffic = read(name)
     assert (traffic.format, None if traffic.unit is None else traffic.unit.bps) == (format_name, unit)
     assert entries(traffic) == pytest.approx(PAIRS_MBPS)
+
+
+@pytest.mark.parametrize("name", ["triangle.xml", "triangle.native"])
+def test_demands_of_sndlib_need_no_network_beside_them(name: str, tmp_path: Path) -> None:
+    text = (DATA / name).read_text(encoding="utf-8")
+    network = r"<networkStructure>.*</networkStructure>|^(NODES|LINKS) \(.*?^\)"
+    alone = re.sub(network, "", text, flags=re.S | re.M)
+    assert len(alone) < len(text)
+    (tmp_path / name).write_text(alone, encoding="utf-8")
+    assert entries(read(name, tmp_path)) == PAIRS_MBPS
+    with pytest.raises(TopologyError, match=f"{name}: is traffic|has demands and no network"):
+        topology.load(f"file:{tmp_path / name}")
 
 
 @pytest.mark.parametrize(("name", "format_name", "numbering"), [(name, *of) for name, of in FLOWS.items()])

@@ -32,6 +32,12 @@ def assemble(
     Raises TopologyError for a graph without nodes, for links or demands between nodes that are not there, for
     attributes with impossible values, and for `choices` of attributes that the draft does not have.
     """
+    if not draft.nodes and draft.demands:
+        raise TopologyError(
+            where,
+            "the file has demands and no network",
+            'name another file as the network, and this one as a matrix: matrix = { from = "file:..." }',
+        )
     if not draft.nodes:
         raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
     if len(draft.nodes) > MAX_NODES or len(draft.links) > MAX_LINKS:

@@ -86,14 +86,18 @@ class _Tokens:
 
 
 def read_sndlib_native(data: bytes, where: str) -> Draft:
-    """The network of a native SNDlib file. Raises TopologyError with the line for anything else."""
+    """The network of a native SNDlib file; no nodes of one with demands alone.
+
+    Raises TopologyError with the line for anything else.
+    """
     text, notes = decode_text(data)
     sections, unit = _sections(text, where)
-    if "NODES" not in sections:
+    has_network = "NODES" in sections or "LINKS" in sections
+    if "NODES" not in sections and (has_network or "DEMANDS" not in sections):
         raise TopologyError(
             where, "the file has no NODES section", "an SNDlib network file starts with NODES ( ... )"
         )
-    coordinates = _nodes(sections["NODES"])
+    coordinates = _nodes(sections["NODES"]) if has_network else {}
     links = drafted_links(_links(sections["LINKS"]) if "LINKS" in sections else [])
     demands: dict[tuple[str, str], float] = {}
     if "DEMANDS" in sections:
@@ -104,7 +108,10 @@ def read_sndlib_native(data: bytes, where: str) -> Draft:
 
 
 def _recognises(text: str) -> bool:
-    return text.startswith("?SNDlib") or re.match(r"(META|NODES)\s*\(", without_comments(text)) is not None
+    return (
+        text.startswith("?SNDlib")
+        or re.match(r"(META|NODES|LINKS|DEMANDS)\s*\(", without_comments(text)) is not None
+    )
 
 
 READER: Final = FileFormat("SNDlib native", read_sndlib_native, _recognises)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftNode
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 
 from .file_format import FileFormat
@@ -25,12 +25,30 @@ from .xml_tree import Element, parse_xml
 
 
 def read_sndlib_xml(data: bytes, where: str) -> Draft:
-    """The network of an SNDlib XML file. Raises TopologyError with the line for anything else."""
+    """The network of an SNDlib XML file; no nodes of one with demands alone.
+
+    Raises TopologyError with the line for anything else.
+    """
     root = parse_xml(data, where, "network")
     meta = root.child("meta")
     stated = None if meta is None else meta.child("unit")
     unit = None if stated is None else stated.text
-    structure = root.inner("networkStructure")
+    has_demands = root.child("demands") is not None
+    structure = root.child("networkStructure") if has_demands else root.inner("networkStructure")
+    nodes, links, notes = ([], [], []) if structure is None else _structure(structure)
+    demands = _demands(root)
+    return Draft(
+        nodes,
+        links,
+        demands or None,
+        notes + capacity_note(unit),
+        link_meanings(links, unit),
+        demand_unit(unit),
+    )
+
+
+def _structure(structure: Element) -> tuple[list[DraftNode], list[DraftLink], list[str]]:
+    """Nodes and links, and notes on them."""
     nodes_element = structure.inner("nodes")
     coordinates: dict[str, tuple[float, float] | None] = {}
     attributes: dict[str, dict[str, str]] = {}
@@ -48,14 +66,17 @@ def read_sndlib_xml(data: bytes, where: str) -> Draft:
     links = drafted_links(
         [_link(element) for element in (links_element.all("link") if links_element else [])]
     )
+    return nodes, links, coordinate_notes(coordinates, plane)
+
+
+def _demands(root: Element) -> dict[tuple[str, str], float]:
     demands: dict[tuple[str, str], float] = {}
     demands_element = root.child("demands")
     for element in demands_element.all("demand") if demands_element else []:
         value = element.inner("demandValue")
         pair = (element.inner("source").text, element.inner("target").text)
         add_demand(demands, pair, finite(value.text, "a demand value", value.place), value.place)
-    notes = coordinate_notes(coordinates, plane) + capacity_note(unit)
-    return Draft(nodes, links, demands or None, notes, link_meanings(links, unit), demand_unit(unit))
+    return demands
 
 
 READER: Final = FileFormat(

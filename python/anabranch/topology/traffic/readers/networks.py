@@ -16,6 +16,8 @@ from anabranch.topology.traffic.file_format import FileSource, TrafficFormat
 from anabranch.topology.traffic.model import NodeList, TrafficFile, TrafficMatrix
 from anabranch.topology.traffic.numbers import loops_note
 
+_SNDLIB_PARTS: Final = re.compile(r"<(\w+:)?(networkStructure|demands)\b")
+"""What the document of an SNDlib file has and that of Net2Plan, which has the same name, has not."""
 _TIME: Final = re.compile(r"<time>\s*([^<]{1,40}?)\s*</time>|\btime\s*=\s*([^\s()]{1,40})")
 """When the demands were measured, in META: ``20040302-1830``."""
 
@@ -56,7 +58,7 @@ def _reader(network: FileFormat, unit: str, recognises: Callable[[str], bool]) -
 XML: Final = _reader(
     sndlib_xml.READER,
     "as META states it",
-    lambda text: sndlib_xml.READER.recognises(text) and "networkStructure" in text,
+    lambda text: sndlib_xml.READER.recognises(text) and _SNDLIB_PARTS.search(text) is not None,
 )
 NATIVE: Final = _reader(sndlib_native.READER, "as META states it", sndlib_native.READER.recognises)
 NET2PLAN: Final = _reader(net2plan.READER, "as demandTrafficUnitsName states it", net2plan.READER.recognises)

@@ -93,9 +93,13 @@ function measure(value, unit) {
   return withUnit(value * factor, shown);
 }
 
+/** Variables of the style sheet that have been asked for: to ask the element each time has the whole page styled. */
+const cssValues = new Map();
+
 /** The value of a variable of the style sheet, which follows the theme. */
 function css(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  if (!cssValues.has(name)) cssValues.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return cssValues.get(name);
 }
 
 // Themes: the system's until the reader chooses; paper is always light.
@@ -110,6 +114,7 @@ function isDark() {
 }
 
 function themeChanged() {
+  cssValues.clear();
   for (const listener of themeListeners) listener();
 }
 
