@@ -53,6 +53,12 @@ class Running:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}/#token={TOKEN}"
 
+    @property
+    def connections(self) -> set[Any]:
+        """Those that the server has accepted, as uvicorn's protocols."""
+        connections: set[Any] = self._server.server_state.connections
+        return connections
+
     def lines(
         self,
         question: dict[str, Any],

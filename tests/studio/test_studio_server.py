@@ -121,6 +121,16 @@ def test_a_port_in_use_is_told_and_another_one_is_taken() -> None:
         assert first.getsockname()[0] == "127.0.0.1"
 
 
+def test_no_line_of_an_answer_waits_for_an_acknowledgment(studio: Start) -> None:
+    """Nagle's algorithm (RFC 896) holds a second small line until the first one is acknowledged."""
+    running = studio()
+    with socket.create_connection(("127.0.0.1", running.port)):
+        connections = running.connections
+        until(lambda: connections)
+        (accepted,) = [each.transport.get_extra_info("socket") for each in connections]
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_file_is_saved_unless_somebody_else_has_changed_it(studio: Start) -> None:
     running = studio()
     opened = running.ask("open", file="first.toml")

@@ -51,7 +51,9 @@ def bound(port: int | None) -> socket.socket:
     """
     wanted = [port] if port is not None else [*range(USUAL_PORT, USUAL_PORT + _NEXT_PORTS), 0]
     for number in wanted:
-        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # With its protocol: asyncio leaves Nagle's algorithm on otherwise, and a line of an answer waits for
+        # an acknowledgment, which the browser's host delays by 40 ms.
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             if os.name == "posix":
                 # A server that has just ended leaves its port in use for a while otherwise. On Windows it
