@@ -34,6 +34,10 @@ _CHUNK = memoryview(bytes(1 << 18))
 _PASSES = 8
 """Chunks that one flow writes or reads before others have their turn."""
 _MOST_WAITING = 4096
+_AHEAD_S = 0.02
+"""How long before its start a flow gets its socket: to enter a namespace takes a part of a millisecond."""
+_FD_SETSIZE = 1024
+"""Files from this number on are none for select (POSIX)."""
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _SAMPLES_S = 0.1
 """Between two samples of the round-trip time, where no series is wanted."""
@@ -132,6 +136,8 @@ class _Flow:
     def __init__(self, plan: FlowPlan) -> None:
         self.plan = plan
         self.record = FlowRecord(plan)
+        self.bound: socket.socket | None = None
+        """The sender's, before it opens."""
         self.sender: socket.socket | None = None
         self.receiver: socket.socket | None = None
         self.left = plan.size_bytes
@@ -237,13 +243,13 @@ class KernelFlows:
             for event in flow.plan.address_events:
                 self._at(event.time_s, partial(self._change_address, flow, event))
             if flow.plan.control is not None and flow.plan.start_s <= end_s:
-                self._at(flow.plan.start_s, partial(self._open, flow))
+                self._at(flow.plan.start_s - _AHEAD_S, partial(self._prepare, flow))
         self._sample_at(1, _SAMPLES_S if self._interval is None else self._interval)
         while (now := self.now()) < end_s and go_on():
             while self._timers and self._timers[0][0] <= now:
                 heapq.heappop(self._timers)[2]()
             wake = min(self._timers[0][0] if self._timers else end_s, end_s, now + 0.1)
-            for file, events in self._poll.poll(max(wake - self.now(), 0.0)):
+            for file, events in self._ready(wake - self.now()):
                 if file in self._actions:
                     self._actions[file](events)
         if self._due_s <= end_s <= self.now():
@@ -253,6 +259,16 @@ class KernelFlows:
                 self._look(flow)
         return [flow.record for flow in self._flows]
 
+    def _ready(self, wait_s: float) -> list[tuple[int, int]]:
+        """Files that are ready, and how, after so long at the latest.
+
+        epoll waits for whole milliseconds, rounded up: flows and messages would begin up to one late.
+        """
+        if wait_s > 0.0 and self._poll.fileno() < _FD_SETSIZE:
+            select.select([self._poll], [], [], wait_s)
+            wait_s = 0.0
+        return self._poll.poll(max(wait_s, 0.0))
+
     def now(self) -> float:
         """Seconds of the run."""
         return (time.monotonic_ns() - self._begin_ns) / 1e9
@@ -260,7 +276,7 @@ class KernelFlows:
     def close(self) -> None:
         """Ends all connections without a word to their peers."""
         for flow in self._flows:
-            for end in (flow.sender, flow.receiver):
+            for end in (flow.bound, flow.sender, flow.receiver):
                 if end is not None:
                     with suppress(OSError):
                         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
@@ -282,21 +298,25 @@ class KernelFlows:
         if self._actions.pop(end.fileno(), None) is not None:
             self._poll.unregister(end)
 
-    def _open(self, flow: _Flow) -> None:
+    def _prepare(self, flow: _Flow) -> None:
+        """Makes the socket of a flow, and opens it when that is due."""
         plan = flow.plan
         protocol = IPPROTO_MPTCP if plan.is_mptcp else socket.IPPROTO_TCP
-        sender = self._hosts[plan.origin].inside(lambda: _socket(protocol))
-        flow.sender = sender
-        flow.record.opened = True
+        flow.bound = sender = self._hosts[plan.origin].inside(lambda: _socket(protocol))
         if plan.control is not None:
             sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, plan.control.encode())
         if not plan.delays_short_segments:
             sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Ports are the engine's, which may be those of another flow to another host.
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        source, destination = plan.ends[0]
-        sender.bind(source)
-        failed = sender.connect_ex(destination)
+        sender.bind(plan.ends[0][0])
+        self._at(plan.start_s, partial(self._open, flow, sender))
+
+    def _open(self, flow: _Flow, sender: socket.socket) -> None:
+        plan = flow.plan
+        flow.sender, flow.bound = sender, None
+        flow.record.opened = True
+        failed = sender.connect_ex(plan.ends[0][1])
         if failed not in (0, errno.EINPROGRESS):
             self._fail(flow, failed)
             return
