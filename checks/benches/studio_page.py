@@ -37,8 +37,8 @@ _SLIDE = """(value) => new Promise((done) => {
   new MutationObserver((_, observer) => {
     if (root.dataset.shown === before) return;
     observer.disconnect();
-    // A message comes as soon as the frame is painted. A timer would wait for the next frame too, in which Chromium lays out
-    // what is out of sight.
+    // A message comes as soon as the frame is painted. A timer would wait for the next frame too, in which
+    // Chromium lays out what is out of sight.
     requestAnimationFrame(() => {
       const painted = new MessageChannel();
       painted.port1.onmessage = () => done(performance.now() - since);

@@ -1,5 +1,6 @@
 """The recipes of CONTRIBUTING.md against the tree: the files, places and names that they send a reader to."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from documents import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "recipes"))
 
-from follow import Effort, followed, table
+from follow import PRELUDE, Effort, copied, followed, table
 from toys import TOYS
 
 SOURCES = (".rs", ".py", ".js", ".css", ".j2", ".toml")
@@ -145,3 +146,26 @@ def test_what_has_one_place_takes_one_line_there(name: str, files: int, tmp_path
 def test_a_column_is_declared_in_one_file(tmp_path: Path) -> None:
     effort = follow("a result column", tmp_path)
     assert (effort.count(".py"), effort.pages) == (1, ())
+
+
+def test_toys_that_need_no_compiler_run(tmp_path: Path) -> None:
+    """``make recipes`` compiles the others, too."""
+    chosen = {
+        name: toy
+        for name, toy in TOYS.items()
+        if not any(file.startswith("crates/") for file in (*toy.files, *toy.insertions))
+    }
+    assert len(chosen) >= 14
+    copied(tmp_path)
+    (core,) = (ROOT / "python" / "anabranch").glob("_core.*.so")
+    shutil.copyfile(core, tmp_path / "python" / "anabranch" / core.name)
+    for toy in chosen.values():
+        followed(toy, tmp_path)
+    program = "\n".join(f"exec({PRELUDE + toy.run!r}, {{}})" for toy in chosen.values())
+    paths = os.pathsep.join(str(tmp_path / name) for name in ("python", "publications"))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(  # noqa: S603 - our own program
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr

@@ -216,7 +216,7 @@ with tempfile.TemporaryDirectory() as folder:
                 (
                     "    tables = [_links(loads), _matrix(loads, link)]\n",
                     "    rows = [(one.link, one.load) for one in loads.links if one.load > 0]\n"
-                    '    tables.append(_table("toy", "Links with a load", ("link", "load_percent"), rows))\n',
+                    '    tables.append(plan_table("toy", "Used links", ("link", "load_percent"), rows))\n',
                 ),
             ],
         },
@@ -231,7 +231,7 @@ run = { duration = "1 s" }
 """).worst_case(failures=True)
 with tempfile.TemporaryDirectory() as folder:
     page = save_load_page(pathlib.Path(folder, "loads.html"), loads).read_text()
-assert "Links with a load" in page
+assert "Used links" in page
 ''',
     ),
     "a command": Toy(
