@@ -38,15 +38,18 @@ def main() -> int:
     by_name = {point.name: point for point in recorded()}
     if unknown := set(given.points) - by_name.keys():
         parser.error(f"no point {', '.join(sorted(unknown))}; there are {', '.join(by_name)}")
-    for name in given.points:
-        point = by_name[name]
+    chosen = [by_name[name] for name in given.points]
+    if messages := [point.name for point in chosen if point.metric == "msg_mean"]:
+        parser.error(f"{', '.join(messages)}: messages are told apart by samples of 1 ms, as no live run has")
+    for point in chosen:
         values = [value_of(point, seed) for seed in SEEDS]
         before, now = mean(point.kernel), mean(values)
         change = 100 * (now / before - 1)
         words = " ".join(f"{value:.6g}" for value in values)
-        print(f"{name}: {before:.6g} {point.unit}, now {words}: {now:.6g} ({change:+.2f} %)", flush=True)  # noqa: T201
+        words = f"{before:.6g} {point.unit}, now {words}: {now:.6g} ({change:+.2f} %)"
+        print(f"{point.name}: {words}", flush=True)  # noqa: T201
         if given.write:
-            write(name, values)
+            write(point.name, values)
     return 0
 
 

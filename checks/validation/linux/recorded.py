@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -142,20 +143,29 @@ METRICS = {
 }
 
 
-def _run(task: tuple[Recorded, int]) -> float:
+HOST_DELAY = "85 us"
+"""What pings of live runs take above the delays of their path, for each host that they come through."""
+
+
+def _run(task: tuple[Recorded, int], processing_delay: str | None) -> float:
     point, seed = task
     document = point.document()
+    if processing_delay is not None:
+        network = document["network"]
+        network["hosts"] = {**network.get("hosts", {}), "processing_delay": processing_delay}
     result = Scenario.from_data(document).replace({"run.seed": seed}).run()
     return METRICS[point.metric](document, result)
 
 
-def simulate_recorded(points: Iterable[Recorded], workers: int = 2) -> list[RecordedOutcome]:
-    """Every point simulated with the seeds of its live runs, in order."""
+def simulate_recorded(
+    points: Iterable[Recorded], workers: int = 2, processing_delay: str | None = None
+) -> list[RecordedOutcome]:
+    """Every point simulated with the seeds of its live runs, in order; a delay is that of every host."""
     chosen = list(points)
     tasks = [(point, seed) for point in chosen for seed in SEEDS]
     # The core runs beside Python; Polars does not survive a fork.
     with ThreadPoolExecutor(workers) as pool:
-        values = list(pool.map(_run, tasks))
+        values = list(pool.map(partial(_run, processing_delay=processing_delay), tasks))
     count = len(SEEDS)
     return [
         RecordedOutcome(point, tuple(values[place * count : (place + 1) * count]))

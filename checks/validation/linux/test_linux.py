@@ -11,10 +11,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import points as measured
-from linux_page import bounds, host_noise, recorded_verdicts
+from linux_page import bounds, host_noise, middle, recorded_errors, recorded_verdicts
 from measure import measure, outcome, tasks_of, with_hosts
 from points import lost_packets, points
-from recorded import METRICS, SEEDS, recorded, simulate_recorded
+from recorded import HOST_DELAY, METRICS, SEEDS, recorded, simulate_recorded
 
 POINTS = (
     "reno-10M-40ms-q1-p0.001",
@@ -127,6 +127,11 @@ def test_recorded_scenarios_are_simulated_as_the_kernel_runs_them() -> None:
     assert len(outcomes) == 36
     lines, kept = recorded_verdicts(outcomes)
     assert kept, "\n".join(lines)
+
+
+def test_what_is_left_of_the_errors_is_the_time_that_hosts_need() -> None:
+    outcomes = simulate_recorded(recorded(), processing_delay=HOST_DELAY)
+    assert (middle(recorded_errors(outcomes)) or 1.0) < 0.0015
 
 
 def test_recorded_scenarios_name_what_is_there() -> None:
