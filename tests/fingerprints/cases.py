@@ -208,6 +208,16 @@ def sprayed() -> Iterator[tuple[str, Data]]:
                 "run": {"duration": "2 ms", "until": "done"},
             },
         )
+    turns = {"algorithm": "packet-round-robin", "shared": True}
+    yield (
+        "spray/shared turns of switches",
+        {
+            "network": network,
+            "routing": {"scheme": "ecmp", "load_balancing": turns},
+            "traffic": [{**entry, "transport": "uet"} for entry in (incast, ring)],
+            "run": {"duration": "2 ms", "until": "done"},
+        },
+    )
 
 
 def multipath() -> Iterator[tuple[str, Data]]:

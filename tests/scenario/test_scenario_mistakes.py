@@ -332,6 +332,18 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
+        '[transport.sliding-window]\nxyzzy = 64\n[run]',
+        "transport.sliding-window.xyzzy: no such key; there are segment, window_segments, initial_rto, "
+        "max_rto, handshake_timeout, preset",
+    ),
+    (
+        "[run]",
+        '[transport.mine]\npreset = "sliding-window"\nxyzzy = 64\n[run]',
+        "transport.mine.xyzzy: no such key; there are segment, window_segments, initial_rto, max_rto, "
+        "handshake_timeout, preset",
+    ),
+    (
+        "[run]",
         '[transport.cubic]\nscheduler = "blest"\n[run]',
         'transport.cubic.scheduler: is a field of mptcp; the protocol of "cubic" is tcp',
     ),

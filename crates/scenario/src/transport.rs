@@ -29,6 +29,29 @@ fn fields() -> Vec<&'static Parameter> {
     fields
 }
 
+/// The names of the fields that a transport of a protocol can have, the preset apart.
+pub(crate) fn fields_of(protocol: &str) -> Vec<&'static str> {
+    let of = |name: &str| {
+        let algorithms = &registry("protocol").algorithms;
+        let algorithm_entry = algorithms.iter().find(|algorithm| algorithm.name == name);
+        algorithm_entry
+            .into_iter()
+            .flat_map(|algorithm| &algorithm.parameters)
+            .filter(|entry| is_written(entry))
+    };
+    let fields = of(protocol).map(|entry| entry.name);
+    // A subflow of Multipath TCP has all of TCP's.
+    let subflow = of("tcp").filter(|_| protocol == "mptcp").map(|entry| entry.name);
+    fields.chain(subflow).collect()
+}
+
+/// The keys of a transport of this preset, or of any where there is no such preset.
+fn keys_of(preset: &str) -> Vec<&'static str> {
+    let of_protocol = anabranch_engine::transport::preset(preset).map(|base| fields_of(base.name()));
+    let fields = of_protocol.unwrap_or_else(|| fields().into_iter().map(|field| field.name).collect());
+    fields.into_iter().chain(["preset"]).collect()
+}
+
 /// What a transport is, for other languages.
 const FORM: TableForm = TableForm {
     name: "Transport",
@@ -108,13 +131,15 @@ impl Read for Transport {
         if let Some(preset) = node.get("preset") {
             transport.preset = String::read(preset, &at.key("preset"), problems);
         }
-        let names: Vec<_> = fields.iter().map(|field| field.name).chain(["preset"]).collect();
         for (key, _) in entries {
-            if !names.contains(&key.as_str()) {
+            if key != "preset" && fields.iter().all(|field| field.name != key) {
                 let choices: Vec<_> =
                     fields.iter().filter_map(|field| Some((field.name, field.registry?))).collect();
                 let message = stands_elsewhere(key, node, &choices);
-                problems.add(&at.key(key), message.unwrap_or_else(|| unknown_key(key, &names)));
+                let place = at.to_string();
+                let preset = transport.preset.as_deref().or_else(|| place.rsplit('.').next());
+                let unknown = || unknown_key(key, &keys_of(preset.unwrap_or_default()));
+                problems.add(&at.key(key), message.unwrap_or_else(unknown));
             }
         }
         (problems.count() == before).then_some(transport)

@@ -1,9 +1,9 @@
 //! From a transport's name and changes to all its choices as numbers.
 
 use super::own::{OwnCode, OwnKind};
-use crate::algorithm::{Chosen, is_written, registry};
+use crate::algorithm::{Chosen, registry};
 use crate::problem::{Place, Problems};
-use crate::transport::Transport;
+use crate::transport::{Transport, fields_of};
 use crate::words::{quoted, unknown_name};
 use anabranch_engine::setup::TransportSetup;
 use anabranch_engine::transport::{self, PRESETS, TransportConfig};
@@ -66,22 +66,6 @@ impl<'t> Transports<'t> {
 
 fn is_preset(name: &str) -> bool {
     PRESETS.iter().any(|(preset, _)| *preset == name)
-}
-
-/// The names of the fields that a transport of a protocol can have, the preset apart.
-fn fields_of(protocol: &str) -> Vec<&'static str> {
-    let of = |name: &str| {
-        let algorithms = &registry("protocol").algorithms;
-        let algorithm_entry = algorithms.iter().find(|algorithm| algorithm.name == name);
-        algorithm_entry
-            .into_iter()
-            .flat_map(|algorithm| &algorithm.parameters)
-            .filter(|entry| is_written(entry))
-    };
-    let fields = of(protocol).map(|entry| entry.name);
-    // A subflow of Multipath TCP has all of TCP's.
-    let subflow = of("tcp").filter(|_| protocol == "mptcp").map(|entry| entry.name);
-    fields.chain(subflow).collect()
 }
 
 fn resolved(
