@@ -398,6 +398,11 @@ def _neither(ground: Ground, work: Path, fault: str) -> list[str]:
     ]
     if ours in wholes:
         return []
+    if ground.command.name == "evaluate":
+        # Runs of the new one stay, from which the same command goes on.
+        new_runs = {name for name in ours if name.startswith("out/study/") and name not in ground.before}
+        if {name: text for name, text in ours.items() if name not in new_runs} == wholes[0]:
+            return []
     summary = _summary(work / "out")
     if ground.command.name.startswith("run") and summary.get("interrupted"):
         # A part of the new run, with all files of a whole one.
