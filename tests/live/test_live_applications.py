@@ -29,10 +29,13 @@ def governed(application: object, **tables: Any) -> Scenario:
 @pytest.mark.usefixtures("can_switch")
 @pytest.mark.parametrize("application", ["forwarding", "window-clamp"])
 def test_an_application_does_what_it_does_in_a_simulation(live_run: LiveRun, application: str) -> None:
-    """Clamped, a flow fills the link and not its queue of 120 ms; switches take some milliseconds."""
+    """Clamped, a flow fills the link and not its queue of 120 ms.
+
+    Switches take some milliseconds, and more on a busy machine.
+    """
     scenario = governed(application)
     simulated, live = scenario.run().flows, live_run(scenario, switches="ovs").flows
-    assert live["completion_s"].to_list() == pytest.approx(simulated["completion_s"].to_list(), rel=0.15)
+    assert live["completion_s"].to_list() == pytest.approx(simulated["completion_s"].to_list(), rel=0.25)
     assert live["rtt_mean_ms"].to_list() == pytest.approx(simulated["rtt_mean_ms"].to_list(), rel=0.25)
     assert (live["rtt_mean_ms"][1] < 40) == (application == "window-clamp")
 

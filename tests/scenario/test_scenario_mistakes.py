@@ -332,12 +332,6 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        "[transport.sliding-window]\nxyzzy = 64\n[run]",
-        "transport.sliding-window.xyzzy: no such key; there are segment, window_segments, initial_rto, "
-        "max_rto, handshake_timeout, preset",
-    ),
-    (
-        "[run]",
         '[transport.mine]\npreset = "sliding-window"\nxyzzy = 64\n[run]',
         "transport.mine.xyzzy: no such key; there are segment, window_segments, initial_rto, max_rto, "
         "handshake_timeout, preset",
