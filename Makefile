@@ -138,8 +138,8 @@ HTSIM ?=
 ONLY ?=
 PAIRS ?= 3
 
-bench-engine: setup ## the section of docs/speed.md alone: the engine's bench, and htsim with HTSIM; PAIRS=3
-	$(RUN) checks/benches/speed_page.py --out docs/speed.md --htsim "$(HTSIM)" --pairs $(PAIRS)
+bench-engine: setup ## the section of docs/speed.md alone: the engine's bench, and htsim with HTSIM; PAIRS=3, PROFILED=yes
+	$(RUN) checks/benches/speed_page.py --out docs/speed.md --htsim "$(HTSIM)" --pairs $(PAIRS) $(if $(PROFILED),--profiled)
 
 bench-cores: setup ## what one run would take on 2 to 64 cores, from one thread, as the table of docs/parallel.md; ONLY=a network
 	$(RUN) checks/benches/critical_path.py --only "$(ONLY)"

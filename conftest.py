@@ -6,6 +6,7 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,19 @@ def _ctrl_c_is_heard() -> Iterator[None]:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def whole_machine() -> Iterator[None]:
+    """For tests that make switches or named namespaces, or look for those of all: one at a time.
+
+    Other processes of the same tests have theirs at the same time.
+    """
+    import fcntl  # noqa: PLC0415 - of Linux and macOS
+
+    with (Path(tempfile.gettempdir()) / "anabranch-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

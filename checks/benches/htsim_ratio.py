@@ -191,14 +191,18 @@ def compile_peer(htsim: Path, program: Path) -> None:
     output(["g++", *flags, str(SOURCE), str(library.resolve()), "-o", str(program)])
 
 
-def engine_bench() -> Path:
+def engine_bench(**environment: str) -> Path:
     """The engine's bench, compiled.
+
+    Args:
+        environment: variables of the compiler's, beside those that are there.
 
     Raises:
         PeerError: if it cannot be.
     """
     words = ["cargo", "bench", "--locked", "--quiet", "--no-run", "--message-format=json"]
-    for line in output([*words, "-p", "anabranch-engine", "--bench", "engine"]).splitlines():
+    command = [*words, "-p", "anabranch-engine", "--bench", "engine"]
+    for line in output(command, **environment).splitlines():
         message = json.loads(line)
         if message.get("executable") and message["target"]["name"] == "engine":
             return Path(message["executable"])

@@ -1,9 +1,10 @@
 """The section of docs/speed.md that has the engine's bench: speed and memory, with date, machine and pairs.
 
-    python checks/benches/speed_page.py --out docs/speed.md [--htsim CSG_HTSIM/sim] [--pairs 3]
+    python checks/benches/speed_page.py --out docs/speed.md [--htsim CSG_HTSIM/sim] [--profiled] [--pairs 3]
 
 Runs of the scenarios are made in turn, each in a process of its own. Where htsim is named (htsim_ratio.py), a
-run of it precedes each of ours, and the table has the ratio of both. Other pages quote this section.
+run of it precedes each of ours, and the table has the ratio of both. With --profiled a run of the bench that
+is compiled as wheels are (profiled_bench.py) follows. Other pages quote this section.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -32,6 +33,7 @@ from htsim_ratio import (
     output,
     peer_run,
 )
+from profiled_bench import profiled_bench
 
 BEGIN = "<!-- Written by make bench, from here -->"
 END = "<!-- to here -->"
@@ -44,10 +46,12 @@ class Programs:
     Attributes:
         bench: the engine's bench, compiled.
         peer: htsim_peer, compiled; none where htsim is not named.
+        profiled: the engine's bench compiled as wheels are; none where it is not asked for.
     """
 
     bench: Path
-    peer: Path | None
+    peer: Path | None = None
+    profiled: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,13 @@ class Row:
         scenario: which one.
         ours: runs of the engine.
         theirs: the run of htsim before each; empty without htsim.
+        as_wheels: the run of the profiled bench behind each; empty without it.
     """
 
     scenario: Scenario
-    ours: list[Run]
-    theirs: list[Run]
+    ours: list[Run] = field(default_factory=list)
+    theirs: list[Run] = field(default_factory=list)
+    as_wheels: list[Run] = field(default_factory=list)
 
 
 def measured(programs: Programs, scenarios: Sequence[Scenario], pairs: int) -> list[Row]:
@@ -71,37 +77,56 @@ def measured(programs: Programs, scenarios: Sequence[Scenario], pairs: int) -> l
     Raises:
         PeerError: if a program fails.
     """
-    # The bench measures its memory in a process that does nothing else, and prints it last.
-    peaks = [
-        float(output([str(programs.bench), each.name], REPORT_PEAK="1").splitlines()[-1])
-        for each in scenarios
-    ]
-    rows = [Row(each, [], []) for each in scenarios]
+    ours = [(programs.bench, "ours")]
+    ours += [(programs.profiled, "as_wheels")] if programs.profiled else []
+    rows = [Row(each) for each in scenarios]
+    peaks = {(bench, row.scenario): _peak(bench, row.scenario) for bench, _ in ours for row in rows}
     for _ in range(pairs):
-        for row, peak in zip(rows, peaks, strict=True):
+        for row in rows:
             if programs.peer is not None:
                 row.theirs.append(peer_run(output([str(programs.peer), *row.scenario.peer.split()])))
-            text = output([str(programs.bench), row.scenario.name, "--runs=1"])
-            row.ours.append(bench_run(text, row.scenario.name, peak))
+            for bench, column in ours:
+                text = output([str(bench), row.scenario.name, "--runs=1"])
+                run = bench_run(text, row.scenario.name, peaks[bench, row.scenario])
+                getattr(row, column).append(run)
     return rows
+
+
+def _peak(bench: Path, scenario: Scenario) -> float:
+    """The most memory of a run, in bytes: measured in a process that does nothing else, and printed last."""
+    return float(output([str(bench), scenario.name], REPORT_PEAK="1").splitlines()[-1])
 
 
 def _spread(values: Sequence[float], digits: int) -> str:
     return f"{median(values):.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
-def cells(row: Row) -> list[str]:
-    """A row of the table."""
-    ours = [
-        _spread([run.cpu_s for run in row.ours], 2),
-        _spread([run.speed for run in row.ours], 2),
-        f"{row.ours[0].peak_bytes / 1e6:.1f}",
-    ]
-    if not row.theirs:
-        return [row.scenario.name, *ours]
-    ratios = [our.speed / their.speed for our, their in zip(row.ours, row.theirs, strict=True)]
-    memory = row.ours[0].peak_bytes / median(run.peak_bytes for run in row.theirs)
-    return [row.scenario.name, *ours, _spread(ratios, 2), f"{memory:.2f}"]
+def columns(row: Row) -> dict[str, str]:
+    """The cells of a row of the table, by the heads of their columns."""
+    ours, theirs, wheels = row.ours, row.theirs, row.as_wheels
+    cells = {
+        "scenario": row.scenario.name,
+        "CPU s": _spread([run.cpu_s for run in ours], 2),
+        "M packet-hops per CPU s": _spread([run.speed for run in ours], 2),
+        "peak MB": f"{ours[0].peak_bytes / 1e6:.1f}",
+    }
+    if wheels:
+        cells["M packet-hops per CPU s, as wheels are built"] = _spread([run.speed for run in wheels], 2)
+    if theirs:
+        cells["speed over htsim's"] = _spread(_ratios(ours, theirs), 2)
+    if theirs and wheels:
+        cells["as wheels are built"] = _spread(_ratios(wheels, theirs), 2)
+    if theirs:
+        memory = ours[0].peak_bytes / median(run.peak_bytes for run in theirs)
+        cells["memory over htsim's"] = f"{memory:.2f}"
+    if theirs and wheels:
+        memory = wheels[0].peak_bytes / median(run.peak_bytes for run in theirs)
+        cells["memory as wheels are built"] = f"{memory:.2f}"
+    return cells
+
+
+def _ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> list[float]:
+    return [our.speed / their.speed for our, their in zip(ours, theirs, strict=True)]
 
 
 def machine() -> str:
@@ -136,13 +161,11 @@ def section(rows: Sequence[Row], loads: tuple[float, float]) -> Iterator[str]:
         f"{loads[1]:.1f} after. {pairs} runs of each scenario, in turn: medians, and the least and the most."
     )
     yield ""
-    head = ["scenario", "CPU s", "M packet-hops per CPU s", "peak MB"]
-    if rows[0].theirs:
-        head += ["speed over htsim's", "memory over htsim's"]
+    head = list(columns(rows[0]))
     yield f"| {' | '.join(head)} |"
     yield f"|---|{'---:|' * (len(head) - 1)}"
     for row in rows:
-        yield f"| {' | '.join(cells(row))} |"
+        yield f"| {' | '.join(columns(row).values())} |"
     if not rows[0].theirs:
         yield ""
         yield "htsim was not there: `make bench HTSIM=csg-htsim/sim` has it beside each run."
@@ -169,6 +192,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, required=True, help="the page with the section")
     parser.add_argument("--htsim", default="", help="folder sim of csg-htsim; empty: without it")
+    parser.add_argument("--profiled", action="store_true", help="the bench as wheels are built, too")
     parser.add_argument("--pairs", type=int, default=3, help="runs of each scenario (3)")
     given = parser.parse_args()
     try:
@@ -178,7 +202,8 @@ def main() -> int:
             peer = Path(folder) / "htsim_peer" if given.htsim else None
             if peer is not None:
                 compile_peer(Path(given.htsim), peer)
-            programs, before = Programs(engine_bench(), peer), os.getloadavg()[0]
+            profiled = profiled_bench() if given.profiled else None
+            programs, before = Programs(engine_bench(), peer, profiled), os.getloadavg()[0]
             rows = measured(programs, SCENARIOS, max(given.pairs, 1))
         given.out.write_text(
             replaced(page, list(section(rows, (before, os.getloadavg()[0])))), encoding="utf-8"

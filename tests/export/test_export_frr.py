@@ -34,6 +34,7 @@ from anabranch.plans.weight_search import WeightLimits, search_weights
 from anabranch.plans.worst_loads import worst_loads
 from anabranch.setup import Needed, resolve
 
+pytestmark = pytest.mark.usefixtures("whole_machine")
 FRR = "/usr/lib/frr"
 DAEMONS = (f"{FRR}/zebra", f"{FRR}/staticd")
 BACKBONE = Path(__file__).parent / "backbone"

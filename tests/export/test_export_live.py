@@ -23,6 +23,7 @@ from export_scenarios import CROSSED, EDGES, SPLIT, diamond, given, inside, name
 
 from anabranch.export.write import export
 
+pytestmark = pytest.mark.usefixtures("whole_machine")
 FLOWS = 6000
 SHARE_OFF = 0.03
 """What measured shares may miss of the weights. The kernel's hash has a seed that it draws at its start: over

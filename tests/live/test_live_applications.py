@@ -15,6 +15,7 @@ from anabranch.errors import LiveError, OwnCodeError
 from anabranch.live import run
 
 __all__ = ["can_switch"]
+pytestmark = pytest.mark.usefixtures("whole_machine")
 
 
 def governed(application: object, **tables: Any) -> Scenario:

@@ -29,6 +29,7 @@ from anabranch.live.switches.tables import controller_tables
 from anabranch.setup import resolve
 
 __all__ = ["can_switch"]
+pytestmark = pytest.mark.usefixtures("whole_machine")
 MS = 1_000_000
 
 

@@ -13,7 +13,7 @@ from live_scenarios import LiveRun, paths
 
 from anabranch.results.result import Result
 
-pytestmark = pytest.mark.usefixtures("can_run")
+pytestmark = pytest.mark.usefixtures("can_run", "whole_machine")
 
 KILLED = int(os.environ.get("KILLED", "4"))
 """Runs that are killed at random moments; more: KILLED=50 python -m pytest tests/live -k are_killed."""

@@ -28,6 +28,7 @@ from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
 
 NODES = "asctdeb"
+pytestmark = pytest.mark.usefixtures("whole_machine")
 
 
 @pytest.fixture(scope="session")
