@@ -26,7 +26,7 @@ _SHARED = (
     "RouteChooser", "NetworkSection",
     "SeriesSection", "LatencySection", "MultipathSection", "setUpDistributions", "flowTable",
     "collectiveTables", "shortTables", "shownTable",
-    "DataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
+    "dataTable", "columnsOf", "numbersOf", "textsOf", "linkColors", "ramp", "themeListeners", "MAP_WIDTH",
 )  # fmt: skip
 """What the scripts of the pages of results give to the studio."""
 

@@ -32,4 +32,4 @@ export class SeriesSection { constructor(...given: Any[]); [name: string]: Any }
 export class RouteChooser { constructor(...given: Any[]); [name: string]: Any }
 export class LatencySection { constructor(...given: Any[]); [name: string]: Any }
 export class MultipathSection { constructor(...given: Any[]) }
-export class DataTable { constructor(...given: Any[]) }
+export function dataTable(...given: Any[]): Any

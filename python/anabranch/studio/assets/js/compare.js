@@ -1,6 +1,6 @@
 // A pinned run beside the one that is shown: its lines below, and the differences of both as tables; loads in the same way.
 
-import { DataTable, byId, columnsOf, h, number, numbersOf, shownTable, textsOf } from "./page.js";
+import { byId, columnsOf, dataTable, h, number, numbersOf, shownTable, textsOf } from "./page.js";
 import { placeWords } from "./schema.js";
 import { cardElement } from "./picture.js";
 
@@ -139,7 +139,7 @@ function differences(place, caption, now, before, keys, nameKey = "name") {
       { heading: "change", unit: "%", text: (i) => changeText(percent(i)), value: percent },
     );
   }
-  new DataTable(place, { caption, rows: now.rows, columns, search: name });
+  dataTable(place, { caption, rows: now.rows, columns, search: name });
 }
 
 function changeText(percent) {

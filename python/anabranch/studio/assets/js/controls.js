@@ -9,6 +9,11 @@ const MOST_SHOWN = 24;
 /** Fields that say who or where something is, and not how much. */
 const NOT_MOVED = new Set(["name", "latitude", "longitude", "index", "title", "new"]);
 
+/** The words of an element, which is laid out anew only where they are others. */
+function setWords(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
 /** A number in three digits, as somebody would type it. */
 export function typedNumber(value, isWhole) {
   return isWhole ? String(Math.round(value)) : String(Number(value.toPrecision(3)));
@@ -92,7 +97,7 @@ export class Controls {
   refresh() {
     const { data } = this.model;
     if (!data || data === this.former) return;
-    const fields = movable(data, this.schema, this.transports);
+    const fields = this.fields(data);
     const shown = this.showsAll ? fields : fields.slice(0, MOST_SHOWN);
     const key = JSON.stringify([shown.map(({ steps, kind, unit, words, names }) => [steps, kind, unit, words, names]), fields.length]);
     const typing = document.activeElement;
@@ -104,6 +109,12 @@ export class Controls {
     }
     for (const about of shown) this.controls.get(placeText(about.steps))?.take(about);
     this.tellProblems();
+  }
+
+  /** What can be moved in some data: each change is told three times, of the same data. */
+  fields(data) {
+    if (this.walked?.data !== data) this.walked = { data, fields: movable(data, this.schema, this.transports) };
+    return this.walked.fields;
   }
 
   build(shown, all) {
@@ -184,13 +195,14 @@ export class Controls {
     const take = (now) => {
       const { low: from, high: to } = range();
       if (now.number < from || now.number > to) this.ranges.set(name, { ...rangeOf(now.number, now.bounds), unit: now.unit });
-      low.textContent = text(range().low);
-      high.textContent = text(range().high);
+      setWords(low, text(range().low));
+      setWords(high, text(range().high));
       // Whoever drags is ahead of what has been answered.
       if (this.model.pending.length && document.activeElement === input) return;
       if (document.activeElement !== input || Number(input.value) !== placeOf(now.number)) input.value = String(placeOf(now.number));
-      if (document.activeElement !== box) box.value = now.unit ? String(now.value) : String(now.number);
-      input.setAttribute("aria-valuetext", box.value);
+      const typed = now.unit ? String(now.value) : String(now.number);
+      if (document.activeElement !== box && box.value !== typed) box.value = typed;
+      if (input.getAttribute("aria-valuetext") !== box.value) input.setAttribute("aria-valuetext", box.value);
     };
     const levels = (count) => [...new Set(Array.from({ length: count }, (_, i) => valueOf(numberAt((STEPS * i) / (count - 1)))))];
     return { ...parts, take, inputs: [input, box], steps: about.steps, levels };
@@ -219,7 +231,7 @@ export class Controls {
     for (const [name, { wrong, inputs }] of this.controls) {
       const own = this.model.problems.filter(({ place }) => place === name || place.startsWith(`${name}.`));
       const words = own.map(({ message }) => message).join("\n");
-      if (wrong.textContent !== words) wrong.textContent = words;
+      setWords(wrong, words);
       for (const input of inputs) {
         if (words) input.setAttribute("aria-invalid", "true");
         else input.removeAttribute("aria-invalid");

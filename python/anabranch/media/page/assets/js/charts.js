@@ -101,25 +101,6 @@ function lineButtons(id, lines, isShown, toggle, ...more) {
   [.../** @type {HTMLCollectionOf<HTMLElement>} */ (legend.children)].find((each) => each.dataset.key === focused)?.focus();
 }
 
-function readout(element, options) {
-  const show = (u) => {
-    const index = u.cursor.idx;
-    element.replaceChildren();
-    if (index === null || index === undefined) {
-      element.append(options.hint ?? "");
-      return;
-    }
-    element.append(h("span", {}, `${options.xName} ${withUnit(u.data[0][index], options.xUnit)}`));
-    let room = 8;
-    u.series.slice(1).forEach((series, i) => {
-      const value = u.data[i + 1][index];
-      if (value === null || value === undefined || room-- <= 0) return;
-      element.append(h("span", {}, lineKey(options.series[i]), `${series.label} ${withUnit(value, options.unit)}`));
-    });
-  };
-  return show;
-}
-
 /** What a chart says to those who do not see it. */
 function summary(options, data) {
   const parts = options.series.slice(0, 6).map((series, i) => {
@@ -143,40 +124,119 @@ function widthOf(container, canvas) {
   return width;
 }
 
+/** What a chart is made for; one that differs in title, hint and data alone takes its place without being made anew. */
+function chartKey(options) {
+  const { title, hint, series, ...rest } = options;
+  return JSON.stringify([rest, series.map(({ label, color, dash, width, spanGaps }) => [label, color, dash, width, spanGaps])]);
+}
+
+/** The chart that a container holds. */
+const chartIn = new WeakMap();
+
+/** Charts that nobody needs any more. What is drawn of them stays for a frame: another chart may take it over. */
+const leftCharts = new Set();
+
 /**
  * A chart in a container, drawn again when the theme or the width changes.
  *
  * options: title, unit, xName, xLabel, xUnit, yLabel, series ({label, color, dash, width}), sync, marks, log, step,
  * yMax, hint. The data are columns, the first of them x.
  */
+class Chart {
+  constructor(container, options, data) {
+    this.container = container;
+    this.options = options;
+    this.data = data;
+    this.key = chartKey(options);
+    this.marks = Boolean(options.marks);
+    this.title = h("h3", {}, options.title);
+    this.values = h("p", { class: "readout" });
+    this.canvas = h("div", { class: "canvas", role: "img", "aria-label": summary(options, data) });
+    container.replaceChildren(this.title, this.values, this.canvas);
+    chartIn.set(container, this);
+    liveCharts.add(this);
+    this.draw();
+  }
+
+  draw() {
+    this.plot?.destroy();
+    const width = widthOf(this.container, this.canvas);
+    this.plot = new uPlot(settings(this.options, width, () => this.tell()), this.data, this.canvas);
+    this.tell();
+  }
+
+  redraw() {
+    this.plot.redraw(false, false);
+  }
+
+  resize() {
+    const width = this.canvas.clientWidth;
+    chartWidths.set(this.container, width);
+    if (width && Math.abs(width - this.plot.width) > 1) this.plot.setSize({ width, height: this.plot.height });
+  }
+
+  /** Whether what is drawn suits other options, too. */
+  suits(options) {
+    const isThere = this.canvas.parentNode === this.container && this.plot.width === chartWidths.get(this.container);
+    return isThere && this.key === chartKey(options);
+  }
+
+  /** Other data in place of these. */
+  take(options, data) {
+    this.options = options;
+    this.data = data;
+    leftCharts.delete(this);
+    liveCharts.add(this);
+    this.title.textContent = options.title;
+    this.canvas.setAttribute("aria-label", summary(options, data));
+    // Legends that stood below.
+    while (this.container.lastChild !== this.canvas) this.container.lastChild.remove();
+    this.plot.setData(data);
+    this.tell();
+  }
+
+  /** The values under the cursor. */
+  tell() {
+    const { plot: u, options } = this;
+    const index = u?.cursor.idx;
+    if (index === null || index === undefined) {
+      this.values.replaceChildren(options.hint ?? "");
+      return;
+    }
+    const parts = [h("span", {}, `${options.xName} ${withUnit(u.data[0][index], options.xUnit)}`)];
+    let room = 8;
+    u.series.slice(1).forEach((series, i) => {
+      const value = u.data[i + 1][index];
+      if (value === null || value === undefined || room-- <= 0) return;
+      parts.push(h("span", {}, lineKey(options.series[i]), `${series.label} ${withUnit(value, options.unit)}`));
+    });
+    this.values.replaceChildren(...parts);
+  }
+
+  /** Nobody needs it any more. */
+  destroy() {
+    liveCharts.delete(this);
+    leftCharts.add(this);
+    requestAnimationFrame(() => { if (leftCharts.has(this)) this.end(); });
+  }
+
+  end() {
+    this.plot.destroy();
+    leftCharts.delete(this);
+    liveCharts.delete(this);
+    if (chartIn.get(this.container) === this) chartIn.delete(this.container);
+  }
+}
+
+/** A chart in a container, of what is drawn there already where that suits it. */
 function chart(container, options, data) {
-  const values = h("p", { class: "readout" });
-  const canvas = h("div", { class: "canvas", role: "img", "aria-label": summary(options, data) });
-  container.replaceChildren(h("h3", {}, options.title), values, canvas);
-  let plot = null;
-  const draw = () => {
-    if (plot) plot.destroy();
-    const show = readout(values, options);
-    plot = new uPlot(settings(options, widthOf(container, canvas), show), data, canvas);
-    show(plot);
-  };
-  const handle = {
-    draw,
-    redraw: () => plot?.redraw(false, false),
-    resize: () => {
-      const width = canvas.clientWidth;
-      chartWidths.set(container, width);
-      if (plot && width && Math.abs(width - plot.width) > 1) plot.setSize({ width, height: plot.height });
-    },
-    destroy: () => {
-      plot?.destroy();
-      liveCharts.delete(handle);
-    },
-    marks: Boolean(options.marks),
-  };
-  draw();
-  liveCharts.add(handle);
-  return handle;
+  const before = chartIn.get(container);
+  if (before && !printing && before.suits(options)) {
+    before.take(options, data);
+    return before;
+  }
+  before?.end();
+  return new Chart(container, options, data);
 }
 
 /**
@@ -192,7 +252,7 @@ function wholeRange([from, until]) {
 }
 
 /** @returns {uPlot.Options} */
-function settings(options, width, show) {
+function settings(options, width, tell) {
   const stepped = uPlot.paths.stepped({ align: 1 });
   return {
     width: Math.max(width, 200),
@@ -224,7 +284,7 @@ function settings(options, width, show) {
         paths: options.step ? stepped : undefined,
       })),
     ],
-    hooks: { setCursor: [show], draw: options.marks ? [drawMarks] : [] },
+    hooks: { setCursor: [tell], draw: options.marks ? [drawMarks] : [] },
   };
 }
 

@@ -17,12 +17,30 @@ class DataTable {
     this.whole = options.table ? [...options.table.tBodies[0].rows] : null;
     this.order = Array.from({ length: options.rows }, (_, i) => i);
     this.sorting = { column: -1, down: false };
-    this.first = 0;
-    this.last = 0;
+    /** What the lines in sight stand for: which rows there are. */
+    this.sight = "";
+    /** The lines in sight, whose elements other rows take over. */
+    this.lines = [];
     /** How far it is scrolled: to ask the element would lay out the whole page. */
     this.top = 0;
     this.build(container);
     this.refresh();
+    printListeners.push(() => this.render(true));
+  }
+
+  /** Whether other rows may take the place of these, with the same columns. */
+  suits(container, options) {
+    const kind = ({ caption, filtered, columns }) => JSON.stringify([caption, filtered, columns.map(({ heading, unit, value, cell, choices }) => [
+      heading, unit, Boolean(value), Boolean(cell), Boolean(choices)])]);
+    return !this.whole && !options.table && !this.choices.length && this.view.parentNode === container && kind(this.options) === kind(options);
+  }
+
+  /** Other rows: how they are sorted, what is looked for and how far the reader has scrolled stays. */
+  take(options) {
+    clearTimeout(this.pending);
+    this.options = options;
+    this.size();
+    this.refresh(true);
     printListeners.push(() => this.render(true));
   }
 
@@ -56,23 +74,28 @@ class DataTable {
   /** The table in a viewport of its own. */
   made() {
     const { options } = this;
-    this.body = h("tbody");
-    const columns = h("colgroup", {}, ...options.columns.map((column) => {
-      const element = h("col");
-      element.style.width = `${this.widthOf(column)}px`;
-      return element;
-    }));
-    const table = h(
-      "table", { class: "data", "aria-rowcount": options.rows + 1 },
-      h("caption", { class: "unseen" }, options.caption), columns, h("thead", {}, h("tr", {}, ...this.heads)), this.body,
+    this.body = h("tbody", { onclick: (event) => this.click(event) });
+    this.columns = options.columns.map(() => h("col"));
+    this.table = h(
+      "table", { class: "data" }, h("caption", { class: "unseen" }, options.caption), h("colgroup", {}, ...this.columns),
+      h("thead", {}, h("tr", {}, ...this.heads)), this.body,
     );
-    table.style.width = `${options.columns.reduce((sum, column) => sum + this.widthOf(column), 0)}px`;
+    this.size();
     this.view = h(
       "div", { class: "viewport", tabindex: "0", role: "region", "aria-label": options.caption,
         onscroll: () => { this.top = this.view.scrollTop; this.render(false); }, onkeydown: (event) => this.key(event) },
-      table,
+      this.table,
     );
     return this.view;
+  }
+
+  /** As wide as its texts, and how many rows it has in all. */
+  size() {
+    const { columns, rows } = this.options;
+    const widths = columns.map((column) => this.widthOf(column));
+    widths.forEach((width, i) => { this.columns[i].style.width = `${width}px`; });
+    this.table.style.width = `${widths.reduce((sum, width) => sum + width, 0)}px`;
+    this.table.setAttribute("aria-rowcount", String(rows + 1));
   }
 
   /** A list of the values of a column, of which the reader may keep one. */
@@ -104,7 +127,7 @@ class DataTable {
     this.refresh();
   }
 
-  refresh() {
+  refresh(keepsPlace = false) {
     const { rows, search, keeps, columns } = this.options;
     const wanted = this.filter.value.trim().toLowerCase();
     const kept = this.choices.filter(({ select }) => select.value !== "");
@@ -132,7 +155,7 @@ class DataTable {
     this.order = found;
     this.count.textContent = rowCount(found.length, rows);
     this.count.classList.toggle("partly", found.length < rows);
-    if (this.top) this.view.scrollTop = this.top = 0;
+    if (this.top && !keepsPlace) this.view.scrollTop = this.top = 0;
     this.render(true);
   }
 
@@ -145,10 +168,13 @@ class DataTable {
     let first = Math.max(0, Math.floor(this.top / ROW_HEIGHT) - 8);
     let last = Math.min(order.length, first + Math.ceil(VIEWPORT_HEIGHT / ROW_HEIGHT) + 16);
     if (printing) [first, last] = [0, Math.min(order.length, PRINTED_ROWS)];
-    if (!always && first === this.first && last === this.last) return;
-    [this.first, this.last] = [first, last];
-    const rows = [];
-    for (let place = first; place < last; place++) rows.push(this.line(order[place], place));
+    const sight = [first, last, order.length, printing].join();
+    if (!always && sight === this.sight) return;
+    while (this.lines.length < last - first) this.lines.push(this.line());
+    for (let place = first; place < last; place++) this.fill(this.lines[place - first], order[place], place);
+    if (sight === this.sight) return;
+    this.sight = sight;
+    this.lines.length = last - first;
     const spacer = (count) => {
       const cell = h("td", { colspan: this.options.columns.length });
       cell.style.height = `${printing ? 0 : count * ROW_HEIGHT}px`;
@@ -157,22 +183,36 @@ class DataTable {
     const more = printing && order.length > last
       ? [h("tr", {}, h("td", { colspan: this.options.columns.length }, `and ${number(order.length - last)} more rows`))]
       : [];
-    this.body.replaceChildren(spacer(first), ...rows, ...more, spacer(order.length - last));
+    this.body.replaceChildren(spacer(first), ...this.lines.map(({ element }) => element), ...more, spacer(order.length - last));
   }
 
-  line(index, place) {
-    const { columns, chosen, onChoose } = this.options;
-    return h(
-      "tr",
-      {
-        "aria-rowindex": place + 2, class: chosen?.(index) ? "chosen" : "",
-        onclick: onChoose ? (event) => { if (event.target.tagName !== "INPUT") onChoose(index); } : undefined,
-      },
-      ...columns.map((column) => h(
-        "td", { class: column.value ? "num" : "", title: column.value ? null : column.text(index) },
-        column.cell ? column.cell(index) : column.text(index),
-      )),
-    );
+  /** A line for whatever row. */
+  line() {
+    const cells = this.options.columns.map((column) => h("td", { class: column.value ? "num" : "" }));
+    return { element: h("tr", {}, ...cells), cells, row: -1, texts: [] };
+  }
+
+  /** A row in a line, of which the texts are written that are others. */
+  fill(line, row, place) {
+    const { columns, chosen } = this.options;
+    line.row = row;
+    line.element.setAttribute("aria-rowindex", String(place + 2));
+    line.element.className = chosen?.(row) ? "chosen" : "";
+    columns.forEach((column, i) => {
+      const text = column.text(row);
+      if (column.cell) line.cells[i].replaceChildren(column.cell(row));
+      else if (line.texts[i] !== text) line.cells[i].textContent = text;
+      else return;
+      line.texts[i] = text;
+      if (!column.value) line.cells[i].title = text;
+    });
+  }
+
+  click(event) {
+    const { onChoose } = this.options;
+    const element = event.target.closest("tr");
+    const line = this.lines.find((each) => each.element === element);
+    if (line && onChoose && event.target.tagName !== "INPUT") onChoose(line.row);
   }
 
   key(event) {
@@ -182,6 +222,20 @@ class DataTable {
     this.view.scrollTop = jump;
     event.preventDefault();
   }
+}
+
+const tableIn = new WeakMap();
+
+/** A table in a container, of the elements that are there already where their columns are the same. */
+function dataTable(container, options) {
+  const before = tableIn.get(container);
+  if (before?.suits(container, options)) {
+    before.take(options);
+    return before;
+  }
+  const table = new DataTable(container, options);
+  tableIn.set(container, table);
+  return table;
 }
 
 const decodedTables = new WeakMap();
@@ -220,7 +274,7 @@ function shownTable(id, table, /** @type {Record<string, any>} */ given = {}) {
   const { before = [], cells = {}, ...options } = given;
   const columns = [...columnsOf(table).values()];
   const named = columns.filter((column) => !column.value || column.plain);
-  return new DataTable(byId(id), {
+  return dataTable(byId(id), {
     caption: table.caption, rows: table.rows, search: (i) => named.map((column) => column.text(i)).join("\n"),
     columns: [...before, ...columns.map((column) => ({ ...column, cell: cells[column.key] }))], ...options,
   });
