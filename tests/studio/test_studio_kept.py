@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from running_studio import EXAMPLES, Running
 from studio_tabs import Tab
 
+Start = Callable[..., Running]
 MARK = "(element) => { element.dataset.marked = 'yes'; }"
 
 
@@ -23,6 +25,15 @@ def test_a_table_stays_sorted_and_filtered(tabs: Callable[..., Tab]) -> None:
     assert after != before
 
 
+def test_tables_of_routes_stay_sorted_too(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    tab.after(lambda: tab.page.get_by_label("Routes", exact=True).check())
+    heading = tab.page.locator("#plan-table-0 th").nth(2)
+    heading.get_by_role("button").click()
+    tab.after(lambda: tab.page.get_by_label("network · links · capacity", exact=True).fill("100"))
+    assert heading.get_attribute("aria-sort") in ("ascending", "descending")
+
+
 def test_a_row_is_chosen_where_the_reader_clicks_also_after_a_change(tabs: Callable[..., Tab]) -> None:
     tab = tabs()
     tab.after(lambda: tab.page.get_by_label("network · links · capacity", exact=True).fill("100"))
@@ -32,6 +43,43 @@ def test_a_row_is_chosen_where_the_reader_clicks_also_after_a_change(tabs: Calla
     assert tab.page.locator("#link-table tr.chosen").count() == 1
     line.locator("td").nth(1).click()
     assert tab.page.locator("#link-table tr.chosen").count() == 0
+
+
+def test_the_moment_of_the_map_stays_and_goes_on(tabs: Callable[..., Tab]) -> None:
+    tab = tabs()
+    capacity = tab.page.get_by_label("network · links · capacity", exact=True)
+    tab.page.locator("#time").fill("12")
+    moment = tab.page.locator("#time-value").inner_text()
+    tab.after(lambda: capacity.fill("100"))
+    assert tab.page.locator("#time-value").inner_text() == moment
+    assert tab.page.input_value("#time") == "12"
+    tab.page.click("#play")
+    tab.after(lambda: capacity.fill("120"))
+    assert tab.page.locator("#play").inner_text() == "Pause"
+    tab.after(lambda: tab.page.get_by_label("Routes", exact=True).check())
+    told = tab.page.locator("#map-summary").inner_text()
+    tab.page.wait_for_timeout(400)
+    assert tab.page.locator("#map-summary").inner_text() == told
+
+
+def test_a_connection_stays_chosen_among_its_own(tabs: Callable[..., Tab], studio: Start) -> None:
+    """With each change of a slider its list had had all connections once more."""
+    text = (EXAMPLES / "classroom" / "mptcp_failover.toml").read_text()
+    running = studio(first="two.toml")
+    text = text.replace('transport = "multipath"', 'transport = "multipath"\nflows = 2')
+    (running.folder / "two.toml").write_text(text)
+    tab = tabs(running)
+    choices = tab.page.locator("#connection option")
+    names = choices.all_inner_texts()
+    assert len(names) == 3
+    tab.page.select_option("#connection", index=2)
+    chosen = tab.page.input_value("#connection")
+    slider = tab.page.locator("#panel-controls input[type=range][aria-label*=capacity]").first
+    for value in ("150", "180"):
+        tab.after(lambda value=value: slider.fill(value))
+    assert choices.all_inner_texts() == names
+    assert tab.page.input_value("#connection") == chosen
+    assert tab.page.locator("#connection-table tr.chosen").count() == 1
 
 
 def test_charts_go_on_with_other_data(tabs: Callable[..., Tab]) -> None:

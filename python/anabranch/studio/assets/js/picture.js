@@ -18,6 +18,7 @@ export class Picture {
     this.network = null;
     this.series = null;
     this.latency = null;
+    this.multipath = null;
     /** @type {(document: any) => void} changes a document before it is drawn */
     this.prepare = () => {};
     /** @type {((network: any, document: any) => void)[]} */
@@ -60,7 +61,7 @@ export class Picture {
     this.series = new SeriesSection(this.network, { before: this.series ?? undefined, beside: other });
     this.latency = document.latency ? new LatencySection({ before: this.latency ?? undefined, beside: other }) : null;
     if (document.collectives) collectiveTables();
-    if (document.multipath) new MultipathSection({ beside: other });
+    this.multipath = document.multipath ? new MultipathSection({ before: this.multipath ?? undefined, beside: other }) : null;
     setUpDistributions();
     flowTable(this.series);
     shortTables();

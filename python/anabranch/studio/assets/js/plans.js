@@ -13,6 +13,8 @@ export class PlanSection {
     this.name = textsOf(document.links, "name");
     this.link = -1;
     this.linkListeners = [];
+    // A run that was played ends with its picture.
+    before?.stop?.();
     this.delays = numbersOf(document.links, "delay_ms");
     this.loads = document.load ? decode(document.load) : new Float32Array(this.count).fill(NaN);
     this.map = mapOf(byId("map"), document, (node) => this.chooseNode(node), (link) => this.chooseLink(link), before?.map);
@@ -60,7 +62,12 @@ export class PlanSection {
 
   tables() {
     const place = byId("plan-tables");
-    place.replaceChildren(...this.document.tables.map((table, i) => h("section", {}, h("h2", {}, table.caption), h("div", { id: `plan-table-${i}` }))));
+    const captions = JSON.stringify(this.document.tables.map(({ caption }) => caption));
+    // Tables that are there already stay, as the reader has sorted them.
+    if (place.dataset.captions !== captions) {
+      place.dataset.captions = captions;
+      place.replaceChildren(...this.document.tables.map((table, i) => h("section", {}, h("h2", {}, table.caption), h("div", { id: `plan-table-${i}` }))));
+    }
     this.document.tables.forEach((table, i) => shownTable(`plan-table-${i}`, table));
   }
 }

@@ -3,8 +3,11 @@
 const ALL_CONNECTIONS = -1;
 
 class MultipathSection {
-  /** @param {{ beside?: { name: string, document: Record<string, any> } }} [more] another run whose lines are drawn below */
-  constructor({ beside } = {}) {
+  /**
+   * @param {{ before?: MultipathSection, beside?: { name: string, document: Record<string, any> } }} [more] the section in
+   *   whose place it comes, and another run whose lines are drawn below
+   */
+  constructor({ before, beside } = {}) {
     this.data = DATA.multipath;
     this.connection = ALL_CONNECTIONS;
     this.name = textsOf(this.data.connections, "name");
@@ -12,11 +15,18 @@ class MultipathSection {
     this.connectionOf = (series?.lines ?? []).map(({ row }) => row ?? ALL_CONNECTIONS);
     if (series) {
       this.lines = new LineCharts(series, { legend: "path-legend", charts: ["path-chart", "path-rtt-chart"],
-        beside: besideLines(beside, (document) => document.multipath?.series) });
+        before: before?.lines, beside: besideLines(beside, (document) => document.multipath?.series) });
       this.setUpSelect();
     }
     this.connections = this.connectionTable();
     this.subflows = this.subflowTable();
+    if (before && before.connection !== ALL_CONNECTIONS) this.keep(before.name(before.connection));
+  }
+
+  /** The connection that the reader had chosen, if there still is one of this name. */
+  keep(name) {
+    const connection = Array.from({ length: this.data.connections.rows }, (_, i) => this.name(i)).indexOf(name);
+    if (connection >= 0) this.choose(connection);
   }
 
   setUpSelect() {
@@ -24,11 +34,11 @@ class MultipathSection {
     const known = [...new Set(this.connectionOf)].filter((connection) => connection !== ALL_CONNECTIONS);
     known.sort((a, b) => a - b);
     this.select = /** @type {HTMLSelectElement} */ (byId("connection"));
-    this.select.append(
+    this.select.replaceChildren(
       h("option", { value: ALL_CONNECTIONS }, count === 1 ? "the connection" : `all ${number(count)} connections`),
       ...(count === 1 ? [] : known.map((connection) => h("option", { value: connection }, this.name(connection)))),
     );
-    this.select.addEventListener("change", () => this.choose(Number(this.select.value)));
+    onPicture(this.select, "change", () => this.choose(Number(this.select.value)));
   }
 
   /** Shows the paths and subflows of a connection, or of all; those without lines of their own have only the latter. */

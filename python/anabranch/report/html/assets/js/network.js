@@ -21,6 +21,10 @@ class NetworkSection {
     this.map = mapOf(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link), before?.map);
     if (before) this.keep(before);
     this.setUpControls();
+    if (before?.playing) {
+      before.stop();
+      if (this.times.length > 1) this.play();
+    }
     this.routes = DATA.routes ? new RouteChooser(this, before?.routes ?? undefined) : null;
     this.table = DATA.kind === "network" ? null : this.linkTable();
     this.update();
@@ -31,6 +35,8 @@ class NetworkSection {
     const link = before.link >= 0 ? before.name(before.link) : null;
     this.link = Array.from({ length: this.count }, (_, i) => this.name(i)).indexOf(link);
     this.map.select(this.link);
+    // The same moment, where there is one.
+    this.step = before.step >= 0 && before.times.length === this.times.length ? before.step : -1;
   }
 
   column(key) {
@@ -76,8 +82,8 @@ class NetworkSection {
       return;
     }
     byId("time-controls").hidden = false;
-    this.slider.value = "0";
     this.slider.max = this.times.length;
+    this.slider.value = String(this.step + 1);
     onPicture(this.slider, "input", () => { this.step = Number(this.slider.value) - 1; this.update(); });
     onPicture(byId("play"), "click", () => this.play());
     onPicture(byId("whole"), "click", () => { this.stop(); this.goTo(-1); });
