@@ -126,8 +126,8 @@ function widthOf(container, canvas) {
 
 /** What a chart is made for; one that differs in title, hint and data alone takes its place without being made anew. */
 function chartKey(options) {
-  const { title, hint, series, ...rest } = options;
-  return JSON.stringify([rest, series.map(({ label, color, dash, width, spanGaps }) => [label, color, dash, width, spanGaps])]);
+  const lines = options.series.map(({ label, color, dash, width, spanGaps }) => [label, color, dash, width, spanGaps]);
+  return JSON.stringify({ ...options, title: "", hint: "", series: lines });
 }
 
 /** The chart that a container holds. */

@@ -20,10 +20,15 @@ class MultipathSection {
     }
     this.connections = this.connectionTable();
     this.subflows = this.subflowTable();
-    if (before && before.connection !== ALL_CONNECTIONS) this.keep(before.name(before.connection));
+    this.keep(before?.chosen() ?? null);
   }
 
-  /** The connection that the reader had chosen, if there still is one of this name. */
+  /** The name of the connection that the reader has chosen, or null. */
+  chosen() {
+    return this.connection === ALL_CONNECTIONS ? null : this.name(this.connection);
+  }
+
+  /** Chooses the connection of a name, if there is one. */
   keep(name) {
     const connection = Array.from({ length: this.data.connections.rows }, (_, i) => this.name(i)).indexOf(name);
     if (connection >= 0) this.choose(connection);
