@@ -8,6 +8,7 @@ from typing import Final
 
 from anabranch.topology.readers.registry import FORMATS
 from anabranch.topology.traffic.readers import TRAFFIC_FORMATS
+from anabranch.topology.traffic.readers.yates import HOSTS
 
 _MATRIX: Final = "import numpy as np, pathlib; m = {load}"
 _WRITE: Final = (
@@ -87,9 +88,7 @@ _KINDS: Final = (
     _Kind(
         "a pickle of Python, which could run any code and is never opened",
         _two_lines('np.load("FILE", allow_pickle=True)'),
-        lambda head, name: (
-            re.match(rb"\x80[\x02-\x05]", head) is not None or name.endswith((".pkl", ".pickle"))
-        ),
+        _is_pickle,
     ),
     _Kind("an array of numpy", _two_lines('np.load("FILE")'), _begins(b"\x93NUMPY")),
     _Kind(
@@ -123,9 +122,7 @@ _KINDS: Final = (
         "a graph as node-link JSON, as networkx writes it",
         "convert it in Python: import json, networkx as nx; "
         'nx.write_graphml(nx.node_link_graph(json.load(open("FILE")), edges="links"), "net.graphml")',
-        lambda head, _: (
-            _is_json(head, "") and "nodes" in _keys(head) and bool({"links", "edges"} & _keys(head))
-        ),
+        _is_node_link,
     ),
     _Kind(
         "JSON",
@@ -143,7 +140,12 @@ _KINDS: Final = (
     _Kind(
         "a scenario of Anabranch",
         "run it by: anabranch run FILE",
-        lambda head, _: re.search(rb"(?m)^\[(network|\[traffic\]|run)\]", head) is not None,
+        lambda head, _: re.search(rb"(?m)^\[\[?(network|traffic|routing|run)[\].]", head) is not None,
+    ),
+    _Kind(
+        "the file of hosts that belongs to matrices of YATES",
+        "name the file of the matrices, beside which it lies",
+        lambda _, name: name.endswith(HOSTS),
     ),
     _Kind(
         "YAML",
@@ -205,8 +207,8 @@ def what_it_seems(head: bytes, name: str) -> Seeming:
     first = "".join(c if c.isprintable() else "." for c in head.split(b"\n", 1)[0].decode("latin-1").strip())
     if "," in first:
         rates = "is not from,to and one of rate, rate_kbps, rate_mbps, rate_gbps"
-        flows = "for single flows it is from,to,size_bytes,start_s"
-        return Seeming(f'"{first[:80]}" {rates}', flows, ", line 1")
+        others = "for single flows it is from,to,size_bytes,start_s, for links from,to,capacity_mbps,delay_ms"
+        return Seeming(f'"{first[:80]}" {rates}', others, ", line 1")
     return Seeming(
         f'no known format: it starts with "{first[:20]}"', f"traffic that is read: {TRAFFIC_FORMATS}"
     )
