@@ -219,6 +219,10 @@ def test_a_run_until_done_has_its_duration_as_the_latest_end_and_wants_flows_tha
     sized = next(line for line in CROWDED.splitlines() if line.startswith("size"))
     with pytest.raises(ScenarioError, match=r"run.until: .*there are none; give traffic a size or a stop"):
         run(CROWDED.replace(sized, 'size = "unlimited"'), run__until="done")
+    # What is wrong with the traffic is told alone.
+    with pytest.raises(ScenarioError, match="no node") as caught:
+        run(CROWDED.replace('to = "right1"', 'to = "nowhere"'), run__until="done")
+    assert "run.until" not in str(caught.value)
 
 
 UDP = """

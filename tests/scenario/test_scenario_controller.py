@@ -363,7 +363,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         CONTROLLED,
         "[controller]\n",
         "[controller]\nswitches = []\n",
-        "controller.switches: has 0 in place of 1 entries",
+        "controller.switches: is empty; at least one entry is needed",
     ),
     (
         CONTROLLED,

@@ -106,7 +106,7 @@ def test_every_discipline_runs_by_name_and_with_its_parameters(name: str) -> Non
         ("queue = 100", "queue: 100 has no unit of a queue's room; write packets "),
         ('queue = "1.5 packets"', '"1.5 packets" is finer than the smallest unit'),
         ('queue = "0 BDP"', '"0 BDP" is not a number of bandwidth-delay products; write "1 BDP"'),
-        ("queue = []", "queue: has 0 in place of 1 entries"),
+        ("queue = []", "queue: is empty; at least one entry is needed"),
         (
             'queue = { algorithm = "codel", traget = "5 ms" }',
             'queue.traget: no such key; nearest: "target"',

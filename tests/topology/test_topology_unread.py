@@ -10,9 +10,20 @@ from pathlib import Path
 import networkx
 import pytest
 
+from anabranch import Scenario, ScenarioError
+from anabranch.errors import AnabranchError
+from anabranch.setup import resolve
+from anabranch.setup.imported import import_files
 from anabranch.topology import TopologyError, load
 from anabranch.topology.readers.unread import UNREAD
 
+TRAFFIC = """
+[run]
+duration = "1 s"
+[[traffic]]
+from = "a"
+to = "b"
+"""
 MININET = {
     "application": {"ipBase": "10.0.0.0/8"},
     "controllers": [],
@@ -97,6 +108,20 @@ def test_what_has_no_conversion_is_told_all_the_same(name: str, tmp_path: Path) 
     with pytest.raises(TopologyError, match=r"which is not read; \w.*CSV") as caught:
         load("file:old", base=tmp_path)
     assert caught.value.what == f"this is {name}, which is not read"
+
+
+@pytest.mark.parametrize("name", FILES | IN_WORDS)
+def test_an_import_and_a_scenario_answer_with_the_same_lines(name: str, tmp_path: Path) -> None:
+    """Units in a header are part of the lines: of the parameters of generators they are left out."""
+    (tmp_path / "old").write_text(FILES[name][0] if name in FILES else IN_WORDS[name])
+    conversion = " ".join(next(each.conversion for each in UNREAD if each.name == name).split())
+    with pytest.raises(AnabranchError) as imported:
+        import_files([tmp_path / "old"], tmp_path)
+    assert conversion in " ".join(str(imported.value).split())
+    text = f'{TRAFFIC}\n[network]\ntopology = "file:old"\n'
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(text, base=tmp_path))
+    assert conversion in " ".join(str(caught.value).split())
 
 
 def test_programs_and_networks_of_omnet_are_told_apart() -> None:

@@ -2,7 +2,7 @@
 
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read};
+use crate::read::{EMPTY, Form, Read};
 use crate::traffic::PairRates;
 use anabranch_units::Rate;
 
@@ -25,7 +25,7 @@ impl Read for Hose {
             return Read::read(node, at, problems).map(Self::Each);
         };
         if entries.is_empty() {
-            problems.add(at, "has 0 in place of 1 entries");
+            problems.add(at, EMPTY);
             return None;
         }
         let read = entries.iter().map(|(name, rate)| {

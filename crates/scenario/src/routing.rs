@@ -324,7 +324,7 @@ impl Read for PathNodes {
         if let Value::List(entries) = &node.value
             && entries.len() < 2
         {
-            problems.add(at, format!("has {} in place of 2 entries", entries.len()));
+            problems.add(at, format!("has {} of at least 2 entries", entries.len()));
             return None;
         }
         Vec::read(node, at, problems).map(Self)

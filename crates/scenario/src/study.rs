@@ -4,7 +4,7 @@ use crate::field_path::field_path;
 use crate::network::names_file;
 use crate::node::{Node, Value};
 use crate::problem::{Place, Problems};
-use crate::read::{Form, Read, Reading, Usual, entries};
+use crate::read::{EMPTY, Form, Read, Reading, Usual, entries};
 use crate::scenario::{Scenario, Title};
 use crate::words::{all_quoted, float, quoted};
 use anabranch_units::declaration::{above, at_least};
@@ -111,7 +111,7 @@ impl Read for Settings {
         let entries = entries("a dictionary", node, at, problems)?;
         let before = problems.count();
         if entries.is_empty() {
-            problems.add(at, "has 0 in place of 1 entries");
+            problems.add(at, EMPTY);
         }
         for (key, _) in entries {
             if let Err(message) = field_path(key) {

@@ -26,7 +26,7 @@ from anabranch.text.files import open_given
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
 from anabranch.topology.readers.registry import READERS
-from anabranch.topology.sources.files import sniff
+from anabranch.topology.sources.files import sniff, unread_format
 from anabranch.topology.traffic import TrafficFile, is_rate_table
 from anabranch.topology.traffic.load import head_text, recognised
 from anabranch.topology.traffic.seems import what_it_seems
@@ -143,6 +143,9 @@ def _take(file: Path, name: str, content: _Found) -> None:
     may_be_network = not is_traffic or (reader is not None and reader.name in READERS)
     format_name = _network_format(head, str(file)) if head is not None and may_be_network else None
     if format_name is None and not is_traffic:
+        unread = unread_format(head or b"")
+        if unread is not None:
+            raise ImportFilesError(f"{file}: this is {unread.name}, which is not read; {unread.conversion}")
         seems = what_it_seems(head or b"", str(file))
         raise ImportFilesError(f"{file}: {seems.what}; {seems.remedy}")
     network = None if format_name is None else _network(file, is_traffic=is_traffic)

@@ -104,13 +104,12 @@ def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:
 def _refuse(network: Network, error: TopologyError, problems: Problems) -> NoReturn:
     """Notes why there is no such topology, with the parameter as the place where that is known."""
     remedy = f"; {error.remedy}" if error.remedy else ""
-    message = _SUFFIX.sub("", f"{error.what}{remedy}")
+    message = f"{error.what}{remedy}"
     generator = network.topology if is_generated(network) else None
     parameter = error.where.removeprefix(f"{generator}").removeprefix(": ") if generator else ""
     if generator is not None:
-        problems.add(
-            f"{_PLACE}.{_SUFFIX.sub('', parameter)}" if parameter else _PLACE, f"{generator}: {message}"
-        )
+        place = f"{_PLACE}.{_SUFFIX.sub('', parameter)}" if parameter else _PLACE
+        problems.add(place, f"{generator}: {_SUFFIX.sub('', message)}")
     elif error.where.startswith(ATTRIBUTES):
         problems.add(error.where, message)
     else:

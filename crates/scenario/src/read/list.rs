@@ -65,6 +65,9 @@ fn list<'n>(node: &'n Node, at: &Place<'_>, problems: &mut Problems) -> Option<&
     None
 }
 
+/// Of a list or table that may not be.
+pub const EMPTY: &str = "is empty; at least one entry is needed";
+
 /// What lists are that are not empty.
 #[must_use]
 pub fn some_of<T: Read>() -> Form {
@@ -74,7 +77,7 @@ pub fn some_of<T: Read>() -> Form {
 /// A list that is not empty; what is wrong is noted.
 pub fn read_some<T: Read>(node: &Node, at: &Place<'_>, problems: &mut Problems) -> Option<Vec<T>> {
     if matches!(&node.value, Value::List(entries) if entries.is_empty()) {
-        problems.add(at, "has 0 in place of 1 entries");
+        problems.add(at, EMPTY);
         return None;
     }
     Vec::read(node, at, problems)

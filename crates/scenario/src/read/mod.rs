@@ -12,7 +12,7 @@ mod table;
 
 pub use choice::{Choices, read_choice};
 pub use form::{Field, Form, TableForm, Tag, Usual};
-pub use list::{read_some, some_of};
+pub use list::{EMPTY, read_some, some_of};
 pub use number::Number;
 pub use quantity::{Packets, Quantity, QuantityForm, Segments, Speed};
 pub use table::{Reading, Table, entries, fields_behind, name_of, names_behind, purpose, read_table};

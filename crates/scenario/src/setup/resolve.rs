@@ -496,7 +496,9 @@ fn check_end(run: &Run, flows: &FlowColumns, problems: &mut Problems) {
         let entry = &flows.entries[flows.entry[flow] as usize];
         flows.stop[flow] != super::NEVER || matches!(entry.source, SourceSetup::Sized { .. })
     };
-    if run.until == Until::Done && !(0..flows.number.len()).any(can_complete) {
+    // Without flows something else may be wrong with the traffic.
+    let is_sure = !flows.number.is_empty() || problems.count() == 0;
+    if run.until == Until::Done && is_sure && !(0..flows.number.len()).any(can_complete) {
         let message = "\"done\" waits for flows that complete, and there are none; give traffic a size or a stop, or \
                        leave it out";
         problems.add_at("run.until", message);

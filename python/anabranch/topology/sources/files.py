@@ -16,7 +16,7 @@ from anabranch.topology.attributes.choices import AttributeChoice
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 from anabranch.topology.readers.registry import FORMATS, READERS
-from anabranch.topology.readers.unread import PICKLE, PICKLE_REMEDY, UNREAD
+from anabranch.topology.readers.unread import PICKLE, PICKLE_REMEDY, UNREAD, UnreadFormat
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""
@@ -81,18 +81,14 @@ def sniff(head: bytes, where: str) -> str:
     for magic, kind in _ARCHIVES.items():
         if head.startswith(magic):
             raise TopologyError(where, f"this is a {kind} archive", "unpack it and name the file inside")
-    utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = (
-        head.decode("utf-16" if utf16 else "latin-1", errors="replace").removeprefix("\xef\xbb\xbf").lstrip()
-    )
+    text = _text_of(head)
     if head.startswith(PICKLE):
         raise TopologyError(where, "this is an object that Python has pickled", PICKLE_REMEDY)
     if "\0" in text:
         raise TopologyError(where, "this is binary data", f"give {_KNOWN}")
     if not text:
         raise TopologyError(where, "the file is empty", f"give {_KNOWN}")
-    unread = next((each for each in UNREAD if each.recognises(text)), None)
-    if unread is not None:
+    if (unread := unread_format(head)) is not None:
         raise TopologyError(where, f"this is {unread.name}, which is not read", unread.conversion)
     reader = next((reader for reader in READERS.values() if reader.recognises(text)), None)
     if reader is not None:
@@ -109,6 +105,18 @@ def sniff(head: bytes, where: str) -> str:
         )
     shown = "".join(c if c.isprintable() else "." for c in text[:20])
     raise TopologyError(where, f'no known format: it starts with "{shown}"', f"{_REWRITE}, or give {_KNOWN}")
+
+
+def unread_format(head: bytes) -> UnreadFormat | None:
+    """The format of networks that a file with this head has, if it is one that is known and not read."""
+    text = _text_of(head)
+    return next((each for each in UNREAD if each.recognises(text)), None)
+
+
+def _text_of(head: bytes) -> str:
+    utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = head.decode("utf-16" if utf16 else "latin-1", errors="replace")
+    return text.removeprefix("\xef\xbb\xbf").lstrip()
 
 
 def _read(path: Path, where: str) -> tuple[str, bytes]:
