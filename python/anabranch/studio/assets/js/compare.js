@@ -52,8 +52,8 @@ export class Compare {
   variants() {
     const { data } = this.model;
     if (!data) return [];
-    const own = Object.keys(data.transport ?? {});
-    const transports = (data.traffic ?? []).flatMap((entry, i) => [...new Set([...own, ...this.transports])]
+    const ownTransports = Object.keys(data.transport ?? {});
+    const transports = (data.traffic ?? []).flatMap((entry, i) => [...new Set([...ownTransports, ...this.transports])]
       .filter((name) => name !== (entry.transport ?? "")).map((name) => ({ steps: ["traffic", i, "transport"], value: name })));
     const places = [["routing", "scheme"], ["routing", "load_balancing"], ["network", "links", "queue"]];
     const schemes = places.flatMap((steps) => {

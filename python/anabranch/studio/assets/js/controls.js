@@ -30,19 +30,19 @@ function rangeOf(value, bounds) {
 
 /** Every field of some data that a control can move, as places. */
 export function movable(data, schema, transports) {
-  const found = [];
+  const fields = [];
   const walk = (value, steps) => {
     if (Array.isArray(value)) value.forEach((entry, i) => walk(entry, [...steps, i]));
     else if (value !== null && typeof value === "object") Object.entries(value).forEach(([key, entry]) => walk(entry, [...steps, key]));
     else {
       const about = aboutField(data, schema, steps, transports);
-      if (about) found.push(about);
+      if (about) fields.push(about);
     }
   };
   walk(data, []);
   // What is turned most: transports, schemes and quantities of links; ends of runs last.
   const rank = ({ steps }) => ["traffic", "network", "routing", "transport", "event", "run"].indexOf(String(steps[0])) + 1 || 9;
-  return found.sort((a, b) => rank(a) - rank(b));
+  return fields.sort((a, b) => rank(a) - rank(b));
 }
 
 /** What a control must know of a field; null for one that is not moved. */
@@ -229,8 +229,8 @@ export class Controls {
 
   tellProblems() {
     for (const [name, { wrong, inputs }] of this.controls) {
-      const own = this.model.problems.filter(({ place }) => place === name || place.startsWith(`${name}.`));
-      const words = own.map(({ message }) => message).join("\n");
+      const problems = this.model.problems.filter(({ place }) => place === name || place.startsWith(`${name}.`));
+      const words = problems.map(({ message }) => message).join("\n");
       setWords(wrong, words);
       for (const input of inputs) {
         if (words) input.setAttribute("aria-invalid", "true");
@@ -274,11 +274,11 @@ export function unset(data, schema) {
 
 /** The value from which a field that is not set begins: its default, an example, or the least that it may be. */
 function startValue(schema, field) {
-  const own = schema.resolve(field);
+  const definition = schema.resolve(field);
   const names = schema.names(field);
   const quantity = schema.quantity(field);
   const number = schema.number(field);
-  if (["string", "number", "boolean"].includes(typeof own.default) && own.default !== "") return own.default;
+  if (["string", "number", "boolean"].includes(typeof definition.default) && definition.default !== "") return definition.default;
   if (quantity) return quantity.example;
   if (number) return Math.max(number.minimum ?? 0, number.exclusiveMinimum !== undefined ? number.exclusiveMinimum + 1 : 0);
   return names.length > 1 ? names[0] : null;

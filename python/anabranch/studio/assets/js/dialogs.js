@@ -16,7 +16,7 @@ import { byId, h } from "./page.js";
 export function showDialog(title, content, actions = []) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
   const wrong = h("p", { class: "wrong", role: "alert" });
-  const told = h("p", { role: "status", class: "told" });
+  const progress = h("p", { role: "status", class: "told" });
   /** @type {() => void} */
   let end = () => {};
   const stop = h("button", { type: "button", hidden: true, onclick: () => end() }, "Stop");
@@ -29,11 +29,11 @@ export function showDialog(title, content, actions = []) {
       rest(true, Boolean(onStop));
       try {
         // Another dialog may be there by the end.
-        if ((await act?.((words) => { told.textContent = words; })) !== false && bar.isConnected) dialog.close();
+        if ((await act?.((words) => { progress.textContent = words; })) !== false && bar.isConnected) dialog.close();
       } catch (error) {
         wrong.textContent = error.message;
       }
-      told.textContent = "";
+      progress.textContent = "";
       rest(false, false);
     },
   }, label);
@@ -47,7 +47,7 @@ export function showDialog(title, content, actions = []) {
   };
   // Escape leaves what goes on as a button would.
   dialog.oncancel = () => end();
-  dialog.replaceChildren(h("h2", { id: "dialog-title" }, title), ...content, told, wrong, bar);
+  dialog.replaceChildren(h("h2", { id: "dialog-title" }, title), ...content, progress, wrong, bar);
   if (!dialog.open) dialog.showModal();
   return dialog;
 }

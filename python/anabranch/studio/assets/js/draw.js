@@ -199,8 +199,8 @@ export class Draw {
 
   addLink(a, b) {
     const settings = this.model.data?.network?.links ?? {};
-    const own = Object.fromEntries(SETTINGS.filter(([key, start]) => start !== null && settings[key] === undefined));
-    this.model.change([{ place: ["network", "link"], append: { between: [a, b], new: true, ...own } }]);
+    const defaults = Object.fromEntries(SETTINGS.filter(([key, start]) => start !== null && settings[key] === undefined));
+    this.model.change([{ place: ["network", "link"], append: { between: [a, b], new: true, ...defaults } }]);
   }
 
   removeNode(name) {
@@ -253,7 +253,7 @@ export class Draw {
     const { links, network } = document;
     const [a, b] = [network.names[decode(links.from)[this.link]], network.names[decode(links.to)[this.link]]];
     const entry = this.entryOf(a, b);
-    const own = entry < 0 ? {} : this.model.data.network.link[entry];
+    const settings = entry < 0 ? {} : this.model.data.network.link[entry];
     const ofAll = this.model.data?.network?.links ?? {};
     const usual = (key) => (["string", "number"].includes(typeof ofAll[key]) ? String(ofAll[key]) : ofAll[key] === undefined ? USUAL[key] : "as network.links");
     const now = { queue: usual("queue"), loss: usual("loss"), capacity: measure(numbersOf(links, "capacity_mbps")[this.link], "Mbps"), delay: measure(numbersOf(links, "delay_ms")?.[this.link] ?? NaN, "ms") };
@@ -265,7 +265,7 @@ export class Draw {
     };
     /** @param {string[]} setting */
     const field = ([key]) => h("label", {}, key, h("input", {
-      type: "text", id: `link-${key}`, value: typeof own[key] === "object" ? "" : own[key] ?? "", placeholder: now[key],
+      type: "text", id: `link-${key}`, value: typeof settings[key] === "object" ? "" : settings[key] ?? "", placeholder: now[key],
       onchange: (event) => set(key, event.target.value.trim()),
     }));
     return [
@@ -273,7 +273,9 @@ export class Draw {
       h("p", { class: "help" }, "Both directions. What is empty comes from the settings of all links or the topology, as it stands in grey."),
       h("div", { class: "form-line" }, ...SETTINGS.map(field)),
       this.failurePart(a, b),
-      own.new ? h("button", { type: "button", id: "remove-link", onclick: () => this.model.change([{ place: ["network", "link", entry], remove: true }]) }, "Remove link") : "",
+      settings.new ? h("button", {
+        type: "button", id: "remove-link", onclick: () => this.model.change([{ place: ["network", "link", entry], remove: true }]),
+      }, "Remove link") : "",
     ];
   }
 

@@ -95,10 +95,10 @@ export class Form {
 
   /** Mistakes of a table, and of what is missing in it. */
   wrongHere(steps, keys) {
-    const own = placeText(steps);
+    const prefix = placeText(steps);
     const shown = new Set(keys.map((key) => placeText([...steps, key])));
-    return this.model.problems.filter(({ place }) => place !== "" && place.startsWith(own) && !shown.has(place)
-      && !/[.[]/.test(place.slice(own.length).replace(/^\./, ""))).map(({ place, message }) => h("p", { class: "wrong" }, `${place}: ${message}`));
+    return this.model.problems.filter(({ place }) => place !== "" && place.startsWith(prefix) && !shown.has(place)
+      && !/[.[]/.test(place.slice(prefix.length).replace(/^\./, ""))).map(({ place, message }) => h("p", { class: "wrong" }, `${place}: ${message}`));
   }
 
   /** The schema of the entries of a table whose keys are names; null for others. */
@@ -122,12 +122,12 @@ export class Form {
   /** A further entry of a table whose keys are names, such as a transport of one's own. */
   addNamed(steps, field) {
     const table = this.schema.table(field, {});
-    const own = this.schema.forms(field);
+    const forms = this.schema.forms(field);
     const start = { ...("preset" in (table?.properties ?? {}) ? { preset: "linux-cubic" } : {}), ...(table ? this.startOfTable(field) : {}) };
     askText(`Add to ${placeText(steps)}`, "Name", "", (name) => {
       if (!name) throw new Error("give it a name");
       this.open.add(placeText(steps)).add(placeText([...steps, name]));
-      this.model.change([{ place: [...steps, name], value: own.length && own[0].type === "object" ? start : "" }]);
+      this.model.change([{ place: [...steps, name], value: forms.length && forms[0].type === "object" ? start : "" }]);
     });
   }
 
@@ -144,12 +144,12 @@ export class Form {
       this.model.change([{ place: steps, append: this.startOfTable(entries) }]);
       return;
     }
-    const own = schema.resolve(field);
+    const definition = schema.resolve(field);
     const [names, quantity, number] = [schema.names(field), schema.quantity(field), schema.number(field)];
     const forms = schema.forms(field);
     /** @type {any} */
     let value = "";
-    if (["string", "number", "boolean"].includes(typeof own.default)) value = own.default;
+    if (["string", "number", "boolean"].includes(typeof definition.default)) value = definition.default;
     else if (quantity) value = quantity.example;
     else if (number) value = number.minimum ?? 0;
     else if (names.length) [value] = names;
@@ -163,8 +163,10 @@ export class Form {
   startOfTable(field) {
     const table = this.schema.table(field, {});
     return Object.fromEntries((table?.required ?? []).map((key) => {
-      const own = table.properties[key];
-      return [key, own.const ?? this.schema.quantity(own)?.example ?? this.schema.names(own)[0] ?? (this.schema.number(own) ? this.schema.number(own).minimum ?? 0 : "")];
+      const property = table.properties[key];
+      const number = this.schema.number(property);
+      const least = number ? number.minimum ?? 0 : "";
+      return [key, property.const ?? this.schema.quantity(property)?.example ?? this.schema.names(property)[0] ?? least];
     }));
   }
 

@@ -63,9 +63,9 @@ export class Keep {
     byId("said").textContent = words;
   }
 
-  ask(what, more = {}, told = undefined) {
+  ask(what, more = {}, listener = undefined) {
     const { file, text, mode } = this.model;
-    return this.model.answerer.ask({ what, file, text, mode, ...more }, told);
+    return this.model.answerer.ask({ what, file, text, mode, ...more }, listener);
   }
 
   /** What takes long, with all changes in it; it is a tab of its own, so that the next picture leaves it alone. */
@@ -104,7 +104,7 @@ export class Keep {
   }
 
   async open(file) {
-    const opened = () => this.model.answerer.ask({ what: "open", file }).then((found) => { this.model.load(found); this.list(this.files); });
+    const opened = () => this.model.answerer.ask({ what: "open", file }).then((answer) => { this.model.load(answer); this.list(this.files); });
     if (!this.model.isChanged) return opened();
     this.select.value = this.model.file;
     showDialog("Not saved", [h("p", {}, `${this.model.file} has changes that are not saved.`)], [
@@ -154,8 +154,8 @@ export class Keep {
   }
 
   async take() {
-    const found = await this.model.answerer.ask({ what: "open", file: this.model.file });
-    this.model.load(found, { keepsHistory: true });
+    const answer = await this.model.answerer.ask({ what: "open", file: this.model.file });
+    this.model.load(answer, { keepsHistory: true });
   }
 
   /** Follows a file that is edited elsewhere. */
@@ -163,25 +163,25 @@ export class Keep {
     const { model } = this;
     if (!model.file || !model.stamp || document.hidden || model.answerer.isGone) return;
     const { file, stamp } = model;
-    const found = await model.answerer.ask({ what: "look", file, stamp }).catch(() => ({ state: "same" }));
+    const answer = await model.answerer.ask({ what: "look", file, stamp }).catch(() => ({ state: "same" }));
     if (model.file !== file || model.stamp !== stamp) return;
-    if (found.state === "gone") {
+    if (answer.state === "gone") {
       if (model.isGone) return;
       model.isGone = true;
       this.refresh();
       banner(`${file} has been deleted or moved. Its text is kept here; Save writes it anew.`, [{ label: "OK" }]);
-    } else if (found.state === "same" && model.isGone) {
+    } else if (answer.state === "same" && model.isGone) {
       model.isGone = false;
       banner("");
       this.refresh();
-    } else if (found.state === "changed" && model.text === model.saved) {
+    } else if (answer.state === "changed" && model.text === model.saved) {
       banner("");
-      model.load(found, { keepsHistory: true });
+      model.load(answer, { keepsHistory: true });
       this.say(`${file} was changed elsewhere and is shown as it is now`);
-    } else if (found.state === "changed") {
-      model.stamp = found.stamp;
+    } else if (answer.state === "changed") {
+      model.stamp = answer.stamp;
       banner(`${file} was changed elsewhere, and here.`, [
-        { label: "Take the file", act: () => model.load(found, { keepsHistory: true }) },
+        { label: "Take the file", act: () => model.load(answer, { keepsHistory: true }) },
         { label: "Keep mine" },
       ]);
     }

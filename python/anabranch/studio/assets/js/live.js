@@ -11,7 +11,7 @@ export class Live {
     this.why = "";
     this.button = byId("live");
     this.button.addEventListener("click", () => this.begin());
-    model.on("told", (told) => this.hear(told));
+    model.on("told", (part) => this.hear(part));
     model.answerer.ask({ what: "machine" }).then(({ live }) => this.allow(live)).catch(() => {});
   }
 
@@ -29,7 +29,7 @@ export class Live {
     this.model.goLive();
   }
 
-  /** @param {Record<string, any>} told a picture of the simulation, or of the live run until now */
+  /** @param {Record<string, any>} part a picture of the simulation, or of the live run until now */
   hear({ beside, picture }) {
     if (beside) this.simulation = { name: "simulated", document: beside };
     if (picture) this.picture.draw(picture, this.simulation);

@@ -47,8 +47,8 @@ class Studio {
   }
 
   /** @param {Record<string, any>} welcome */
-  async start({ first, files, text = null, mode = "run", said = "" }) {
-    banner(said, [{ label: "OK" }]);
+  async start({ first, files, text = null, mode = "run", said: message = "" }) {
+    banner(message, [{ label: "OK" }]);
     this.model.mode = mode;
     /** @type {HTMLInputElement} */ (document.querySelector(`input[name=mode][value="${mode}"]`)).checked = true;
     const file = first ?? files[0];
@@ -209,7 +209,7 @@ async function begin() {
   if (asked.has("widget")) document.documentElement.dataset.widget = "true";
   const answerer = new Server(token);
   try {
-    const [schema, welcome] = await Promise.all([fetch("schema.json").then((found) => found.json()), answerer.ask({ what: "welcome" })]);
+    const [schema, welcome] = await Promise.all([fetch("schema.json").then((response) => response.json()), answerer.ask({ what: "welcome" })]);
     const studio = new Studio(answerer, new Schema(schema), welcome);
     await studio.start(welcome);
   } catch (error) {

@@ -10,7 +10,7 @@ const TYPING_PAUSE_MS = 250;
 const MOST_STEPS_BACK = 200;
 
 export class Model {
-  /** @param {{ ask: (question: object, told?: (told: Record<string, any>) => void) => Promise<any> }} answerer */
+  /** @param {{ ask: (question: object, listener?: (part: Record<string, any>) => void) => Promise<any> }} answerer */
   constructor(answerer) {
     this.answerer = answerer;
     this.tab = crypto.getRandomValues(new Uint32Array(4)).join("-");
@@ -163,7 +163,7 @@ export class Model {
     try {
       const answer = await this.answerer.ask(
         { what, tab: this.tab, file: this.file, text, changes: pending, mode: this.mode },
-        (told) => { if (isLatest()) this.hear(told, text, pending); },
+        (part) => { if (isLatest()) this.hear(part, text, pending); },
       );
       if (isLatest()) this.take(answer, flying);
     } catch (error) {
@@ -174,7 +174,7 @@ export class Model {
     if (this.isWanted) this.send();
   }
 
-  /** @param {Record<string, any>} told */
+  /** @param {Record<string, any>} part */
   hear({ edited, progress, ...more }, text, pending) {
     if (progress) this.tell("progress", progress);
     if (more.picture || more.beside) this.tell("told", more);

@@ -43,8 +43,8 @@ export class PlanSection {
 
   update() {
     const { scale } = this.document.network;
-    const known = Array.from(this.loads, (load) => (Number.isNaN(load) ? 0 : load));
-    this.map.color(known, scale, new Set(), (i) => [
+    const loads = Array.from(this.loads, (load) => (Number.isNaN(load) ? 0 : load));
+    this.map.color(loads, scale, new Set(), (i) => [
       `${measure(this.map.capacities[i], "Mbps")}, ${measure(this.delays?.[i] ?? NaN, "ms")}`,
       ...(this.shares?.get(i) ? [`${number(Math.round(this.shares.get(i) * 1000) / 10)} % of the pair's packets`] : []),
       ...(Number.isNaN(this.loads[i]) ? [] : [`load ${number(Math.round(this.loads[i] * 1000) / 10)} %`]),
@@ -55,8 +55,9 @@ export class PlanSection {
     byId("ramp-most").textContent = withUnit(scale.full * 100, "%");
     byId("width-words").textContent = this.document.network.width_words;
     // A network may have more links than a call has arguments.
-    const busiest = known.reduce((most, load, i) => (most < 0 || load > known[most] ? i : most), -1);
-    const greatest = this.document.load && busiest >= 0 ? ` Highest load: ${this.name(busiest)}, ${number(Math.round(known[busiest] * 1000) / 10)} %.` : "";
+    const busiest = loads.reduce((most, load, i) => (most < 0 || load > loads[most] ? i : most), -1);
+    const greatest = this.document.load && busiest >= 0
+      ? ` Highest load: ${this.name(busiest)}, ${number(Math.round(loads[busiest] * 1000) / 10)} %.` : "";
     byId("map-summary").textContent = `${this.document.network.names.length} nodes, ${this.count} directed links.${greatest}`;
   }
 

@@ -36,10 +36,10 @@ export class Schema {
 
   /** All forms that a value may have, each without further choices. */
   forms(schema) {
-    const own = this.resolve(schema);
-    const choices = own.oneOf ?? own.anyOf;
+    const definition = this.resolve(schema);
+    const choices = definition.oneOf ?? definition.anyOf;
     if (choices) return choices.flatMap((each) => this.forms(each));
-    return own.type === "null" ? [] : [own];
+    return definition.type === "null" ? [] : [definition];
   }
 
   /** The names that a value may be, in the order of the schema. */

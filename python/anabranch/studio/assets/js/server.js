@@ -20,10 +20,10 @@ export class Server {
   /**
    * Asks, and waits for the answer.
    * @param {Record<string, any>} question `what`, and what belongs to it
-   * @param {(told: Record<string, any>) => void} [told] hears what there is before the answer
+   * @param {(part: Record<string, any>) => void} [listener] hears what there is before the answer
    * @returns {Promise<Record<string, any>>}
    */
-  async ask(question, told = () => {}) {
+  async ask(question, listener = () => {}) {
     let response;
     try {
       response = await fetch("ask", {
@@ -38,14 +38,14 @@ export class Server {
       this.notice(false);
       throw new AnswerError((await response.json().catch(() => ({}))).error ?? response.statusText);
     }
-    const last = await this.lines(response, told);
+    const last = await this.lines(response, listener);
     this.notice(false);
     if (last.error !== undefined) throw new AnswerError(last.error);
     return last.answer;
   }
 
   /** Reads the lines of an answer as they come; the last of them is what was asked for. */
-  async lines(response, told) {
+  async lines(response, listener) {
     const reader = response.body.getReader();
     const decoder = new TextDecoder();
     let rest = "";
@@ -54,7 +54,7 @@ export class Server {
       if (!line) return;
       const data = JSON.parse(line);
       if ("answer" in data || "error" in data) last = data;
-      else told(data);
+      else listener(data);
     };
     try {
       for (;;) {

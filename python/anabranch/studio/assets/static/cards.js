@@ -92,9 +92,9 @@ function ofDatagrams({ frames }) {
   const table = frames.get("datagram_flows");
   if (!table) return [];
   const [name, middle, late] = ["name", "latency_p50_ms", "latency_p99_ms"].map((column) => table.get(column));
-  const known = ranked(table.rows, (row) => -late[row]).filter((row) => !Number.isNaN(late[row]));
-  if (!known.length) return [];
-  const [worst] = known;
+  const rows = ranked(table.rows, (row) => -late[row]).filter((row) => !Number.isNaN(late[row]));
+  if (!rows.length) return [];
+  const [worst] = rows;
   return [["Latency", measure(late[worst], "ms"), `p99 of ${name[worst]}; median ${measure(middle[worst], "ms")}`]];
 }
 

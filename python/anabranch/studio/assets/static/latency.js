@@ -32,13 +32,16 @@ function distributionOf(views, latencies, table, lines) {
   const rows = new Map();
   flow.forEach((id, row) => rows.set(id, [...(rows.get(id) ?? []), row]));
   const curves = lines.map(({ label, look, row: id }, place) => {
-    const own = rows.get(id) ?? [];
-    const all = own.reduce((sum, row) => sum + packets[row], 0);
+    const flowRows = rows.get(id) ?? [];
+    const all = flowRows.reduce((sum, row) => sum + packets[row], 0);
     let sum = 0;
-    const shares = own.map((row) => (sum += packets[row]) / all);
+    const shares = flowRows.map((row) => (sum += packets[row]) / all);
     // The first step is as wide as its bucket.
     const least = table.get("latency_min_ms")[place];
-    return { label, look, values: own.length ? [least, ...own.map((row) => values[row])] : [], shares: own.length ? [0, ...shares] : [], sample: [] };
+    return {
+      label, look, values: flowRows.length ? [least, ...flowRows.map((row) => values[row])] : [], shares: flowRows.length ? [0, ...shares] : [],
+      sample: [],
+    };
   });
   if (!curves.some((curve) => curve.values.length)) return null;
   const about = declared(views, "latency_ms");

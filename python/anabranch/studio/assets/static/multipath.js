@@ -26,7 +26,7 @@ export function multipathData(run, notes) {
   for (const name of OF_FLOWS) connections = connections.with(name, joined.get(name), joined.whole.has(name));
   const ids = connections.get("flow");
   const order = ranked(connections.rows, (row) => -connections.get("delivered_bytes")[row], (row) => ids[row]).map((row) => ids[row]);
-  const ways = waysOf(run, subflows, connections);
+  const pathNames = waysOf(run, subflows, connections);
   const rowOf = new Map(Array.from(ids, (id, row) => [id, row]));
   const kept = bounded(subflows, order, views.most.subflows, notes);
   const shown = subflows.at(kept);
@@ -39,7 +39,7 @@ export function multipathData(run, notes) {
       connection: column(Array.from(shown.get("flow"), (id) => rowOf.get(id)), "i4"),
       ...tableData(views, "Subflows", named, views.tables.subflows, "subflows"),
     },
-    series: seriesOf(run, subflows, ways, order, rowOf, notes),
+    series: seriesOf(run, subflows, pathNames, order, rowOf, notes),
   };
 }
 
@@ -83,33 +83,33 @@ function waysOf({ pathNodes }, subflows, connections) {
   return paths.map((path) => (path.length ? name(path) : unknown));
 }
 
-/** What has a line: the group (a flow, or all), the way and how many subflows, in the order of the lines; and the line of each way. */
-function pathLines(subflows, ways, kept, most) {
+/** What has a line: the group (a flow, or all), the path and how many subflows, in the order of the lines; and the line of each path. */
+function pathLines(subflows, pathNames, kept, most) {
   const groups = new Map([ALL, ...[...kept].sort((a, b) => a - b)].map((group) => [group, new Map()]));
   const delivered = subflows.get("delivered_bytes");
-  ways.forEach((way, row) => {
+  pathNames.forEach((pathName, row) => {
     for (const group of [ALL, subflows.get("flow")[row]]) {
       const of = groups.get(group);
       if (!of) continue;
-      const before = of.get(way) ?? { way, subflows: 0, delivered: 0 };
-      of.set(way, { way, subflows: before.subflows + 1, delivered: before.delivered + delivered[row] });
+      const before = of.get(pathName) ?? { pathName, subflows: 0, delivered: 0 };
+      of.set(pathName, { pathName, subflows: before.subflows + 1, delivered: before.delivered + delivered[row] });
     }
   });
   const lines = [];
   const lineOf = new Map();
   for (const [group, of] of groups) {
-    const every = [...of.values()].sort((a, b) => b.delivered - a.delivered || (a.way < b.way ? -1 : 1));
+    const every = [...of.values()].sort((a, b) => b.delivered - a.delivered || (a.pathName < b.pathName ? -1 : 1));
     const merged = new Map();
-    every.forEach(({ way, subflows: count }, place) => {
+    every.forEach(({ pathName, subflows: count }, place) => {
       // One more than there is room for is shown in place of a line for a single other one.
-      const name = place < most || every.length <= most + 1 ? way : OTHERS;
-      const before = merged.get(name) ?? { name, count: 0, ways: [] };
-      merged.set(name, { name, count: before.count + count, ways: [...before.ways, way] });
+      const name = place < most || every.length <= most + 1 ? pathName : OTHERS;
+      const before = merged.get(name) ?? { name, count: 0, pathNames: [] };
+      merged.set(name, { name, count: before.count + count, pathNames: [...before.pathNames, pathName] });
     });
     const isLast = (name) => Number(name === OTHERS || name === UNKNOWN);
     const ordered = [...merged.values()].sort((a, b) => isLast(a.name) - isLast(b.name) || (a.name < b.name ? -1 : 1));
-    ordered.forEach(({ name, count, ways: merges }, place) => {
-      for (const way of merges) lineOf.set(`${group} ${way}`, lines.length);
+    ordered.forEach(({ name, count, pathNames: merges }, place) => {
+      for (const pathName of merges) lineOf.set(`${group} ${pathName}`, lines.length);
       lines.push({ group, name, count, place });
     });
   }
@@ -117,26 +117,26 @@ function pathLines(subflows, ways, kept, most) {
 }
 
 /** Throughput and round-trip time by path, of all connections and of those that delivered most. */
-function seriesOf({ views, frames }, subflows, ways, order, rowOf, notes) {
+function seriesOf({ views, frames }, subflows, pathNames, order, rowOf, notes) {
   const samples = frames.get("subflow_series");
   if (!samples?.rows) return null;
   const { most } = views;
   const kept = new Set(order.slice(0, most.connections));
-  const { lines, lineOf } = pathLines(subflows, ways, kept, most.paths);
-  const wayOf = new Map(ways.map((way, row) => [`${subflows.get("flow")[row]} ${subflows.get("subflow")[row]}`, way]));
+  const { lines, lineOf } = pathLines(subflows, pathNames, kept, most.paths);
+  const pathNameOf = new Map(pathNames.map((pathName, row) => [`${subflows.get("flow")[row]} ${subflows.get("subflow")[row]}`, pathName]));
   const axes = ["throughput_mbps", "srtt_ms"].map((name) => ({ name, quantity: `${declared(views, name).label} by path`, unit: declared(views, name).unit, merge: "mean" }));
   const [flow, subflow, times, ...given] = ["flow", "subflow", "time_s", "throughput_mbps", "srtt_ms"].map((name) => samples.get(name));
   const instants = new Instants(times);
   const sums = new Map();
   for (let row = 0; row < samples.rows; row++) {
-    const way = wayOf.get(`${flow[row]} ${subflow[row]}`);
+    const pathName = pathNameOf.get(`${flow[row]} ${subflow[row]}`);
     for (const group of kept.has(flow[row]) ? [ALL, flow[row]] : [ALL]) {
-      const place = lineOf.get(`${group} ${way}`) * instants.times.length + instants.place.get(times[row]);
-      const sum = sums.get(place) ?? { throughput: 0, rtt: 0, known: 0 };
+      const place = lineOf.get(`${group} ${pathName}`) * instants.times.length + instants.place.get(times[row]);
+      const sum = sums.get(place) ?? { throughput: 0, rtt: 0, rttCount: 0 };
       if (!Number.isNaN(given[0][row])) sum.throughput += given[0][row];
       if (!Number.isNaN(given[1][row])) {
         sum.rtt += given[1][row];
-        sum.known++;
+        sum.rttCount++;
       }
       sums.set(place, sum);
     }
@@ -146,11 +146,11 @@ function seriesOf({ views, frames }, subflows, ways, order, rowOf, notes) {
     lines: lines.map(({ name, place, count, group }) => ({ ...wideLine(name, count, lookAt(views, place), group === ALL ? null : rowOf.get(group)), wide: false })),
     shown: lines.flatMap(({ group }, line) => (group === ALL ? [line] : [])),
   };
-  for (const [place, { throughput, rtt, known }] of sums) {
+  for (const [place, { throughput, rtt, rttCount }] of sums) {
     chart.line.push(Math.floor(place / instants.times.length));
     chart.at.push(place % instants.times.length);
     chart.values[0].push(throughput);
-    chart.values[1].push(known ? rtt / known : NaN);
+    chart.values[1].push(rttCount ? rtt / rttCount : NaN);
   }
   const steps = stepsOf(views, chart, most.path_values);
   notes.push(...mergeNote("Paths over time", chart, steps));

@@ -33,7 +33,7 @@ export function outlines(world, box) {
 /** The lines that may touch a box, cut to it, moved by whole turns of the Earth where it lies there. */
 function near(lines, box) {
   const [west, south, east, north] = box.map((side) => side * UNITS_PER_DEGREE);
-  const found = [];
+  const pieces = [];
   for (const line of lines) {
     let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
     for (let i = 0; i < line.length; i += 2) {
@@ -43,9 +43,9 @@ function near(lines, box) {
       top = Math.max(top, line[i + 1]);
     }
     if (top < south || bottom > north) continue;
-    for (const shift of [-TURN, 0, TURN]) if (left + shift <= east && right + shift >= west) found.push(clamped(line, shift, box));
+    for (const shift of [-TURN, 0, TURN]) if (left + shift <= east && right + shift >= west) pieces.push(clamped(line, shift, box));
   }
-  return found;
+  return pieces;
 }
 
 /** A line whose points outside of the box are moved to its edge, so that land stays land. */

@@ -214,10 +214,10 @@ function flowLooks(views, transports, looks) {
   if (looks.size < 2) return transports.map((_, place) => lookAt(views, place));
   const { colors, patterns } = views;
   const key = ({ color, dash }) => `${color} ${dash}`;
-  const own = new Map([...looks].map(([name, { color, hollow }]) => (
+  const ownLooks = new Map([...looks].map(([name, { color, hollow }]) => (
     [name, patterns.map((_, step) => ({ color, dash: patterns[(Number(hollow) + step) % patterns.length] }))]
   )));
-  const usual = new Set([...own.values()].map(([first]) => key(first)));
+  const usual = new Set([...ownLooks.values()].map(([first]) => key(first)));
   const isTaken = Array.from({ length: colors }, (_, color) => [...looks.values()].some((look) => look.color === color));
   const every = Array.from({ length: colors * patterns.length }, (_, place) => lookAt(views, place));
   const spare = [...every.filter(({ color }) => !isTaken[color]), ...every.filter(({ color }) => isTaken[color])];
@@ -226,7 +226,7 @@ function flowLooks(views, transports, looks) {
   return transports.map((transport) => {
     const place = alike.get(transport) ?? 0;
     alike.set(transport, place + 1);
-    const [first, ...more] = own.get(transport);
+    const [first, ...more] = ownLooks.get(transport);
     const others = [first, ...more, ...spare].filter((look) => !usual.has(key(look)));
     const look = [first, ...others].find((each) => !taken.has(key(each))) ?? [first, ...more][place % patterns.length];
     taken.add(key(look));
@@ -311,9 +311,10 @@ function distributions({ views, frames }) {
       const share = done.length === can ? String(can) : `${done.length} of ${can}`;
       shown.completion.push({ label: `${name} (${share} done)`, look: screen, ...distribution(done, can) });
     }
-    const known = ratios ? rows.map((row) => ratios[row]).filter((value) => !Number.isNaN(value)) : [];
-    if (known.length) {
-      shown.reordering.push({ label: `${name} (${known.length})`, look: screen, ...distribution(known.map((value) => value * reordering.factor)) });
+    const flowRatios = ratios ? rows.map((row) => ratios[row]).filter((value) => !Number.isNaN(value)) : [];
+    if (flowRatios.length) {
+      const curve = distribution(flowRatios.map((value) => value * reordering.factor));
+      shown.reordering.push({ label: `${name} (${flowRatios.length})`, look: screen, ...curve });
     }
   }
   const of = "flows";

@@ -16,7 +16,7 @@ export class Server {
     this.isGone = false;
     this.onGone = () => {};
     this.asked = 0;
-    /** @type {Map<number, { done: (answer: any) => void, fail: (error: Error) => void, told: (told: any) => void }>} */
+    /** @type {Map<number, { done: (answer: any) => void, fail: (error: Error) => void, listener: (part: any) => void }>} */
     this.waiting = new Map();
     this.worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
     this.worker.onmessage = ({ data }) => this.hear(data);
@@ -28,33 +28,33 @@ export class Server {
   /**
    * Asks, and waits for the answer.
    * @param {Record<string, any>} question
-   * @param {(told: Record<string, any>) => void} [told] hears what there is before the answer
+   * @param {(part: Record<string, any>) => void} [listener] hears what there is before the answer
    * @returns {Promise<any>}
    */
-  async ask(question, told = () => {}) {
+  async ask(question, listener = () => {}) {
     if (question.what in this.own) return this.own[question.what](question);
-    return this.work(question, told);
+    return this.work(question, listener);
   }
 
   /**
    * Asks the core.
    * @param {Record<string, any>} question
-   * @param {(told: Record<string, any>) => void} [told]
+   * @param {(part: Record<string, any>) => void} [listener]
    * @returns {Promise<any>}
    */
-  work(question, told = () => {}) {
+  work(question, listener = () => {}) {
     return new Promise((done, fail) => {
       const number = ++this.asked;
-      this.waiting.set(number, { done, fail, told });
+      this.waiting.set(number, { done, fail, listener });
       this.worker.postMessage({ number, question });
     });
   }
 
-  hear({ number, told, answer, error }) {
+  hear({ number, told: part, answer, error }) {
     const waiting = this.waiting.get(number);
     if (!waiting) return;
-    if (told) {
-      waiting.told(told);
+    if (part) {
+      waiting.listener(part);
       return;
     }
     this.waiting.delete(number);
@@ -80,15 +80,15 @@ export class Server {
 
   async welcome() {
     const welcome = await (await fetch("welcome.json")).json();
-    let said = "";
+    let message = "";
     // A link that does not hold is told, and leaves the page as it is without one.
-    const opened = await openedFragment(location.hash.slice(1)).catch((error) => { said = error.message; return null; });
+    const opened = await openedFragment(location.hash.slice(1)).catch((error) => { message = error.message; return null; });
     if (opened?.text !== undefined) this.texts.set(opened.file, opened.text);
     this.examples = welcome.files;
     const files = this.files();
     const isThere = opened === null || files.includes(opened.file);
-    if (!isThere) said = `${opened.file} is no example of this page; its examples are in the list of scenarios.`;
-    return { ...welcome, files, first: isThere && opened ? opened.file : welcome.files[0], mode: opened?.mode, said };
+    if (!isThere) message = `${opened.file} is no example of this page; its examples are in the list of scenarios.`;
+    return { ...welcome, files, first: isThere && opened ? opened.file : welcome.files[0], mode: opened?.mode, said: message };
   }
 
   /** The address that shows a scenario; an example as it is needs its name alone. */
@@ -99,8 +99,8 @@ export class Server {
 
   /** The text of an example; null where there is none of this name. */
   async example(file) {
-    const found = this.examples.includes(file) ? await fetch(`examples/${encodeURI(file)}`) : null;
-    return found?.ok ? found.text() : null;
+    const response = this.examples.includes(file) ? await fetch(`examples/${encodeURI(file)}`) : null;
+    return response?.ok ? response.text() : null;
   }
 
   files() {
@@ -108,8 +108,8 @@ export class Server {
   }
 
   async open(file) {
-    const own = this.texts.get(file) ?? stored(file);
-    if (own !== null && own !== undefined) return { file, text: own, stamp: "" };
+    const keptText = this.texts.get(file) ?? stored(file);
+    if (keptText !== null && keptText !== undefined) return { file, text: keptText, stamp: "" };
     const text = await this.example(file);
     if (text === null) throw new AnswerError(`${file} is not there`);
     return { file, text, stamp: "" };

@@ -12,9 +12,9 @@ const THIN_SPACE = "\u202f";
 export function suited(most, unit) {
   const kind = KINDS.find((units) => units.includes(unit)) ?? [unit];
   if (!(most > 0 && most < Infinity)) return [1, unit];
-  const own = kind.indexOf(unit);
-  const place = Math.min(Math.max(own + Math.floor(Math.log10(most * 1.000001) / 3), 0), kind.length - 1);
-  return [Number(`1e${3 * (own - place)}`), kind[place]];
+  const unitPlace = kind.indexOf(unit);
+  const place = Math.min(Math.max(unitPlace + Math.floor(Math.log10(most * 1.000001) / 3), 0), kind.length - 1);
+  return [Number(`1e${3 * (unitPlace - place)}`), kind[place]];
 }
 
 /** The exact decimals of a number, as many as asked for; a tie goes to the even digit. */

@@ -117,8 +117,8 @@ const chartWidths = new WeakMap();
 
 /** The width of a chart. That of the chart before is taken: to measure one after the other lays out the page each time. */
 function widthOf(container, canvas) {
-  const known = chartWidths.get(container);
-  if (known && !printing) return known;
+  const lastWidth = chartWidths.get(container);
+  if (lastWidth && !printing) return lastWidth;
   const width = canvas.clientWidth;
   if (!printing) chartWidths.set(container, width);
   return width;
@@ -290,12 +290,12 @@ function settings(options, width, tell) {
 
 /** The row of a matrix, as uPlot takes it: gaps are null. */
 function row(matrix, index, count) {
-  const found = new Array(count);
+  const values = new Array(count);
   for (let i = 0; i < count; i++) {
     const value = matrix[index * count + i];
-    found[i] = Number.isNaN(value) ? null : value;
+    values[i] = Number.isNaN(value) ? null : value;
   }
-  return found;
+  return values;
 }
 
 /** Columns in the unit that suits their largest value, and that unit. */

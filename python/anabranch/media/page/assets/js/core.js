@@ -82,9 +82,9 @@ const KINDS = [
 function suitedUnit(most, unit) {
   const kind = KINDS.find((units) => units.includes(unit));
   if (!kind || !(most > 0 && most < Infinity)) return [1, unit];
-  const own = kind.indexOf(unit);
-  const place = Math.min(Math.max(own + Math.floor(Math.log10(most * 1.000001) / 3), 0), kind.length - 1);
-  return [1000 ** (own - place), kind[place]];
+  const unitPlace = kind.indexOf(unit);
+  const place = Math.min(Math.max(unitPlace + Math.floor(Math.log10(most * 1.000001) / 3), 0), kind.length - 1);
+  return [1000 ** (unitPlace - place), kind[place]];
 }
 
 /** A single value in the unit that suits it. */

@@ -103,20 +103,20 @@ class LineCharts {
   chart({ title, unit }, place, chosen) {
     const lines = chosen.map((i) => this.line(i));
     const columns = (values) => chosen.map((i) => row(values[place], i, this.times.length));
-    const [own, beside] = [columns(this.values), this.besides ? columns(this.simulated) : []];
+    const [ownColumns, besideColumns] = [columns(this.values), this.besides ? columns(this.simulated) : []];
     // The sum of what is shown, where it says something.
     if (this.data.total && place === 0 && lines.length > 1) {
       const which = chosen.length === this.offered.length ? "all" : `these ${chosen.length}`;
       lines.push({ key: -1, label: `${which} ${this.data.total}`, title: "", spanGaps: false, color: css("--text"), dash: [], width: 2.5 });
-      for (const each of [own, beside]) if (each.length) each.push(this.sum(each));
+      for (const each of [ownColumns, besideColumns]) if (each.length) each.push(this.sum(each));
     }
     // Lines of a simulation first, below those of the live run.
-    const all = [...(beside.length ? lines.map((line) => besideLine(line, this.besideName)) : []), ...lines];
-    return overTime(this.options.charts[place], title, unit, all, [...beside, ...own], this.times, this.nothing);
+    const all = [...(besideColumns.length ? lines.map((line) => besideLine(line, this.besideName)) : []), ...lines];
+    return overTime(this.options.charts[place], title, unit, all, [...besideColumns, ...ownColumns], this.times, this.nothing);
   }
 
   sum(columns) {
-    return this.times.map((_, t) => columns.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null));
+    return this.times.map((_, t) => columns.reduce((sum, column) => (column[t] === null ? sum : (sum ?? 0) + column[t]), null));
   }
 }
 

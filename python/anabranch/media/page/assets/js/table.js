@@ -131,10 +131,10 @@ class DataTable {
     const { rows, search, keeps, columns } = this.options;
     const wanted = this.filter.value.trim().toLowerCase();
     const kept = this.choices.filter(({ select }) => select.value !== "");
-    const found = [];
+    const order = [];
     for (let i = 0; i < rows; i++) {
       if ((!keeps || keeps(i)) && kept.every(({ column, select }) => column.text(i) === select.value)
-        && (!wanted || search(i).toLowerCase().includes(wanted))) found.push(i);
+        && (!wanted || search(i).toLowerCase().includes(wanted))) order.push(i);
     }
     const column = columns[this.sorting.column];
     if (column) {
@@ -142,19 +142,19 @@ class DataTable {
       if (column.value) {
         // What is not there comes last, whichever way.
         const key = (i) => { const value = column.value(i); return Number.isNaN(value) ? null : value; };
-        found.sort((a, b) => {
+        order.sort((a, b) => {
           const [x, y] = [key(a), key(b)];
           if (x === null || y === null) return Number(x === null) - Number(y === null) || a - b;
           return sign * (x - y) || a - b;
         });
       } else {
         const words = new Intl.Collator(undefined, { numeric: true });
-        found.sort((a, b) => sign * words.compare(column.text(a), column.text(b)) || a - b);
+        order.sort((a, b) => sign * words.compare(column.text(a), column.text(b)) || a - b);
       }
     }
-    this.order = found;
-    this.count.textContent = rowCount(found.length, rows);
-    this.count.classList.toggle("partly", found.length < rows);
+    this.order = order;
+    this.count.textContent = rowCount(order.length, rows);
+    this.count.classList.toggle("partly", order.length < rows);
     if (this.top && !keepsPlace) this.view.scrollTop = this.top = 0;
     this.render(true);
   }

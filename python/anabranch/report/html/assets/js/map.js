@@ -128,16 +128,16 @@ class NetworkMap {
 
   /** How far to the right the neighbours of each node are, in all. */
   sideways() {
-    const found = new Float64Array(this.x.length);
-    this.from.forEach((a, i) => { found[a] += Math.sign(this.x[this.to[i]] - this.x[a]); });
-    return found;
+    const offsets = new Float64Array(this.x.length);
+    this.from.forEach((a, i) => { offsets[a] += Math.sign(this.x[this.to[i]] - this.x[a]); });
+    return offsets;
   }
 
   /** Which nodes have one neighbour, in a network of some size: they are drawn smaller. */
   leaves() {
-    const found = new Map();
-    this.from.forEach((a, i) => found.set(a, (found.get(a) ?? new Set()).add(this.to[i])));
-    return this.network.names.map((_, i) => (found.get(i)?.size ?? 0) <= 1 && this.network.names.length > 12);
+    const neighbours = new Map();
+    this.from.forEach((a, i) => neighbours.set(a, (neighbours.get(a) ?? new Set()).add(this.to[i])));
+    return this.network.names.map((_, i) => (neighbours.get(i)?.size ?? 0) <= 1 && this.network.names.length > 12);
   }
 
   // Where things are.
@@ -206,12 +206,12 @@ class NetworkMap {
       // Away from the links, as far as that is one side.
       if (this.pull[i] > 0) sides.reverse();
       const choices = [...sides, [x - width / 2, y - 10], [x - width / 2, y + 8 + height]];
-      const found = choices.find(([left, base]) => free([left, base - height, left + width, base + 3]));
-      label.style.display = found ? "" : "none";
-      if (!found) return;
-      taken.push([found[0], found[1] - height, found[0] + width, found[1] + 3]);
-      label.setAttribute("x", found[0]);
-      label.setAttribute("y", found[1]);
+      const position = choices.find(([left, base]) => free([left, base - height, left + width, base + 3]));
+      label.style.display = position ? "" : "none";
+      if (!position) return;
+      taken.push([position[0], position[1] - height, position[0] + width, position[1] + 3]);
+      label.setAttribute("x", position[0]);
+      label.setAttribute("y", position[1]);
     });
   }
 

@@ -36,12 +36,12 @@ class MultipathSection {
 
   setUpSelect() {
     const count = this.data.connections.rows;
-    const known = [...new Set(this.connectionOf)].filter((connection) => connection !== ALL_CONNECTIONS);
-    known.sort((a, b) => a - b);
+    const connections = [...new Set(this.connectionOf)].filter((connection) => connection !== ALL_CONNECTIONS);
+    connections.sort((a, b) => a - b);
     this.select = /** @type {HTMLSelectElement} */ (byId("connection"));
     this.select.replaceChildren(
       h("option", { value: ALL_CONNECTIONS }, count === 1 ? "the connection" : `all ${number(count)} connections`),
-      ...(count === 1 ? [] : known.map((connection) => h("option", { value: connection }, this.name(connection)))),
+      ...(count === 1 ? [] : connections.map((connection) => h("option", { value: connection }, this.name(connection)))),
     );
     onPicture(this.select, "change", () => this.choose(Number(this.select.value)));
   }
@@ -70,8 +70,8 @@ class MultipathSection {
 
   focus(connection) {
     /** @type {NodeListOf<HTMLElement>} */
-    const found = byId("connection-table").querySelectorAll("button.plain");
-    [...found].find((button) => button.textContent === this.name(connection))?.focus();
+    const buttons = byId("connection-table").querySelectorAll("button.plain");
+    [...buttons].find((button) => button.textContent === this.name(connection))?.focus();
   }
 
   subflowTable() {

@@ -54,16 +54,16 @@ class NetworkSection {
   /** Of each link, from when until when it was down. */
   timesDown() {
     const number = new Map(Array.from({ length: this.count }, (_, i) => [this.name(i), i]));
-    const found = new Map();
+    const timesByLink = new Map();
     for (const event of DATA.events) {
       const link = number.get(event.subject);
       if (link === undefined) continue;
-      const own = found.get(link) ?? [];
-      if (event.kind === "link down") own.push([event.time_s, Infinity]);
-      if (event.kind === "link up" && own.length) own[own.length - 1][1] = event.time_s;
-      found.set(link, own);
+      const times = timesByLink.get(link) ?? [];
+      if (event.kind === "link down") times.push([event.time_s, Infinity]);
+      if (event.kind === "link up" && times.length) times[times.length - 1][1] = event.time_s;
+      timesByLink.set(link, times);
     }
-    return found;
+    return timesByLink;
   }
 
   down(time) {
@@ -209,8 +209,8 @@ class RouteChooser {
     this.section = section;
     this.bySource = new Map();
     DATA.routes.pairs.forEach((pair, i) => {
-      const own = this.bySource.get(pair[0]) ?? new Map();
-      this.bySource.set(pair[0], own.set(pair[1], i));
+      const destinations = this.bySource.get(pair[0]) ?? new Map();
+      this.bySource.set(pair[0], destinations.set(pair[1], i));
     });
     this.source = /** @type {HTMLSelectElement} */ (byId("route-from"));
     this.destination = /** @type {HTMLSelectElement} */ (byId("route-to"));
@@ -237,16 +237,16 @@ class RouteChooser {
   }
 
   sourceChanged() {
-    const own = this.bySource.get(Number(this.source.value));
-    if (this.source.value === "" || !own) this.fill(this.destination, [], "none");
-    else this.fill(this.destination, [...own.keys()], "");
+    const destinations = this.bySource.get(Number(this.source.value));
+    if (this.source.value === "" || !destinations) this.fill(this.destination, [], "none");
+    else this.fill(this.destination, [...destinations.keys()], "");
     this.show();
   }
 
   /** The first node that is clicked is the source, the next one the destination. */
   chooseNode(node) {
-    const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
-    if (own?.has(node)) this.destination.value = node;
+    const destinations = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
+    if (destinations?.has(node)) this.destination.value = node;
     else if (this.bySource.has(node)) {
       this.source.value = node;
       this.sourceChanged();
@@ -257,8 +257,8 @@ class RouteChooser {
 
   show() {
     const list = byId("route-list");
-    const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
-    const number_ = own?.get(Number(this.destination.value));
+    const destinations = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
+    const number_ = destinations?.get(Number(this.destination.value));
     list.replaceChildren();
     /** The names of the chosen pair, or null. */
     this.pair = null;

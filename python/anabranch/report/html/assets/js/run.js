@@ -59,12 +59,12 @@ class SeriesSection {
     const [{ title, unit, values }] = DATA.queues.axes;
     const times = Array.from(decode(DATA.queues.times));
     const all = decode(values);
-    const known = DATA.queues.lines.map((line, i) => ({ ...line, ...lineLook(line), values: row(all, i, times.length) }));
-    if (network.link >= 0 && !known.some((line) => line.row === network.link)) {
-      known.push({ row: network.link, label: network.name(network.link), color: css(`--c${known.length}`), dash: [],
+    const candidates = DATA.queues.lines.map((line, i) => ({ ...line, ...lineLook(line), values: row(all, i, times.length) }));
+    if (network.link >= 0 && !candidates.some((line) => line.row === network.link)) {
+      candidates.push({ row: network.link, label: network.name(network.link), color: css(`--c${candidates.length}`), dash: [],
         values: row(network.steps.queue, network.link, times.length) });
     }
-    const lines = known.filter((line) => line.row === network.link || line.values.some((value) => value > 0))
+    const lines = candidates.filter((line) => line.row === network.link || line.values.some((value) => value > 0))
       .map((line) => ({ ...line, width: line.row === network.link ? 3 : 1.5 }));
     const below = this.queuesBeside(times.length);
     const all_ = [...below, ...lines];
