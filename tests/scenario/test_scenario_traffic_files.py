@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -134,6 +135,22 @@ def test_a_rate_beyond_every_link_is_a_mistake(folder: Path) -> None:
     (folder / "h.demands").write_text("DEMANDS 1\nd 0 1 1e14\n", encoding="utf-8")
     messages = problems(folder, demand('from = "file:h.demands"'))
     assert messages[0] == 'h.demands: "a" to "b" is 100000 Tbps, more than 1 Pbps; look at unit and scale'
+
+
+@pytest.mark.parametrize(("rate", "words"), [("1e308", "no finite rate"), ("1e12", "2000000 Tbps")])
+def test_a_rate_of_the_network_itself_is_bounded_too(folder: Path, rate: str, words: str) -> None:
+    """A number and its unit may have no finite product, or one beyond what the core counts with.
+
+    Two demands of a pair add up.
+    """
+    sndlib = (DATA.parent / "data" / "triangle.xml").read_text(encoding="utf-8")
+    made = re.sub("<demandValue>.*?</demandValue>", f"<demandValue>{rate}</demandValue>", sndlib)
+    (folder / "h.xml").write_text(made, encoding="utf-8")
+    links = 'links = { capacity = "1 Gbps", delay = "1 ms" }'
+    matrix = f'matrix = {{ from = "topology", unit = "1 Mbps" }}\n{UDP}'
+    text = f'{RUN}[network]\ntopology = "file:h.xml"\n{links}\n[[traffic]]\n{matrix}'
+    messages = problems(folder, text)
+    assert f"is {words}, more than 1 Pbps; look at unit and scale" in messages[0]
 
 
 @pytest.mark.parametrize("name", ["flows.csv", "flows.hpcc", "flows.cm"])

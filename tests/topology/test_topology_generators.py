@@ -304,6 +304,8 @@ def test_oversubscription_of_a_fat_tree() -> None:
         ),
         ({"oversubscription": 0, "host_capacity_bps": 9}, "0 is no ratio; give a number above 0"),
         ({"oversubscription": True, "host_capacity_bps": 9}, "True is no ratio"),
+        ({"oversubscription": 1e-320, "host_capacity_bps": 9}, "makes inf bps for a fabric link; give a"),
+        ({"oversubscription": 1e300, "host_capacity_bps": 9}, "bps for a fabric link; give a ratio that"),
         ({"oversubscription": float("nan"), "host_capacity_bps": 9}, "nan is no ratio"),
         (
             {"oversubscription": 2, "host_capacity_bps": 10, "fabric_capacity_bps": 7},

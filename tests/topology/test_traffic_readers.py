@@ -170,6 +170,7 @@ WRONG = [
     ("flows.csv", "size_kb", "size", "no column with a size; known: size_bytes"),
     ("flows.csv", "20,2.5,", "20", "line 3: has 3 cells in place of 5"),
     ("flows.csv", "1.5", "0", "the size is 0 bytes"),
+    ("flows.csv", "1.5", "1e308", "the size is inf bytes; a flow has 1 byte to 1 EB"),
     ("flows.csv", "2.5", "-1", "a start is -1"),
     ("flows.csv", "2.5", "1e15", "a run is at most 30 days"),
     ("flows.hpcc", "2\n0", "9\n0", "line 5: found 7 words where 6 were due"),

@@ -25,6 +25,7 @@ from anabranch.setup.model import Setup
 from anabranch.text.files import open_given
 from anabranch.topology import Topology, TopologyError
 from anabranch.topology.describe import format_bps
+from anabranch.topology.model import MAX_CAPACITY_BPS
 from anabranch.topology.readers.registry import READERS
 from anabranch.topology.sources.files import sniff, unread_format
 from anabranch.topology.traffic import TrafficFile, is_rate_table
@@ -218,6 +219,11 @@ def _of_network(network: Topology) -> str:
     return f"a network of {len(network.nodes)} nodes and {len(network.links)} links, {given} with a capacity"
 
 
+def _rate(bps: float) -> str:
+    """What a file says may be of any size, and no number at all."""
+    return format_bps(round(bps)) if bps <= MAX_CAPACITY_BPS else f"{bps:g} bps"
+
+
 def _of_traffic(traffic: TrafficFile | None) -> str:
     if traffic is None:
         return "a traffic matrix (CSV)"
@@ -226,7 +232,7 @@ def _of_traffic(traffic: TrafficFile | None) -> str:
     if traffic.matrices:
         matrix = traffic.matrices[0]
         sent = float(np.sum(matrix.value))
-        total = f"{sent:g} in all" if traffic.unit is None else format_bps(round(sent * traffic.unit.bps))
+        total = f"{sent:g} in all" if traffic.unit is None else _rate(sent * traffic.unit.bps)
         return f"a traffic matrix of {len(matrix.value)} entries, {total} ({traffic.format})"
     if len(traffic.flows.bytes):
         return f"{len(traffic.flows.bytes)} flows ({traffic.format})"

@@ -103,6 +103,7 @@ impl RateReader<'_> {
             }
             add((from, to), bps, given, &mut rates);
         }
+        self.check_most(rates.iter(), self.at, problems);
         rates
     }
 
@@ -153,20 +154,23 @@ impl RateReader<'_> {
             }
             bps
         };
-        let mut is_told = false;
         let timed = chosen.iter().map(|matrix| TimedRates { start_s: matrix.start_s, bps: rates(matrix) });
         let timed: Vec<_> = timed.collect();
-        for rates in &timed {
-            let huge = rates.bps.iter().find(|(_, bps)| **bps > MOST_BPS);
-            if let Some((&(from, to), bps)) = huge.filter(|_| !is_told) {
-                is_told = true;
-                let ends = [from, to].map(|node| quoted(self.network.name(node))).join(" to ");
-                let rate = rate_text(bps.round());
-                let message = format!("{ends} is {rate}, more than 1 Pbps; look at unit and scale");
-                problems.add(&Place::Told(name), message);
-            }
-        }
+        self.check_most(timed.iter().flat_map(|rates| &rates.bps), &Place::Told(name), problems);
         timed
+    }
+
+    /// Notes the first pair with more than any link has; neither is what no number says.
+    fn check_most<'p>(
+        &self,
+        mut rates: impl Iterator<Item = (&'p (u32, u32), &'p f64)>,
+        at: &Place<'_>,
+        problems: &mut Problems,
+    ) {
+        let Some((&(from, to), &bps)) = rates.find(|&(_, &bps)| !(0.0..=MOST_BPS).contains(&bps)) else { return };
+        let ends = [from, to].map(|node| quoted(self.network.name(node))).join(" to ");
+        let rate = if bps.is_finite() { rate_text(bps.round()) } else { "no finite rate".to_owned() };
+        problems.add(at, format!("{ends} is {rate}, more than 1 Pbps; look at unit and scale"));
     }
 
     /// The matrix that the scenario names by its number, or all.
@@ -236,7 +240,7 @@ fn add((from, to): (u32, u32), bps: f64, given: &PairRates, rates: &mut PairMap)
 
 /// A rate for people, in the largest unit in which it is a whole number.
 fn rate_text(bps: f64) -> String {
-    if bps.fract() == 0.0 { Rate::from_bps(bps as u64).text() } else { format!("{} bps", short(bps)) }
+    if bps.fract() == 0.0 && bps < u64::MAX as f64 { Rate::from_bps(bps as u64).text() } else { format!("{} bps", short(bps)) }
 }
 
 fn rate_of(row: Read) -> Result<Named, Problem> {

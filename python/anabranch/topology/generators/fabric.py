@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import MAX_CAPACITY_BPS
 
 from .quantities import LinkQuantities, check_count
 
@@ -28,7 +29,14 @@ def oversubscribed(
             "the capacity of the links of hosts is missing, of which the ratio makes that of the fabric",
             "give host_capacity",
         )
-    capacity_bps = round(hosts * host.capacity_bps / (uplinks * ratio))
+    exact_bps = hosts * host.capacity_bps / (uplinks * ratio)
+    if not 1 <= exact_bps <= MAX_CAPACITY_BPS:
+        raise TopologyError(
+            "oversubscription",
+            f"{ratio} makes {exact_bps:g} bps for a fabric link",
+            "give a ratio that makes 1 bps to 1 Pbps",
+        )
+    capacity_bps = round(exact_bps)
     if fabric.capacity_bps not in (None, capacity_bps):
         raise TopologyError(
             "oversubscription",

@@ -52,7 +52,8 @@ def flow_bytes(value: float, where: str) -> int:
     Raises:
         TrafficError: for no byte, or more than any flow has.
     """
-    if not 1 <= round(value) <= MOST_BYTES:
+    # Times its unit, a number that a text states may be infinite, which has no round one.
+    if value > MOST_BYTES or round(value) < 1:
         raise TrafficError(where, f"the size is {value:g} bytes", "a flow has 1 byte to 1 EB")
     return round(value)
 
