@@ -167,7 +167,9 @@ impl RateReader<'_> {
         at: &Place<'_>,
         problems: &mut Problems,
     ) {
-        let Some((&(from, to), &bps)) = rates.find(|&(_, &bps)| !(0.0..=MOST_BPS).contains(&bps)) else { return };
+        let Some((&(from, to), &bps)) = rates.find(|&(_, &bps)| !(0.0..=MOST_BPS).contains(&bps)) else {
+            return;
+        };
         let ends = [from, to].map(|node| quoted(self.network.name(node))).join(" to ");
         let rate = if bps.is_finite() { rate_text(bps.round()) } else { "no finite rate".to_owned() };
         problems.add(at, format!("{ends} is {rate}, more than 1 Pbps; look at unit and scale"));
@@ -240,7 +242,11 @@ fn add((from, to): (u32, u32), bps: f64, given: &PairRates, rates: &mut PairMap)
 
 /// A rate for people, in the largest unit in which it is a whole number.
 fn rate_text(bps: f64) -> String {
-    if bps.fract() == 0.0 && bps < u64::MAX as f64 { Rate::from_bps(bps as u64).text() } else { format!("{} bps", short(bps)) }
+    if bps.fract() == 0.0 && bps < u64::MAX as f64 {
+        Rate::from_bps(bps as u64).text()
+    } else {
+        format!("{} bps", short(bps))
+    }
 }
 
 fn rate_of(row: Read) -> Result<Named, Problem> {
