@@ -66,13 +66,10 @@ impl MptcpSender {
             self.fill_buffer();
         }
         self.tune_data_timer(now);
-        let queues = self.scheduler.queues();
-        if queues {
-            self.fill_queues(now);
+        if self.scheduler.queues() {
+            return self.next_of_bursts(now);
         }
-        // A queue is emptied whatever becomes of its subflow's priority.
-        let any_ready = if queues { self.paths.with_room().next().is_some() } else { self.paths.any_ready() };
-        if !any_ready {
+        if !self.paths.any_ready() {
             return None;
         }
         if !self.reinjecting.is_empty() && !self.scheduler.repeats() {
@@ -82,9 +79,6 @@ impl MptcpSender {
             if segment.is_some() || !self.woken.is_empty() {
                 return segment;
             }
-        }
-        if queues {
-            return self.send_queued(now);
         }
         if self.config.subflow_windows {
             let segment = self.send_from_queues(now);
@@ -157,30 +151,52 @@ impl MptcpSender {
         }
     }
 
-    /// Gives data to the queues of the subflows as the scheduler says.
-    fn fill_queues(&mut self, now: Instant) {
+    /// The next segment where the scheduler gives data to queues: what a subflow was given leaves, as far as its window has
+    /// room, before the scheduler gives more. A subflow whose window has room for several bursts sends the second of them
+    /// behind the first ones of the others, which meet the same queue on their way.
+    fn next_of_bursts(&mut self, now: Instant) -> Option<Segment> {
         loop {
-            let una = self.data.una;
-            let repeats = self.repetition.map_or(u64::MAX, |repetition| repetition.next.max(una));
-            let from = repeats.min(self.data.nxt);
-            let limit = self.limit().max(self.data.nxt);
-            let view = View {
-                now,
-                paths: &self.paths,
-                data_una: una,
-                data_nxt: from,
-                limit,
-                window: self.data.edge - una.min(self.data.edge),
-            };
-            let Some(burst) = self.scheduler.assign(&view) else { return };
-            let end = from + burst.bytes;
-            debug_assert!(burst.bytes > 0 && end <= limit);
-            self.subflows[usize::from(burst.subflow)].enqueue(from, burst.bytes);
-            self.paths.add_queued(burst.subflow, burst.bytes);
-            self.note_repetition(now, burst.subflow, end);
-            self.data.nxt = self.data.nxt.max(end);
-            self.ensure_data_timer(now);
+            // A queue is emptied whatever becomes of its subflow's priority.
+            if self.paths.with_room().next().is_some() {
+                let segment = if self.reinjecting.is_empty() { None } else { self.reinject(now) };
+                if segment.is_some() || !self.woken.is_empty() {
+                    return segment;
+                }
+                let segment = self.send_queued(now);
+                if segment.is_some() || !self.woken.is_empty() {
+                    return segment;
+                }
+            }
+            if !self.give_burst(now) {
+                self.tell_application_limit();
+                return None;
+            }
         }
+    }
+
+    /// Gives a burst to the queue of the subflow that the scheduler chooses; returns whether it chose one.
+    fn give_burst(&mut self, now: Instant) -> bool {
+        let una = self.data.una;
+        let repeats = self.repetition.map_or(u64::MAX, |repetition| repetition.next.max(una));
+        let from = repeats.min(self.data.nxt);
+        let limit = self.limit().max(self.data.nxt);
+        let view = View {
+            now,
+            paths: &self.paths,
+            data_una: una,
+            data_nxt: from,
+            limit,
+            window: self.data.edge - una.min(self.data.edge),
+        };
+        let Some(burst) = self.scheduler.assign(&view) else { return false };
+        let end = from + burst.bytes;
+        debug_assert!(burst.bytes > 0 && end <= limit);
+        self.subflows[usize::from(burst.subflow)].enqueue(from, burst.bytes);
+        self.paths.add_queued(burst.subflow, burst.bytes);
+        self.note_repetition(now, burst.subflow, end);
+        self.data.nxt = self.data.nxt.max(end);
+        self.ensure_data_timer(now);
+        true
     }
 
     /// A subflow was given data up to `end`: some of them may have been another one's before.
@@ -206,11 +222,7 @@ impl MptcpSender {
             }
             return self.send_data(now, index, from, length);
         }
-        let segment = self.send_from_queues(now);
-        if segment.is_none() {
-            self.tell_application_limit();
-        }
-        segment
+        self.send_from_queues(now)
     }
 
     /// The next segment of the queue of a subflow with room.
