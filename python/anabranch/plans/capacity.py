@@ -14,16 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plans.failures import failures_of
 from anabranch.plans.routes import settled
 from anabranch.plans.worst_loads import WorstLoads, loads_of_routers
 from anabranch.routing.robust import FlowNetwork, RobustRoutingError
+from anabranch.routing.robust.highs import Program, load, new_solver, run_heeding_signals
 from anabranch.routing.router_failures import NORMAL, Failure, arcs_down
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
@@ -282,19 +283,21 @@ class _Program:
         number = np.concatenate(
             [rows.row + start for rows, start in zip(self._rows, starts[:-1], strict=True)]
         )
-        matrix = sparse.csr_array((data, (number, columns)), shape=(int(starts[-1]), self._columns))
-        cost, whole = np.zeros(self._columns), np.zeros(self._columns)
-        cost[: self._edges], whole[: self._edges] = price, 1
-        answer = milp(
-            cost,
-            integrality=whole,
-            bounds=Bounds(0, np.inf),
-            constraints=LinearConstraint(matrix, np.concatenate(self._lower), np.concatenate(self._upper)),
-            options={"node_limit": _NODES, "mip_rel_gap": 1e-6},
-        )
-        bound = None if answer.mip_dual_bound is None else float(answer.mip_dual_bound)
-        modules = None if answer.x is None else np.rint(answer.x[: self._edges]).astype(np.int64)
-        if answer.status == 0:
+        matrix = sparse.csc_array((data, (number, columns)), shape=(int(starts[-1]), self._columns))
+        cost = np.zeros(self._columns)
+        cost[: self._edges] = price
+        solver = new_solver(mip_max_nodes=_NODES, mip_rel_gap=1e-6)
+        load(solver, Program(matrix, np.concatenate(self._lower), np.concatenate(self._upper), cost))
+        whole = np.full(self._edges, int(highspy.HighsVarType.kInteger), np.uint8)
+        solver.changeColsIntegrality(self._edges, np.arange(self._edges, dtype=np.int32), whole)
+        status = run_heeding_signals(solver)
+        info = solver.getInfo()
+        bound = float(info.mip_dual_bound) if math.isfinite(info.mip_dual_bound) else None
+        modules = None
+        if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+            values = np.array(solver.getSolution().col_value[: self._edges])
+            modules = np.rint(values).astype(np.int64)
+        if status == highspy.HighsModelStatus.kOptimal:
             return modules, bound, []
         best = "nothing was found" if modules is None else f"the best costs {float(price @ modules):.6g}"
         note = (

@@ -30,6 +30,11 @@ _ENDINGS: dict[highspy.HighsModelStatus, Ending] = {
 
 E = TypeVar("E", bound=str)
 
+_LOOK_S = 0.1
+"""How often it is looked whether the solver has ended."""
+_PATIENCE_S = 15.0
+"""How long the solver has to stop."""
+
 MOST = 2**31 - 1
 """HiGHS's number for no limit of iterations."""
 
@@ -117,6 +122,26 @@ def load(solver: highspy.Highs, program: Program) -> None:
         raise SolverError(
             "HiGHS", "refuses the program", "check capacities and bounds for numbers out of scale"
         )
+
+
+def run_heeding_signals(solver: highspy.Highs) -> highspy.HighsModelStatus:
+    """Solve what the solver has been given, and stop soon after Ctrl-C.
+
+    HiGHS looks at no signals: it works in a thread of its own, and is told of them.
+
+    Raises:
+        KeyboardInterrupt: one has come, and the solver has stopped.
+    """
+    solver.HandleUserInterrupt = True
+    solver.startSolve()
+    try:
+        while not solver.wait(_LOOK_S)[0]:
+            pass
+    except KeyboardInterrupt:
+        solver.cancelSolve()  # type: ignore[no-untyped-call]
+        solver.wait(_PATIENCE_S)
+        raise
+    return solver.getModelStatus()
 
 
 def run_to_end(solver: highspy.Highs, budget: Budget, endings: Mapping[highspy.HighsModelStatus, E]) -> E:
