@@ -231,7 +231,8 @@ def _of_traffic(traffic: TrafficFile | None) -> str:
         return f"{len(traffic.matrices)} traffic matrices ({traffic.format})"
     if traffic.matrices:
         matrix = traffic.matrices[0]
-        sent = float(np.sum(matrix.value))
+        with np.errstate(over="ignore"):
+            sent = float(np.sum(matrix.value))
         total = f"{sent:g} in all" if traffic.unit is None else _rate(sent * traffic.unit.bps)
         return f"a traffic matrix of {len(matrix.value)} entries, {total} ({traffic.format})"
     if len(traffic.flows.bytes):
