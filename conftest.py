@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -36,7 +37,11 @@ def whole_machine() -> Iterator[None]:
 
     Other processes of the same tests have theirs at the same time.
     """
-    import fcntl  # noqa: PLC0415 - of Linux and macOS
+    if sys.platform == "win32":
+        # It has neither.
+        yield
+        return
+    import fcntl  # noqa: PLC0415 - Windows has none
 
     with (Path(tempfile.gettempdir()) / "anabranch-tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
