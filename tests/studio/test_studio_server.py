@@ -303,7 +303,12 @@ def test_what_does_not_look_up_is_left_alone(studio: Start, monkeypatch: pytest.
     assert lines[-1]["answer"]["stopped"]
     # Others go on meanwhile.
     assert running.ask("show", tab="b", text=FIRST, mode="routes")["picture"]
+    (left,) = [thread for thread in threading.enumerate() if thread.name == "studio"]
+    running.stop()
+    # What fails in its thread, fails the test.
     released.set()
+    left.join(10)
+    assert not left.is_alive()
 
 
 def test_a_mistake_of_ours_is_told_and_the_studio_goes_on(
