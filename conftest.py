@@ -38,7 +38,7 @@ def whole_machine() -> Iterator[None]:
     Other processes of the same tests have theirs at the same time.
     """
     if sys.platform == "win32":
-        # It has neither.
+        # Windows has no such lock, nor what these tests make.
         yield
         return
     import fcntl  # noqa: PLC0415 - Windows has none

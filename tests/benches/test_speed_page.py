@@ -11,6 +11,7 @@ sys.path.insert(0, str(BENCHES))
 # ruff: noqa: E402 - the benches are scripts in a folder, no package
 import speed_page
 from htsim_ratio import SCENARIOS, PeerError, Run
+from profiled_bench import TRAINED
 from speed_page import BEGIN, END, Programs, Row, columns, measured, replaced, section
 
 ROOT = BENCHES.parents[1]
@@ -60,6 +61,11 @@ def test_the_bench_as_wheels_are_built_stands_beside(tmp_path: Path) -> None:
     row.theirs.append(Run(3.0, 6e6, 1, 2e6))
     assert columns(row)["speed over htsim's"] == "1.50 (1.50 to 1.50)"
     assert columns(row)["as wheels are built"] == "3.00 (3.00 to 3.00)"
+
+
+def test_what_makes_the_profile_is_in_the_table() -> None:
+    """A name that no scenario has would run nothing, and the profile would lack it."""
+    assert all(any(name in scenario.name for scenario in SCENARIOS) for name in TRAINED)
 
 
 def test_the_section_says_when_and_where() -> None:

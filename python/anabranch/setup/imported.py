@@ -146,7 +146,7 @@ def _take(file: Path, name: str, content: _Found) -> None:
     if format_name is None and not is_traffic:
         unread = unread_format(head or b"")
         if unread is not None:
-            raise ImportFilesError(f"{file}: this is {unread.name}, which is not read; {unread.conversion}")
+            raise ImportFilesError(f"{file}: {unread.what}; {unread.conversion}")
         seems = what_it_seems(head or b"", str(file))
         raise ImportFilesError(f"{file}: {seems.what}; {seems.remedy}")
     network = None if format_name is None else _network(file, is_traffic=is_traffic)

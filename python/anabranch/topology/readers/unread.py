@@ -23,6 +23,11 @@ class UnreadFormat:
     conversion: str
     """What to do: lines for Python, or in words where none would do."""
 
+    @property
+    def what(self) -> str:
+        """The words of a message for a file of this format."""
+        return f"this is {self.name}, which is not read"
+
 
 def _networkx(read: str) -> str:
     return f"import networkx as nx; nx.write_graphml({read}, NEW)"

@@ -89,7 +89,7 @@ def sniff(head: bytes, where: str) -> str:
     if not text:
         raise TopologyError(where, "the file is empty", f"give {_KNOWN}")
     if (unread := unread_format(head)) is not None:
-        raise TopologyError(where, f"this is {unread.name}, which is not read", unread.conversion)
+        raise TopologyError(where, unread.what, unread.conversion)
     reader = next((reader for reader in READERS.values() if reader.recognises(text)), None)
     if reader is not None:
         return reader.name
