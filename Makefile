@@ -163,8 +163,8 @@ validate-ns3: setup ## claims of MPRC's thesis in ns-3 itself, each version of i
 validate-ns2: setup ## figure 4 of robust routing in ns-2 itself, if there (Debian: apt install ns2); writes docs/reproductions/ns2.md
 	$(RUN) checks/validation/ns2_claims.py
 
-validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden_open.csv and matrices, which are not part of the repository
-	$(RUN) checks/validation/fabric.py $(DATA)
+validate-fabric: setup ## runs of uet-htsim beside ours: DATA=folder with golden_open.csv and matrices, which are not part of the repository; writes docs/fabric_checks.md
+	$(RUN) checks/validation/fabric_page.py $(DATA) --out docs/fabric_checks.md
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) checks/validation/linux/linux_page.py

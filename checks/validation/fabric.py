@@ -1,18 +1,14 @@
-"""Runs of uet-htsim beside ours: ``python checks/validation/fabric.py FOLDER [--only TEXT]``.
+"""Runs of uet-htsim, and ours of the same scenarios.
 
 FOLDER has ``golden_open.csv``, one run a row, and ``matrices``, the flow lists. A run of ours has the same
 network, flows, queues and constants; entropy values, hashes and draws are its own, so that there are several
-runs of ours for each of theirs. Times are those of the sender, as there. The means of median, maximum and
-makespan stand beside each other, with the standard error of what they differ by, and retransmissions and
-trims of all seeds together.
+runs of ours for each of theirs. Times are those of the sender, as there. ``fabric_page.py`` sets them side
+by side.
 """
 
-import argparse
 import csv
 import math
 import re
-import statistics
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -58,28 +54,10 @@ class Numbers:
     maxima: list[float] = field(default_factory=list)
     makespans: list[float] = field(default_factory=list)
     runs: int = 0
-    retransmissions: int = 0
-    trims: int = 0
+    retransmissions: list[float] = field(default_factory=list)
+    trims: list[float] = field(default_factory=list)
     unfinished: int = 0
     seconds: float = 0.0
-
-
-def deviation(theirs: list[float], ours: list[float]) -> tuple[float, float]:
-    """How far ours are above theirs in percent, and the standard error of that.
-
-    Runs of ours follow each other that are of the same flow list, and stand beside the one of theirs. How far
-    draws scatter is what runs of ours of the same flow list say; one of theirs scatters as much.
-    """
-    runs = len(ours) // max(len(theirs), 1)
-    if not runs:
-        return math.nan, math.nan
-    lists = [ours[first : first + runs] for first in range(0, len(ours), runs)]
-    mean = statistics.fmean(theirs)
-    percent = 100 * (statistics.fmean(ours) / mean - 1)
-    if runs == 1:
-        return percent, math.nan
-    variance = statistics.fmean(statistics.variance(draws) for draws in lists)
-    return percent, 100 * math.sqrt(variance * (1 + 1 / runs) / len(theirs)) / mean
 
 
 def host(topology: str, index: int) -> str:
@@ -108,7 +86,7 @@ def hops(topology: str, a: int, b: int) -> int:
     """Links between two hosts."""
     if topology.startswith("fat-tree"):
         half = int(topology.split("=")[1]) // 2
-        groups = (half, half**2)
+        groups: tuple[int, ...] = (half, half**2)
     else:
         groups = (LEAF_SPINES[topology][1],)
     return 2 + 2 * sum(a // size != b // size for size in groups)
@@ -164,6 +142,35 @@ def queue(row: dict[str, str], share: float) -> str:
     return f'{{ algorithm = "trim", limit = "{room} B", cut = {cut}, {marks} }}'
 
 
+def events(row: dict[str, str]) -> str:
+    """What becomes of links in the run of a row.
+
+    Raises:
+        ValueError: if it is not known.
+    """
+    change = row["change"]
+    if not change:
+        return ""
+    if re.match(r"link agg 0 - core 0, both directions, loses everything from 20 us on, silently", change):
+        return '[[event]]\nat = "20 us"\nlink = ["core1.1", "aggregation1.1"]\nstate = "silent"\n'
+    slow = re.match(
+        r"(?:the link core 0|all (\d+) links from cores down) to aggregation 0 at half rate", change
+    )
+    if slow is None:
+        raise ValueError(f"what is changed is not known: {change}")
+    cores = range(1, int(slow[1] or 1) + 1)
+    return "".join(
+        f"""[[event]]
+at = "0 s"
+link = ["core1.{core}", "aggregation1.1"]
+direction = "forward"
+capacity = "{float(row["gbps"]) / 2} Gbps"
+queue = {queue(row, 0.5)}
+"""
+        for core in cores
+    )
+
+
 def scenario(row: dict[str, str], folder: Path, seed: int) -> str:
     """A run of ours as that of a row."""
     selector = SELECTORS[row["lb"]].format(values=row["evs"] or 64)
@@ -177,17 +184,6 @@ def scenario(row: dict[str, str], folder: Path, seed: int) -> str:
             f'[[traffic]]\nname = "flow{flow["id"]}"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\n'
             f'size = "{flow["size"]} B"\ntransport = "x"\n{after}'
         )
-    events = ""
-    if "half rate" in row["change"]:
-        events = f"""[[event]]
-at = "0 s"
-link = ["core1.1", "aggregation1.1"]
-direction = "forward"
-capacity = "{float(row["gbps"]) / 2} Gbps"
-queue = {queue(row, 0.5)}
-"""
-    if "silently" in row["change"]:
-        events = '[[event]]\nat = "20 us"\nlink = ["core1.1", "aggregation1.1"]\nstate = "silent"\n'
     in_turn = '{ algorithm = "packet-round-robin", shared = true }'
     balancing = in_turn if row["lb"] == "switch-rr" else '"flow"'
     return f"""title = "{row["group"]}"
@@ -204,7 +200,7 @@ base_rtt = "{row["base_rtt_us"]} us"
 rto = "{row["rto_us"]} us"
 window = {WINDOWS[row["cc"]]}
 path_selector = {selector}
-{"".join(entries)}{events}
+{"".join(entries)}{events(row)}
 [run]
 duration = "20 ms"
 until = "done"
@@ -228,8 +224,8 @@ def measure(row: dict[str, str], folder: Path, seed: int, numbers: Numbers) -> N
         numbers.medians.append(times[math.ceil(len(times) / 2) - 1])
         numbers.maxima.append(times[-1])
         numbers.makespans.append(max(map(sum, ended)))
-    numbers.retransmissions += int(flow_table["retransmissions"].sum())
-    numbers.trims += int(spray["trims"].sum())
+    numbers.retransmissions.append(float(flow_table["retransmissions"].sum()))
+    numbers.trims.append(float(spray["trims"].sum()))
 
 
 def configurations(
@@ -255,8 +251,8 @@ def configurations(
         theirs.medians.append(float(row["fct_p50_us"]))
         theirs.maxima.append(float(row["fct_max_us"]))
         theirs.makespans.append(float(row["makespan_us"]))
-        theirs.retransmissions += int(float(row["retransmissions"]))
-        theirs.trims += int(float(row["trims"]))
+        theirs.retransmissions.append(float(row["retransmissions"]))
+        theirs.trims.append(float(row["trims"]))
         theirs.unfinished += int(float(row["unfinished"]))
         theirs.seconds += float(row["cpu_s"])
         theirs.runs += 1
@@ -264,33 +260,3 @@ def configurations(
         for times in range(seeds or usual):
             measure(row, folder, int(row["seed"]) + 3 * times, ours)
     yield from chosen.items()
-
-
-def main() -> None:
-    """Run all, and print both."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", help="configurations whose name has this text")
-    parser.add_argument("--seeds", type=int, help="runs of ours for each of theirs, with other draws")
-    given = parser.parse_args()
-    counts = ("trims", "retransmissions", "unfinished")
-    title = "configuration | " + " | ".join(
-        f"{what} us: theirs, ours, %, standard error" for what in ("p50", "max", "makespan")
-    )
-    sys.stdout.write(" | ".join([title, *counts, "cpu s"]) + "\n")
-    for name, (theirs, ours) in configurations(given.folder, given.only, given.seeds):
-        cells = [" ".join(part[:24] for part in name if part)]
-        for what in ("medians", "maxima", "makespans"):
-            lists = [getattr(numbers, what) for numbers in (theirs, ours)]
-            a, b = (statistics.fmean(numbers or [math.nan]) for numbers in lists)
-            percent, error = deviation(*lists)
-            cells.append(f"{a:.3f} {b:.3f} {percent:+.1f} {error:.1f}")
-        share = theirs.runs / ours.runs
-        cells += [f"{getattr(theirs, what)} {getattr(ours, what) * share:.0f}" for what in counts]
-        cells.append(f"{theirs.seconds:.2f} {ours.seconds * share:.2f}")
-        sys.stdout.write(" | ".join(cells) + "\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@
 //! Links have a heap of their own. They set their events at each packet, while timers wait: many of them would make the
 //! way of each packet's event through the heap long.
 
-use anabranch_units::{Instant, rarely};
+use anabranch_units::{Instant, prefetch, rarely};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -91,6 +91,12 @@ impl Schedule {
         }
     }
 
+    /// Begins to fetch what is kept of a source.
+    #[inline]
+    pub fn prefetch(&self, source: Source) {
+        prefetch(&self.due[source.0 as usize]);
+    }
+
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -159,7 +165,8 @@ impl Schedule {
         if rarely(self.of_others.taken) {
             self.of_others.remove_root();
         }
-        while rarely(!self.is_live(self.root())) {
+        // Where nothing is stale, each key is an event.
+        while rarely(self.root() == NONE || (self.stale != 0 && !self.is_live(self.root()))) {
             self.pass_over(until)?;
         }
         Some(())
@@ -177,7 +184,9 @@ impl Schedule {
             return;
         }
         let before = std::mem::replace(due, at);
-        self.pass(source, before);
+        if rarely(before != NONE) {
+            self.pass(source, before);
+        }
         let since = at.wrapping_sub(self.base);
         // What lies before the base is, so taken, farther than anything.
         if rarely(since >= self.horizon) {

@@ -99,6 +99,14 @@ macro_rules! each {
 }
 
 impl SenderAgent {
+    /// Begins to fetch what it keeps of the segments that the next ACK will be about.
+    #[inline]
+    pub fn prefetch_segments(&self) {
+        if let Self::Tcp(sender) = self {
+            sender.prefetch_segments();
+        }
+    }
+
     /// A sender that has not opened yet. `seed` sets what an algorithm may choose freely (BBR's first
     /// phase, MPTCP's keys); the initial sequence number is the caller's. The ends have an interface each.
     #[must_use]

@@ -22,7 +22,7 @@ pub use bytes::Bytes;
 pub use fairness::jain_index;
 pub use histogram::Histogram;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_lines};
 pub use rate::{Rate, Serializer};
 pub use shared::{Recent, Shared};
 pub use text::{

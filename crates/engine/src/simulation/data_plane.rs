@@ -35,6 +35,19 @@ pub(super) struct DataPlane {
     pub(super) looks_ahead: bool,
 }
 
+/// The key by which packets are spread.
+// Apart: most packets are on paths, and need none.
+#[inline(never)]
+fn key_of(of: (&Flows, &[DatagramFlow], Option<&Passage>), packet: &Packet, entropy: Option<u16>) -> FlowKey {
+    match of.0.get(packet.flow.index()) {
+        Some(flow) => match entropy {
+            Some(entropy) => flow.lane(packet.direction, 0).key.with_entropy(entropy),
+            None => flow.lane(packet.direction, packet.subflow).key,
+        },
+        None => key_elsewhere(of, packet),
+    }
+}
+
 /// The key of a packet of a flow that is not here with the end that sends: of one that receives alone, of datagrams, or of what
 /// passes by.
 #[inline(never)]
@@ -66,7 +79,9 @@ impl DataPlane {
             return None;
         };
         if let Some(next) = link.next_event(&self.pool) {
-            link.prefetch_second(&self.pool);
+            if rarely(self.looks_ahead) {
+                link.prefetch_second(&self.pool);
+            }
             self.schedule.set(self.numbering.link(id), next);
         }
         self.packet_hops += 1;
@@ -87,12 +102,9 @@ impl DataPlane {
     pub(super) fn forward(&mut self, flows: &Flows, node: NodeId, id: PacketId) {
         let (datagrams, passage) = (&self.datagrams, &self.passage);
         let (packet, entropies) = self.pool.get_with_entropies(id);
-        let key = |packet: &Packet| match flows.get(packet.flow.index()) {
-            Some(flow) if rarely(packet.steering == Steering::SprayHops) => {
-                flow.lane(packet.direction, 0).key.with_entropy(entropies[id as usize])
-            }
-            Some(flow) => flow.lane(packet.direction, packet.subflow).key,
-            None => key_elsewhere((flows, datagrams, passage.as_deref()), packet),
+        let key = |packet: &Packet| {
+            let entropy = (packet.steering == Steering::SprayHops).then(|| entropies[id as usize]);
+            key_of((flows, datagrams, passage.as_deref()), packet, entropy)
         };
         let link = if rarely(packet.hops_left == 0) {
             None
@@ -150,6 +162,7 @@ impl DataPlane {
     #[inline]
     fn prefetch_link(&self, id: LinkId) {
         prefetch(&self.links[id.index()]);
+        self.schedule.prefetch(self.numbering.link(id));
     }
 
     /// Begins to fetch the link by which a packet will leave that a host is going to send on this lane.

@@ -18,8 +18,10 @@ use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::spray::PathFacts;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
-use anabranch_units::{Instant, MaybeInstant, prefetch};
+use anabranch_units::{Instant, MaybeInstant, prefetch_lines};
 use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::ops::Range;
 
 /// One connection: both ends, the application, the way there and back. In lines of the cache: what arrives at the receiver
 /// touches the first six, and what arrives at the sender those from the sixth on.
@@ -39,6 +41,19 @@ pub(super) struct Flow {
     pub(super) sender: SenderAgent,
     pub(super) application: Application,
 }
+
+/// The lines of the cache of the end that receives, counted from that of [`Receiving::received`].
+const RECEIVING_LINES: Range<isize> = {
+    let before = offset_of!(Receiving, received).div_ceil(64) as isize;
+    -before..(size_of::<Receiving>() as isize / 64 - before + 1)
+};
+
+/// Those of the end that sends, counted from that of [`Flow::answered`].
+const SENDING_LINES: Range<isize> = {
+    let (begin, anchor) = (offset_of!(Flow, multipath), offset_of!(Flow, answered));
+    let before = (anchor - begin).div_ceil(64) as isize;
+    -before..((size_of::<Flow>() - anchor) as isize / 64 + 1)
+};
 
 /// What is drawn for a flow.
 struct Drawn {
@@ -318,19 +333,11 @@ impl Flow {
         }
     }
 
-    /// Begins to fetch what a packet of this direction will ask for where it arrives: the lines of its end of the flow.
-    #[inline(never)]
+    /// Begins to fetch the end of the flow that packets of this direction come to.
     pub(super) fn prefetch(&self, direction: Direction) {
-        prefetch(&self.multipath);
         match direction {
-            Direction::Forward => {
-                prefetch(&self.receiving.agent);
-                prefetch(&self.receiving.reordering);
-            }
-            Direction::Backward => {
-                prefetch(&self.forward);
-                prefetch(&self.sender);
-            }
+            Direction::Forward => prefetch_lines(&self.receiving.received, RECEIVING_LINES),
+            Direction::Backward => prefetch_lines(&self.answered, SENDING_LINES),
         }
     }
 
@@ -382,7 +389,6 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::offset_of;
 
     #[test]
     fn an_end_of_a_flow_lies_in_lines_of_its_own() {

@@ -109,10 +109,13 @@ impl Simulation {
         }
     }
 
-    /// Begins to fetch the link on which a host will answer to a packet.
+    /// Begins to fetch the link on which a host will answer to a packet, and what its end keeps of segments.
     #[inline(never)]
     fn look_ahead_of_answers(&self, packet: Packet) {
         if let Some(flow) = self.flows.get(packet.flow.index()) {
+            if packet.direction == Direction::Backward {
+                flow.sender.prefetch_segments();
+            }
             self.data.look_ahead_from(flow.lane_back(packet.direction, packet.subflow));
         }
     }

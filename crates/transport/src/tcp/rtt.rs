@@ -91,6 +91,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample; a valid one also ends the back-off (RFC 6298 section 5.7).
+    #[inline]
     pub(crate) fn on_sample(&mut self, rtt: Span) {
         self.estimate(rtt);
         self.report(rtt);

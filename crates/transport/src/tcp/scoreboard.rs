@@ -50,6 +50,7 @@ pub(crate) struct Sent {
     pub(crate) fin: bool,
     /// Loss detection judged it lost since it was sent last.
     detected: bool,
+    /// The one sent before it in the list of those in flight, unless it is the oldest: then anything.
     older: Number,
     newer: Number,
 }
@@ -395,6 +396,8 @@ impl Scoreboard {
     }
 
     /// Drops segments below `ack`; `visit` sees each before it goes.
+    // One call of it, in place: each segment comes by.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, ack: u64, mut visit: impl FnMut(&Sent)) {
         while let Some(front) = self.segments.front() {
             if front.end > ack {
@@ -406,7 +409,7 @@ impl Scoreboard {
             }
             self.forget_front();
             if rarely(self.folds.is_some()) {
-                while self.acknowledge_fold(ack, &mut visit) {}
+                self.unfold_front(ack);
             }
         }
         self.fit_room();

@@ -10,6 +10,9 @@ use std::ops::Range;
 /// Fewer segments in a row are left as they are: a record takes more room than one of them.
 const LEAST: u32 = 4;
 
+/// So many segments come out of a fold at a time that is acknowledged.
+const AT_ONCE: u32 = 8;
+
 /// Segments of one length in a row, SACKed, sent once, and neither the first nor the last of their scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fold {
@@ -210,29 +213,26 @@ impl Scoreboard {
         runs
     }
 
-    /// Drops the segments of a fold in front that ends by `ack`; `visit` sees each. One that ends above is as if it had never
-    /// been folded. Whether there may be another one in front.
+    /// Takes segments out of a fold in front: a few at a time where it ends by `ack`, for they go at once. Of one that ends
+    /// above all are as if they had never been folded.
     #[cold]
     #[inline(never)]
-    pub(super) fn acknowledge_fold(&mut self, ack: u64, visit: &mut impl FnMut(&Sent)) -> bool {
-        let Some(folds) = self.folds.as_mut() else { return false };
-        let Some(&fold) = folds.all.first().filter(|fold| fold.number == self.first) else { return false };
-        folds.all.remove(0);
-        folds.gone += u64::from(fold.count);
-        if folds.all.is_empty() {
-            self.folds = None;
+    pub(super) fn unfold_front(&mut self, ack: u64) {
+        let Some(folds) = self.folds.as_mut() else { return };
+        let Some(fold) = folds.all.first_mut().filter(|fold| fold.number == self.first) else { return };
+        let count = if fold.end() <= ack { fold.count.min(AT_ONCE) } else { fold.count };
+        let taken = Fold { count, ..*fold };
+        fold.number = fold.number.wrapping_add(count);
+        (fold.start, fold.count) = (taken.end(), fold.count - count);
+        fold.below += u64::from(count);
+        folds.gone += u64::from(count);
+        if fold.count == 0 {
+            folds.all.remove(0);
+            if folds.all.is_empty() {
+                self.folds = None;
+            }
         }
-        if fold.end() > ack {
-            fold.segments().rev().for_each(|sent| self.segments.push_front(sent));
-            return false;
-        }
-        fold.segments().for_each(|sent| visit(&sent));
-        let bytes = fold.end() - fold.start;
-        self.first = self.first.wrapping_add(fold.count);
-        self.outstanding -= bytes;
-        self.sacked -= bytes;
-        self.sacked_segments -= u64::from(fold.count);
-        true
+        taken.segments().rev().for_each(|sent| self.segments.push_front(sent));
     }
 
     /// Bytes and segments that are folded, for tests.

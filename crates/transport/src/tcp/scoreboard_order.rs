@@ -2,6 +2,7 @@
 
 use super::{NONE, Number, Scoreboard, Sent};
 use crate::log::LossCause;
+use anabranch_units::rarely;
 
 /// What to do with a segment in [`Scoreboard::judge_oldest_first`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,15 +83,19 @@ impl Scoreboard {
     /// Joins the neighbours of a segment that hangs in the list no more.
     #[inline]
     pub(super) fn close_list(&mut self, number: Number, (older, newer): (Number, Number)) {
-        if older == NONE {
-            if self.oldest != number {
-                // It is judged no more.
-                return;
-            }
+        if self.oldest == number {
+            // Nobody asks what is in front of the oldest one.
             self.oldest = newer;
-        } else {
-            self.get_mut(older).newer = newer;
+            if rarely(newer == NONE) {
+                self.newest = NONE;
+            }
+            return;
         }
+        if older == NONE {
+            // It is judged no more.
+            return;
+        }
+        self.get_mut(older).newer = newer;
         if newer == NONE {
             self.newest = older;
         } else {

@@ -22,6 +22,7 @@
 
 use super::{
     AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, Tail, TransmissionFacts,
+    WatchesTransmissions,
 };
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
@@ -273,6 +274,18 @@ impl ConfiguredDetection for FastRto {
     }
 }
 
+impl WatchesTransmissions for FastRto {
+    /// A segment left. The timer needs to be set only where none runs: a later one expires later.
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
+        if facts.new_bytes == 0 {
+            self.resent = facts.order;
+        }
+        if self.timeout.is_none() {
+            self.timeout = self.patience().map(|patience| facts.now.saturating_add(patience));
+        }
+    }
+}
+
 impl LossDetection for FastRto {
     fn on_established(&mut self, handshake: &Handshake) {
         self.ack_delay = handshake.ack_delay;
@@ -289,15 +302,8 @@ impl LossDetection for FastRto {
         self.estimator.rtt_min.is_some()
     }
 
-    /// A segment left. The timer needs to be set only where none runs: a later one expires later.
-    #[inline]
-    fn on_sent(&mut self, facts: &TransmissionFacts) {
-        if facts.new_bytes == 0 {
-            self.resent = facts.order;
-        }
-        if self.timeout.is_none() {
-            self.timeout = self.patience().map(|patience| facts.now.saturating_add(patience));
-        }
+    fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+        Some(self)
     }
 
     #[inline]

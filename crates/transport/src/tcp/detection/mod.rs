@@ -188,6 +188,12 @@ impl<D: ConfiguredDetection> ConfiguredDetection for Box<D> {
     }
 }
 
+/// A loss detection that looks at what is sent.
+pub(crate) trait WatchesTransmissions {
+    /// Sees a transmission of data, right after the scoreboard.
+    fn on_sent(&mut self, facts: &TransmissionFacts);
+}
+
 /// A loss detection at work. What an algorithm has no use for, it leaves out.
 pub(crate) trait LossDetection {
     /// The handshake is done.
@@ -259,8 +265,10 @@ pub(crate) trait LossDetection {
     /// A tail loss probe was put off because new data left.
     fn on_probe_scheduled(&mut self) {}
 
-    /// Sees each transmission of data, right after the scoreboard.
-    fn on_sent(&mut self, _facts: &TransmissionFacts) {}
+    /// Who sees each transmission of data, if anybody does: each segment comes by, and most detectors look at none.
+    fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+        None
+    }
 
     /// Sees the end of each DSACK block.
     fn on_dsack(&mut self, _end: u64) {}
@@ -464,8 +472,8 @@ macro_rules! dispatch_detectors {
             }
 
             #[inline(always)]
-            pub(crate) fn on_sent(&mut self, facts: impl FnOnce() -> TransmissionFacts) {
-                each_detector!(self, d => d.on_sent(&facts()); $($variant)+);
+            pub(crate) fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+                each_detector!(self, d => d.watcher(); $($variant)+)
             }
 
             pub(crate) fn on_dsack(&mut self, end: u64) {

@@ -10,7 +10,10 @@
 //! - limited transmit may send up to one window beyond cwnd, clocked by ACKs;
 //! - RTT samples of retransmitted segments come from timestamps instead of the mean over both transmissions.
 
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
+use super::{
+    AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts,
+    WatchesTransmissions,
+};
 use crate::tcp::scoreboard::Scoreboard;
 use anabranch_units::declaration::at_least;
 use anabranch_units::{Instant, Span};
@@ -170,6 +173,14 @@ impl ConfiguredDetection for RrTcp {
     }
 }
 
+impl WatchesTransmissions for RrTcp {
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
+        // At most the 2^32 numbers of segments.
+        self.full_payload = facts.full_payload;
+        self.cwnd_segments = (facts.cwnd / facts.full_payload) as u32;
+    }
+}
+
 impl LossDetection for RrTcp {
     /// A delivered segment may have been overtaken; [`RrTcp::on_ack`] sees by how many.
     #[inline]
@@ -214,11 +225,8 @@ impl LossDetection for RrTcp {
         self.dupack.on_ack(board, facts);
     }
 
-    #[inline]
-    fn on_sent(&mut self, facts: &TransmissionFacts) {
-        // At most the 2^32 numbers of segments.
-        self.full_payload = facts.full_payload;
-        self.cwnd_segments = (facts.cwnd / facts.full_payload) as u32;
+    fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+        Some(self)
     }
 
     /// Slow start up to the restored window; and at most another window beyond it is outstanding.

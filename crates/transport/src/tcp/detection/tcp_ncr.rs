@@ -9,7 +9,10 @@
 //! - DupThresh stays in recovery as it was when that began;
 //! - without SACK, which the RFC requires (section 3), DupThresh is that of RFC 5681.
 
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
+use super::{
+    AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts,
+    WatchesTransmissions,
+};
 use crate::tcp::scoreboard::Scoreboard;
 use anabranch_units::{Instant, Span};
 
@@ -95,6 +98,17 @@ impl ConfiguredDetection for TcpNcr {
     }
 }
 
+impl WatchesTransmissions for TcpNcr {
+    /// (E.3): the careful variant counts what it sends a second time.
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
+        self.cwnd = facts.cwnd;
+        self.full_payload = facts.full_payload;
+        if self.extended && self.variant == LimitedTransmit::Careful {
+            self.skipped += facts.new_bytes;
+        }
+    }
+}
+
 impl LossDetection for TcpNcr {
     #[inline]
     fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
@@ -138,14 +152,8 @@ impl LossDetection for TcpNcr {
         self.dupack.on_ack(board, facts);
     }
 
-    /// (E.3): the careful variant counts what it sends a second time.
-    #[inline]
-    fn on_sent(&mut self, facts: &TransmissionFacts) {
-        self.cwnd = facts.cwnd;
-        self.full_payload = facts.full_payload;
-        if self.extended && self.variant == LimitedTransmit::Careful {
-            self.skipped += facts.new_bytes;
-        }
+    fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+        Some(self)
     }
 
     /// (E.2): new data leave while pipe + Skipped is below the window.

@@ -14,7 +14,7 @@
 
 use super::{
     AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, LossResponse,
-    TransmissionFacts,
+    TransmissionFacts, WatchesTransmissions,
 };
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
@@ -151,15 +151,7 @@ impl ConfiguredDetection for TcpPr {
     }
 }
 
-impl LossDetection for TcpPr {
-    /// Before the first sample mxrtt is what RFC 6298 section 2.1 says.
-    fn on_established(&mut self, handshake: &Handshake) {
-        self.mxrtt = handshake.initial_rto;
-        (self.least, self.largest) = (handshake.min_rto, handshake.max_rto);
-        self.ack_delay = handshake.ack_delay;
-    }
-
-    #[inline]
+impl WatchesTransmissions for TcpPr {
     fn on_sent(&mut self, facts: &TransmissionFacts) {
         if self.windows.is_empty() {
             self.first_order = facts.order;
@@ -170,6 +162,19 @@ impl LossDetection for TcpPr {
         }
         self.cwnd = facts.cwnd;
         self.full_payload = facts.full_payload;
+    }
+}
+
+impl LossDetection for TcpPr {
+    /// Before the first sample mxrtt is what RFC 6298 section 2.1 says.
+    fn on_established(&mut self, handshake: &Handshake) {
+        self.mxrtt = handshake.initial_rto;
+        (self.least, self.largest) = (handshake.min_rto, handshake.max_rto);
+        self.ack_delay = handshake.ack_delay;
+    }
+
+    fn watcher(&mut self) -> Option<&mut dyn WatchesTransmissions> {
+        Some(self)
     }
 
     /// "ACK received for packet n" (ICDCS 2003, Table 1). A sample of a retransmission whose original was

@@ -45,7 +45,9 @@ impl Bench {
     fn tell(&mut self, at: u64, order: u64, new_bytes: u64) {
         let (now, cwnd, full_payload) = (ms(at), self.cwnd, self.len);
         let facts = TransmissionFacts { now, order, new_bytes, cwnd, full_payload };
-        self.detector.on_sent(|| facts);
+        if let Some(watcher) = self.detector.watcher() {
+            watcher.on_sent(&facts);
+        }
     }
 
     /// Sends new segments.

@@ -42,6 +42,15 @@ struct Echo {
     value: Option<u32>,
 }
 
+impl Echo {
+    /// Whether it is of an earlier transmission than that of `sent_at`.
+    // Apart: it is asked of what was sent again, and all that is asked of other segments stays small.
+    #[cold]
+    fn is_before(self, sent_at: Instant) -> bool {
+        self.value.is_some_and(|value| (value.wrapping_sub(self.clock.at(sent_at)) as i32) < 0)
+    }
+}
+
 /// The state of the sender before an ACK changed it.
 struct Before {
     pipe: u64,
@@ -396,17 +405,16 @@ impl Sender {
 /// The echo tells transmissions apart only of a segment that left more than once, and only where the segment advanced
 /// the cumulative acknowledgment: an ACK for a segment above a hole echoes the segment before the hole (RFC 7323
 /// section 4.3, case (B)), and one for several segments in order the first of them (case (A)).
-#[inline]
+#[inline(always)]
 fn facts_of(sent: &Sent, echo: Echo, by_sack: bool) -> DeliveredSegment {
     let retransmitted = sent.transmissions > 1;
-    let is_before = |value: u32| (value.wrapping_sub(echo.clock.at(sent.sent_at)) as i32) < 0;
     DeliveredSegment {
         start: sent.start,
         end: sent.end,
         sent_at: sent.sent_at,
         order: sent.order,
         retransmitted,
-        echoes_earlier: retransmitted && !by_sack && echo.value.is_some_and(is_before),
+        echoes_earlier: rarely(retransmitted) && !by_sack && echo.is_before(sent.sent_at),
         by_sack,
     }
 }

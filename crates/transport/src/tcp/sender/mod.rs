@@ -27,7 +27,7 @@ use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use crate::tcp::prr::Prr;
-use anabranch_units::{Instant, MaybeInstant, Span, rarely};
+use anabranch_units::{Instant, MaybeInstant, Span, prefetch, rarely};
 use deferral::TsoDeferral;
 pub use info::SenderInfo;
 use persist::Persist;
@@ -151,6 +151,12 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Begins to fetch what it keeps of the first and the last segment in flight.
+    #[inline]
+    pub(crate) fn prefetch_segments(&self) {
+        [self.board.front(), self.board.back()].into_iter().flatten().for_each(prefetch);
+    }
+
     /// A sender that has not opened yet. `seed` sets what an algorithm may choose freely (BBR's
     /// first phase); the initial sequence number is the caller's.
     #[must_use]

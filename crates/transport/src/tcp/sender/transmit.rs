@@ -310,16 +310,20 @@ impl Sender {
         self.window_use.note(limited, (self.snd_una, self.snd_nxt));
     }
 
+    /// A detector sees a transmission, if it looks at any.
     #[inline]
     fn tell_detector(&mut self, now: Instant, order: u64, new_bytes: u64) {
-        let Self { detector, controller, full_payload, .. } = self;
-        detector.on_sent(|| TransmissionFacts {
-            now,
-            order,
-            new_bytes,
-            cwnd: controller.cwnd(),
-            full_payload: *full_payload,
-        });
+        if rarely(self.detector.watcher().is_some()) {
+            self.tell_watcher(now, order, new_bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_watcher(&mut self, now: Instant, order: u64, new_bytes: u64) {
+        let (cwnd, full_payload) = (self.controller.cwnd(), self.full_payload);
+        if let Some(watcher) = self.detector.watcher() {
+            watcher.on_sent(&TransmissionFacts { now, order, new_bytes, cwnd, full_payload });
+        }
     }
 
     #[inline(never)]
