@@ -31,13 +31,8 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Of a flow that is under way.
-    pub(super) fn of(flow: &Flow) -> Self {
-        Self::of_ends(flow, &flow.receiving)
-    }
-
-    /// Of a flow of which the ends may be in different parts of a run: the one that sends comes first.
-    pub(super) fn of_ends(flow: &Flow, receiving: &Receiving) -> Self {
+    /// Of a flow that is under way, and its end that receives.
+    pub(super) fn of(flow: &Flow, receiving: &Receiving) -> Self {
         let (application, sender) = (&flow.application, &flow.sender);
         let (receiver, rtt) = (receiving.agent.stats(), sender.rtt());
         Self {

@@ -26,7 +26,7 @@ impl Simulation {
         let edge = Mirror::new(&self.data.network).edge(link);
         let now = self.data.now;
         for index in 0..self.flows.len() {
-            let Some(flow) = self.flows.get_mut(index) else { continue };
+            let Some((flow, receiving)) = self.flows.ends_mut(index) else { continue };
             let (from, to) = (flow.forward.from, flow.forward.to);
             let Some(hosts) = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref()) else {
                 continue;
@@ -45,7 +45,7 @@ impl Simulation {
                 self.place_subflows(id);
                 self.flush_sender(id);
             } else if let Some(interface) = there.filter(|_| to == host) {
-                flow.receiving.agent.on_address(now, interface, change(interface));
+                receiving.agent.on_address(now, interface, change(interface));
                 if !flow.application.opened() {
                     flow.sender.know_remote(interface, change(interface));
                 }
@@ -96,7 +96,10 @@ impl Simulation {
     /// Gives each subflow that has none its way through the network, and the first one another if it opens from another
     /// address than it would have.
     pub(super) fn place_subflows(&mut self, id: FlowId) {
-        let flow = &mut self.flows[id.index()];
+        if self.flows[id.index()].multipath.is_none() {
+            return;
+        }
+        let Some((flow, receiving)) = self.flows.ends_mut(id.index()) else { return };
         let Some(multipath) = &mut flow.multipath else { return };
         for subflow in 0..flow.sender.subflow_count() {
             let setup = setup_of((&self.setup, &self.data), id.index());
@@ -127,18 +130,18 @@ impl Simulation {
                 let lanes = ways.with_port(port, self.numbered);
                 self.numbered += self.numbered_by;
                 flow.forward.lanes.push(lanes.0);
-                flow.receiving.backward.lanes.push(lanes.1);
-                flow.receiving.reordering.push(Reordering::new());
+                receiving.backward.lanes.push(lanes.1);
+                receiving.reordering.push(Reordering::new());
                 multipath.add_subflow();
                 lanes
             } else {
                 let lane = flow.forward.lanes.get(subflow);
                 let lanes = ways.with_port(lane.key.source.port, lane.key.index / 2);
                 *flow.forward.lanes.get_mut(subflow) = lanes.0;
-                *flow.receiving.backward.lanes.get_mut(subflow) = lanes.1;
+                *receiving.backward.lanes.get_mut(subflow) = lanes.1;
                 lanes
             };
-            flow.receiving.agent.place_subflow(subflow, addresses.remote);
+            receiving.agent.place_subflow(subflow, addresses.remote);
             self.data.taps.place_subflow(id.index(), subflow, (lanes.0.key.source, lanes.0.key.destination));
         }
     }

@@ -21,7 +21,7 @@ impl Simulation {
     /// When the last of some flows was complete; not a number if one is not.
     fn last_complete(&self, flows: impl Iterator<Item = FlowId>) -> f64 {
         let ends: Option<Vec<Instant>> =
-            flows.map(|id| self.flows[id.index()].receiving.completed_at.get()).collect();
+            flows.map(|id| self.flows.receiving(id.index())?.completed_at.get()).collect();
         ends.and_then(|ends| ends.into_iter().max()).map_or(f64::NAN, Instant::as_secs_f64)
     }
 
@@ -50,7 +50,10 @@ impl Simulation {
         table.integers("steps", all.iter().map(|of| of.steps));
         table.integers("flows", all.iter().map(|of| of.steps * of.flows));
         let unfinished = |of: &CollectiveSetup| {
-            flows(of).filter(|id| !self.flows[id.index()].receiving.completed_at.is_some()).count() as u64
+            let is_complete = |id: FlowId| {
+                self.flows.receiving(id.index()).is_some_and(|receiving| receiving.completed_at.is_some())
+            };
+            flows(of).filter(|&id| !is_complete(id)).count() as u64
         };
         table.integers("unfinished_flows", all.iter().map(unfinished));
         table.numbers("start_s", all.iter().map(start));

@@ -15,7 +15,7 @@ use crate::control::table::FlowTable;
 use crate::control::{
     Application, ControllerSetup, KINDS, LinkCounters, Message, Order, StartedController, View,
 };
-use crate::packet::{Direction, PacketId, Steering};
+use crate::packet::{PacketId, Steering};
 use crate::setup::Setup;
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
@@ -249,9 +249,6 @@ impl ControlPlane {
 fn back_to_flow(data: &mut DataPlane, flows: &Flows, id: PacketId) {
     let packet = data.pool.get_mut(id);
     let flow = &flows[packet.flow.index()];
-    packet.destination = match packet.direction {
-        Direction::Forward => flow.forward.to,
-        Direction::Backward => flow.receiving.backward.to,
-    };
+    packet.destination = flow.between(packet.direction).1;
     packet.steering = Steering::FlowTables;
 }

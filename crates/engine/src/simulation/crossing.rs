@@ -67,7 +67,7 @@ impl DataPlane {
             let packet = crossing.packet.packet();
             crossing.flow = passage.id(packet.flow);
             crossing.key = match flows.get(packet.flow.index()) {
-                Some(flow) => flow.lane(packet.direction, packet.subflow).key,
+                Some(flow) => flow.key(packet.direction, packet.subflow),
                 None => key_elsewhere((flows, &self.datagrams, Some(passage)), packet),
             };
             if packet.steering == Steering::Path && border.announced.insert(packet.cursor) {
@@ -95,7 +95,7 @@ impl DataPlane {
                 self.taps.note_passing(lane);
             }
             // With its first packet an end comes that receives.
-            flows.come_half(setup, place, flow);
+            flows.come(setup, place, flow);
             let head = packet.packet_mut();
             head.flow = place;
             if head.steering == Steering::Path {

@@ -41,8 +41,8 @@ pub(super) struct DataPlane {
 fn key_of(of: (&Flows, &[DatagramFlow], Option<&Passage>), packet: &Packet, entropy: Option<u16>) -> FlowKey {
     match of.0.get(packet.flow.index()) {
         Some(flow) => match entropy {
-            Some(entropy) => flow.lane(packet.direction, 0).key.with_entropy(entropy),
-            None => flow.lane(packet.direction, packet.subflow).key,
+            Some(entropy) => flow.key(packet.direction, 0).with_entropy(entropy),
+            None => flow.key(packet.direction, packet.subflow),
         },
         None => key_elsewhere(of, packet),
     }
@@ -55,7 +55,7 @@ pub(super) fn key_elsewhere(
     (flows, datagrams, passage): (&Flows, &[DatagramFlow], Option<&Passage>),
     packet: &Packet,
 ) -> FlowKey {
-    if let Some(key) = flows.key_of_half(packet) {
+    if let Some(key) = flows.key_by_receiver(packet) {
         return key;
     }
     match datagrams.get(packet.flow.index() - flows.len()) {
@@ -153,9 +153,9 @@ impl DataPlane {
             if let Some(link) = self.forwarding.look_ahead(packet) {
                 self.prefetch_link(link);
             }
-        } else if let Some(flow) = flows.get(packet.flow.index()) {
+        } else {
             prefetch(self.pool.segment(next));
-            flow.prefetch(packet.direction);
+            flows.prefetch(packet.flow.index(), packet.direction);
         }
     }
 

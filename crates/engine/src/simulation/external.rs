@@ -303,12 +303,12 @@ impl Simulation {
         let ExternalPacket { flow: id, direction, segment, bytes } = packet;
         let place = format!("flows[{}]", id.0);
         let refuse = |problem: String| Err(SetupError::new(place, problem).into());
-        let Some(flow) = self.flows.get(id.index()) else {
+        let Some((flow, receiving)) = self.flows.ends(id.index()) else {
             return refuse(format!("there is no such flow; there are {}", self.flows.len()));
         };
         let lane = match direction {
             Direction::Forward => &flow.forward,
-            Direction::Backward => &flow.receiving.backward,
+            Direction::Backward => &receiving.backward,
         };
         let subflows = lane.lanes.iter().count();
         if usize::from(segment.subflow) >= subflows {

@@ -5,6 +5,7 @@ use super::reader::Reader;
 use super::receiving::Receiving;
 use super::share::Share;
 use super::way::{Lane, PerSubflow, Way, Ways};
+use crate::balancer::FlowKey;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::interfaces::Hosts;
@@ -18,16 +19,14 @@ use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::spray::PathFacts;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
-use anabranch_units::{Instant, MaybeInstant, prefetch_lines};
+use anabranch_units::{Instant, MaybeInstant, NodeId, prefetch_lines};
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::ops::Range;
 
-/// One connection: both ends, the application, the way there and back. In lines of the cache: what arrives at the receiver
-/// touches the first six, and what arrives at the sender those from the sixth on.
+/// The end of a connection that sends, its application, and the way there.
 #[repr(C)]
 pub(super) struct Flow {
-    pub(super) receiving: Receiving,
     /// What is noted of a multipath connection besides.
     pub(super) multipath: Option<Box<Multipath>>,
     /// When the first data segment left, and the first FIN, or DATA_FIN where the flow is multipath.
@@ -42,17 +41,10 @@ pub(super) struct Flow {
     pub(super) application: Application,
 }
 
-/// The lines of the cache of the end that receives, counted from that of [`Receiving::received`].
-const RECEIVING_LINES: Range<isize> = {
-    let before = offset_of!(Receiving, received).div_ceil(64) as isize;
-    -before..(size_of::<Receiving>() as isize / 64 - before + 1)
-};
-
-/// Those of the end that sends, counted from that of [`Flow::answered`].
-const SENDING_LINES: Range<isize> = {
-    let (begin, anchor) = (offset_of!(Flow, multipath), offset_of!(Flow, answered));
-    let before = (anchor - begin).div_ceil(64) as isize;
-    -before..((size_of::<Flow>() - anchor) as isize / 64 + 1)
+/// Its lines of the cache, counted from that of [`Flow::answered`].
+const LINES: Range<isize> = {
+    let before = offset_of!(Flow, answered).div_ceil(64) as isize;
+    -before..(size_of::<Flow>() as isize / 64 - before + 1)
 };
 
 /// What is drawn for a flow.
@@ -91,7 +83,7 @@ impl Maker<'_> {
         &self,
         share: &Share<'_>,
         forwarding: &mut Forwarding,
-        mut add: impl FnMut(Flow),
+        mut add: impl FnMut(Flow, Receiving),
     ) -> Result<u32, EngineError> {
         let configs = self.setup.transports.iter().map(|transport| SharedConfig::from(&transport.config));
         let configs: Vec<SharedConfig<'_>> = configs.collect();
@@ -112,7 +104,7 @@ impl Maker<'_> {
                 };
                 continue;
             }
-            let mut flow = self.flow((index, flow), config, subflows, forwarding)?;
+            let (mut flow, receiving) = self.flow((index, flow), config, subflows, forwarding)?;
             if let SharedConfig::Spray(_) = config {
                 let setup = &self.setup.flows[index];
                 let ends = (setup.routing, setup.from, setup.to);
@@ -125,7 +117,7 @@ impl Maker<'_> {
                 flow.sender.set_offload(segments);
             }
             subflows += u32::from(flow.sender.subflow_count());
-            add(flow);
+            add(flow, receiving);
         }
         Ok(subflows)
     }
@@ -173,7 +165,7 @@ impl Maker<'_> {
         shared: &SharedConfig<'_>,
         number: u32,
         forwarding: &mut Forwarding,
-    ) -> Result<Flow, EngineError> {
+    ) -> Result<(Flow, Receiving), EngineError> {
         let config = &self.setup.transports[flow.transport].config;
         let (sender, hosts, Drawn { port, peer_sequence, mut stream, .. }) =
             self.sender((index, flow), shared)?;
@@ -205,8 +197,8 @@ impl Maker<'_> {
         let reordering = PerSubflow::new((0..count).map(|_| Reordering::new()));
         let reordering = reordering.ok_or_else(|| at(index, "it has no subflow"))?;
         let multipath = sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts)));
-        let flow = Flow::new(flow, self.streams, (sender, receiver), (lanes, reordering))?;
-        Ok(Flow { multipath, ..flow })
+        let (flow, receiving) = Flow::new(flow, self.streams, (sender, receiver), (lanes, reordering))?;
+        Ok((Flow { multipath, ..flow }, receiving))
     }
 
     /// The interfaces of the ends, where the path manager looks at them.
@@ -275,7 +267,7 @@ impl Flow {
         streams: Streams,
         (sender, agent): (SenderAgent, ReceiverAgent),
         ((forward, backward), reordering): ((PerSubflow<Lane>, PerSubflow<Lane>), PerSubflow<Reordering>),
-    ) -> Result<Self, EngineError> {
+    ) -> Result<(Self, Receiving), EngineError> {
         let lane = |from, to, lanes| Way { from, to, lanes, injected: 0 };
         let reader = setup.reads.as_deref().map(|&reading| Box::new(Reader::new(setup.start, reading)));
         let receiving = Receiving {
@@ -286,8 +278,7 @@ impl Flow {
             reordering,
             backward: lane(setup.to, setup.from, backward),
         };
-        Ok(Self {
-            receiving,
+        let flow = Self {
             multipath: None,
             first_data_at: MaybeInstant::NONE,
             fin_at: MaybeInstant::NONE,
@@ -296,7 +287,8 @@ impl Flow {
             answered: 0,
             sender,
             application: Application::new(setup, streams)?,
-        })
+        };
+        Ok((flow, receiving))
     }
 
     /// A flow between the first addresses of its hosts, over these routes there and back; its only subflow has this number.
@@ -305,7 +297,7 @@ impl Flow {
         config: &SharedConfig<'_>,
         streams: Streams,
         (routes, number): ((RouteIndex, RouteIndex), u32),
-    ) -> Result<Self, EngineError> {
+    ) -> Result<(Self, Receiving), EngineError> {
         let Drawn { port, sequence, peer_sequence, mut stream } = Drawn::new(setup, streams);
         let (interfaces, seed) = (Interfaces::all_joined(1, 1), stream.next_u64());
         let sender = SenderAgent::with_interfaces(config, sequence, seed, interfaces);
@@ -316,7 +308,7 @@ impl Flow {
         Self::new(setup, streams, ends, (lanes, PerSubflow::one(Reordering::new())))
     }
 
-    /// Whether it is done and neither end waits for anything. The one that receives may be in another part of the run.
+    /// Whether it is done and neither end waits for anything.
     pub(super) fn is_at_rest(&self, receiving: &Receiving) -> bool {
         receiving.completed_at.is_some()
             && self.next_application_event().is_none()
@@ -324,30 +316,27 @@ impl Flow {
             && receiving.agent.next_timeout().is_none()
     }
 
-    /// The subflow's lane that a packet of this direction takes.
+    /// The key by which packets of a subflow are spread in this direction.
     #[inline]
-    pub(super) fn lane(&self, direction: Direction, subflow: u8) -> &Lane {
+    pub(super) fn key(&self, direction: Direction, subflow: u8) -> FlowKey {
+        let key = &self.forward.lanes.get(subflow).key;
         match direction {
-            Direction::Forward => self.forward.lanes.get(subflow),
-            Direction::Backward => self.receiving.backward.lanes.get(subflow),
+            Direction::Forward => *key,
+            Direction::Backward => key.reversed(),
         }
     }
 
-    /// Begins to fetch the end of the flow that packets of this direction come to.
-    pub(super) fn prefetch(&self, direction: Direction) {
+    /// Where packets of this direction come from and go to.
+    pub(super) fn between(&self, direction: Direction) -> (NodeId, NodeId) {
         match direction {
-            Direction::Forward => prefetch_lines(&self.receiving.received, RECEIVING_LINES),
-            Direction::Backward => prefetch_lines(&self.answered, SENDING_LINES),
+            Direction::Forward => (self.forward.from, self.forward.to),
+            Direction::Backward => (self.forward.to, self.forward.from),
         }
     }
 
-    /// The lane that answers to a packet of this direction take.
-    #[inline]
-    pub(super) fn lane_back(&self, direction: Direction, subflow: u8) -> &Lane {
-        match direction {
-            Direction::Forward => self.lane(Direction::Backward, subflow),
-            Direction::Backward => self.lane(Direction::Forward, subflow),
-        }
+    /// Begins to fetch it.
+    pub(super) fn prefetch(&self) {
+        prefetch_lines(&self.answered, LINES);
     }
 
     /// Notes when data begin and end: the sender sends a packet, from its first segment to its last.
@@ -362,25 +351,6 @@ impl Flow {
         }
     }
 
-    /// The receiver gets a segment of the sender. Whether the flow is done with it.
-    #[inline]
-    pub(super) fn on_data(&mut self, now: Instant, segment: &Segment) -> bool {
-        if segment.payload > 0
-            && let Some(multipath) = &mut self.multipath
-        {
-            multipath.on_arrival(&self.sender, segment);
-        }
-        self.receiving.agent.on_segment(now, segment);
-        self.read(now)
-    }
-
-    /// The application at the receiver reads, as [`Receiving::read`] has it.
-    #[inline]
-    pub(super) fn read(&mut self, now: Instant) -> bool {
-        let Self { receiving, sender, .. } = self;
-        receiving.read(now, || sender.stream_length())
-    }
-
     pub(super) fn next_application_event(&self) -> Option<Instant> {
         self.application.next_event()
     }
@@ -391,9 +361,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_of_a_flow_lies_in_lines_of_its_own() {
-        assert!(size_of::<Flow>() <= 23 * 64);
-        assert_eq!(offset_of!(Flow, multipath) / 64, 5);
-        assert_eq!((offset_of!(Flow, forward) / 64, offset_of!(Flow, sender) / 64), (6, 7));
+    fn an_end_of_a_flow_lies_in_few_lines_of_the_cache() {
+        assert!(size_of::<Flow>() <= 18 * 64, "{}", size_of::<Flow>());
+        assert!(size_of::<Receiving>() <= 7 * 64, "{}", size_of::<Receiving>());
     }
 }

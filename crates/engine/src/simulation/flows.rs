@@ -2,8 +2,7 @@
 //!
 //! Usually all of them are there from the beginning to the end, each at its number. Where nobody looks into the run before
 //! its end, those that end may come and go ([`may_come_and_go`]): a flow is made when it opens, and when nothing of it is
-//! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way. A part
-//! of a divided run has of a flow that ends in it, and begins elsewhere, the end that receives alone.
+//! under way any more, what tables ask for is all that is kept. So many short flows take the memory of those under way.
 
 use super::account::Account;
 use super::flow::{Flow, Maker, without_route};
@@ -12,44 +11,45 @@ use super::share::Share;
 use super::way::routes;
 use crate::balancer::FlowKey;
 use crate::error::{EngineError, SetupError};
-use crate::forwarding::{Ends, Forwarding, RouteIndex};
+use crate::forwarding::{self, Forwarding, RouteIndex};
 use crate::packet::{Direction, Packet};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
-use anabranch_transport::{SharedConfig, TransportConfig};
-use anabranch_units::{FlowId, rarely};
+use anabranch_transport::{ReceiverAgent, Segment, SharedConfig, TransportConfig};
+use anabranch_units::{FlowId, Instant, NodeId, rarely};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-/// The place of a flow that has not begun.
+/// The place of what has not come yet.
 const AHEAD: u32 = u32::MAX;
 
-/// Set in the place of a flow that has gone; the rest is that of its account, or nothing in a part of a run.
+/// Set in the place of what has gone; the rest is that of an account, or nothing.
 const GONE: u32 = 1 << 31;
 
-/// Set in the place of a flow of which one end alone is there; the rest is the place of that.
-const HALF: u32 = 1 << 30;
+/// The place of what is in another part of the run: as if it had gone.
+const ELSEWHERE: u32 = GONE;
 
-/// Flows by their numbers.
-#[derive(Default)]
-pub(super) struct Flows {
-    /// Those that are there: both of their ends, or the one that sends.
-    there: Vec<Flow>,
-    apart: Option<Box<Apart>>,
+/// Ends of flows by the numbers of these.
+struct Ends<T> {
+    there: Vec<T>,
+    apart: Option<Box<Places>>,
 }
 
-/// Where not all flows are there, or not at their numbers.
-#[derive(Default)]
-struct Apart {
-    /// Of each flow: its place among those that are there, that of a [`HALF`] or one that has [`GONE`], or [`AHEAD`].
-    places: Vec<u32>,
+/// Where not all ends are there, or not at their numbers.
+struct Places {
+    /// Of each flow: its place among the ends that are there, or one that has [`GONE`], or [`AHEAD`].
+    of: Vec<u32>,
     /// The numbers of those that are there.
     numbers: Vec<FlowId>,
-    /// Ends that receive, without the others, and their numbers.
-    halves: Vec<Receiving>,
-    half_numbers: Vec<FlowId>,
+}
+
+/// Flows by their numbers: their ends that send, and those that receive. A part of a divided run has those that are at its nodes.
+#[derive(Default)]
+pub(super) struct Flows {
+    sending: Ends<Flow>,
+    receiving: Ends<Receiving>,
+    turnover: Option<Box<Turnover>>,
     /// What is left of those that are gone.
     accounts: Vec<Account>,
-    turnover: Option<Turnover>,
 }
 
 /// What flows are made of that come and go.
@@ -82,6 +82,87 @@ fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
         && setup.flows.iter().any(|flow| matches!(flow.source, SourceSetup::Sized { .. }))
 }
 
+impl<T> Default for Ends<T> {
+    fn default() -> Self {
+        Self { there: Vec::new(), apart: None }
+    }
+}
+
+impl<T> Ends<T> {
+    /// Those of some flows, of which none is there yet; some are in this part of the run.
+    fn ahead(are_here: impl Iterator<Item = bool>) -> Self {
+        let of = are_here.map(|is_here| if is_here { AHEAD } else { ELSEWHERE }).collect();
+        Self { there: Vec::new(), apart: Some(Box::new(Places { of, numbers: Vec::new() })) }
+    }
+
+    /// Of how many flows they are, wherever these are.
+    #[inline]
+    fn len(&self) -> usize {
+        self.apart.as_ref().map_or(self.there.len(), |places| places.of.len())
+    }
+
+    /// The place of one among those that are there; too large a number where it is not.
+    #[inline(always)]
+    fn place(&self, index: usize) -> usize {
+        if rarely(self.apart.is_some()) { self.place_apart(index) } else { index }
+    }
+
+    #[inline]
+    fn place_apart(&self, index: usize) -> usize {
+        let place = self.apart.as_ref().and_then(|places| places.of.get(index));
+        place.map_or(usize::MAX, |&place| place as usize)
+    }
+
+    #[inline(always)]
+    fn get(&self, index: usize) -> Option<&T> {
+        self.there.get(self.place(index))
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, index: usize) -> Option<&mut T> {
+        let place = self.place(index);
+        self.there.get_mut(place)
+    }
+
+    /// Whether one has not come yet.
+    fn is_ahead(&self, id: FlowId) -> bool {
+        self.apart.as_ref().is_some_and(|places| places.of.get(id.index()) == Some(&AHEAD))
+    }
+
+    fn add(&mut self, id: FlowId, end: T) {
+        if let Some(places) = &mut self.apart {
+            places.of[id.index()] = self.there.len() as u32;
+            places.numbers.push(id);
+            make_room(&mut self.there);
+        }
+        self.there.push(end);
+    }
+
+    /// Takes one out that is there; what is left of it has this place among accounts.
+    fn take(&mut self, id: FlowId, account: u32) -> Option<T> {
+        let places = self.apart.as_mut()?;
+        let place = places.of[id.index()] as usize;
+        if place >= self.there.len() {
+            return None;
+        }
+        places.of[id.index()] = GONE | account;
+        places.numbers.swap_remove(place);
+        if let Some(moved) = places.numbers.get(place) {
+            places.of[moved.index()] = place as u32;
+        }
+        Some(self.there.swap_remove(place))
+    }
+
+    /// Those that are there, with the numbers of their flows: in order where none come and go.
+    fn numbered(&self) -> impl Iterator<Item = (FlowId, &T)> {
+        let number = |place: usize| match &self.apart {
+            None => FlowId::from_index(place),
+            Some(places) => places.numbers[place],
+        };
+        self.there.iter().enumerate().map(move |(place, end)| (number(place), end))
+    }
+}
+
 impl Flows {
     /// The flows of a share of a setup that has been checked, and how many subflows all flows of the setup have.
     pub(super) fn new(
@@ -94,18 +175,24 @@ impl Flows {
         }
         let mut flows = Self::default();
         if share.part.is_some() {
-            flows.apart =
-                Some(Box::new(Apart { places: vec![AHEAD; share.flows.len()], ..Apart::default() }));
+            (flows.sending, flows.receiving) = both_ahead(maker.setup, share);
         }
-        let senders = share.flows.iter().filter(|id| share.has(maker.setup.flows[id.index()].from));
-        flows.there.reserve_exact(senders.count());
+        flows
+            .sending
+            .there
+            .reserve_exact(are_here(maker.setup, share, |flow| flow.from).filter(|&is| is).count());
+        flows
+            .receiving
+            .there
+            .reserve_exact(are_here(maker.setup, share, |flow| flow.to).filter(|&is| is).count());
         let mut next = 0;
-        let subflows = maker.flows(share, forwarding, |flow| {
-            let id = FlowId(next);
-            if share.has(flow.forward.from) {
-                flows.add(id, flow)
-            } else {
-                flows.add_half(id, flow.receiving)
+        let subflows = maker.flows(share, forwarding, |flow, receiving| {
+            let (id, (from, to)) = (FlowId(next), flow.between(Direction::Forward));
+            if share.has(from) {
+                flows.sending.add(id, flow);
+            }
+            if share.has(to) {
+                flows.receiving.add(id, receiving);
             }
             next += 1;
         })?;
@@ -120,227 +207,227 @@ impl Flows {
         });
         let routes = share.flows.iter().map(|id| {
             let flow = &setup.flows[id.index()];
-            let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
+            let ends = forwarding::Ends { routing: flow.routing, from: flow.from, to: flow.to };
             routes(ends, None, forwarding).ok_or_else(|| without_route(id.index()))
         });
         let turnover = Turnover { routes: routes.collect::<Result<_, _>>()?, configs: configs.collect() };
-        let places = vec![AHEAD; share.flows.len()];
-        let apart = Apart { places, turnover: Some(turnover), ..Apart::default() };
-        Ok(Self { there: Vec::new(), apart: Some(Box::new(apart)) })
+        let (sending, receiving) = both_ahead(setup, share);
+        Ok(Self { sending, receiving, turnover: Some(Box::new(turnover)), accounts: Vec::new() })
     }
 
     /// The flows of a divided run, whose parts are one again, of so many: those that are there, the last one first, and what is
     /// left of others.
     pub(super) fn joined(
         count: usize,
-        mut there: Vec<Flow>,
-        mut numbers: Vec<FlowId>,
-        mut accounts: Vec<(FlowId, Account)>,
+        there: Vec<(FlowId, Flow, Receiving)>,
+        mut ended: Vec<(FlowId, Account)>,
     ) -> Self {
-        there.reverse();
-        if there.len() == count {
-            return Self { there, apart: None };
+        let (mut sending, mut receiving) = (Ends::default(), Ends::default());
+        if there.len() < count {
+            sending = Ends::ahead((0..count).map(|_| true));
+            receiving = Ends::ahead((0..count).map(|_| true));
         }
-        numbers.reverse();
-        accounts.sort_unstable_by_key(|&(number, _)| number);
-        let mut places = vec![AHEAD; count];
-        for (place, number) in (0..).zip(&numbers) {
-            places[number.index()] = place;
+        for (id, flow, end) in there.into_iter().rev() {
+            sending.add(id, flow);
+            receiving.add(id, end);
         }
-        for (place, (number, _)) in (0..).zip(&accounts) {
-            places[number.index()] = GONE | place;
+        ended.sort_unstable_by_key(|&(id, _)| id);
+        if let Some(places) = &mut sending.apart {
+            for (place, (id, _)) in (0..).zip(&ended) {
+                places.of[id.index()] = GONE | place;
+            }
         }
-        let accounts = accounts.into_iter().map(|(_, account)| account).collect();
-        Self { there, apart: Some(Box::new(Apart { places, numbers, accounts, ..Apart::default() })) }
+        let accounts = ended.into_iter().map(|(_, account)| account).collect();
+        Self { sending, receiving, turnover: None, accounts }
     }
 
     /// How many flows the run has, wherever they are.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        match &self.apart {
-            None => self.there.len(),
-            Some(apart) => apart.places.len(),
-        }
+        self.sending.len()
     }
 
-    /// How many flows are there, and ends without the other.
+    /// How many ends of flows are there.
     pub(super) fn count(&self) -> usize {
-        self.there.len() + self.apart.as_ref().map_or(0, |apart| apart.halves.len())
+        self.sending.there.len() + self.receiving.there.len()
     }
 
     /// Whether flows come and go.
     #[inline]
     pub(super) fn turn_over(&self) -> bool {
-        self.apart.as_ref().is_some_and(|apart| apart.turnover.is_some())
+        self.turnover.is_some()
     }
 
-    /// The place of a flow among those that are there; too large a number where it is not.
-    #[inline(always)]
-    fn place(&self, index: usize) -> usize {
-        if rarely(self.apart.is_some()) { self.place_apart(index) } else { index }
-    }
-
-    #[inline]
-    fn place_apart(&self, index: usize) -> usize {
-        let place = self.apart.as_ref().and_then(|apart| apart.places.get(index));
-        place.map_or(usize::MAX, |&place| place as usize)
-    }
-
-    /// A flow that is there, with the end that sends.
+    /// The end of a flow that sends, if it is there.
     #[inline(always)]
     pub(super) fn get(&self, index: usize) -> Option<&Flow> {
-        self.there.get(self.place(index))
+        self.sending.get(index)
     }
 
     /// The same, to change it.
     #[inline(always)]
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Flow> {
-        let place = self.place(index);
-        self.there.get_mut(place)
+        self.sending.get_mut(index)
     }
 
-    /// The end of a flow that receives, if it is there. In a part of a run without it, where the other is, it is one to which
-    /// nothing comes.
+    /// The end of a flow that receives, if it is there.
+    #[inline(always)]
     pub(super) fn receiving(&self, index: usize) -> Option<&Receiving> {
-        match self.get(index) {
-            Some(flow) => Some(&flow.receiving),
-            None => self.apart.as_ref()?.half(index),
-        }
+        self.receiving.get(index)
     }
 
     /// The same, to change it.
     #[inline(always)]
     pub(super) fn receiving_mut(&mut self, index: usize) -> Option<&mut Receiving> {
-        let place = self.place(index);
-        if rarely(place >= self.there.len()) {
-            return self.apart.as_mut()?.half_mut(index);
-        }
-        Some(&mut self.there[place].receiving)
+        self.receiving.get_mut(index)
     }
 
     /// The end of a flow that receives, which is there.
     #[inline(always)]
     pub(super) fn end(&mut self, id: FlowId) -> &mut Receiving {
-        self.receiving_mut(id.index()).expect("the end that is asked for is there")
+        self.receiving.get_mut(id.index()).expect("the end that is asked for is there")
     }
 
-    /// The key of a packet of a flow of which only the end that receives is there.
-    pub(super) fn key_of_half(&self, packet: &Packet) -> Option<FlowKey> {
-        let half = self.apart.as_ref()?.half(packet.flow.index())?;
-        let back = half.backward.lanes.get(packet.subflow).key;
+    /// Both ends of a flow, if they are there.
+    pub(super) fn ends(&self, index: usize) -> Option<(&Flow, &Receiving)> {
+        self.sending.get(index).zip(self.receiving.get(index))
+    }
+
+    /// The same, to change them.
+    pub(super) fn ends_mut(&mut self, index: usize) -> Option<(&mut Flow, &mut Receiving)> {
+        self.sending.get_mut(index).zip(self.receiving.get_mut(index))
+    }
+
+    /// Begins to fetch the end of a flow to which packets of this direction come.
+    #[inline(never)]
+    pub(super) fn prefetch(&self, index: usize, direction: Direction) {
+        match direction {
+            Direction::Forward => self.receiving.get(index).map_or((), Receiving::prefetch),
+            Direction::Backward => self.sending.get(index).map_or((), Flow::prefetch),
+        }
+    }
+
+    /// A segment has come to the end of a flow that receives, which takes it if it is simulated. Whether the flow is done with
+    /// it; none where that end is not there.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        now: Instant,
+        index: usize,
+        (segment, order): (&Segment, impl FnOnce() -> Option<u32>),
+        is_simulated: bool,
+    ) -> Option<bool> {
+        let Self { sending, receiving, .. } = self;
+        let receiving = receiving.get_mut(index)?;
+        receiving.note_arrival(segment, order);
+        if !is_simulated {
+            return Some(false);
+        }
+        if let ReceiverAgent::Mptcp(_) = receiving.agent
+            && segment.payload > 0
+            && let Some(Flow { multipath: Some(multipath), sender, .. }) = sending.get_mut(index)
+        {
+            multipath.on_arrival(sender, segment);
+        }
+        receiving.agent.on_segment(now, segment);
+        Some(receiving.read(now, || sending.get(index)?.sender.stream_length()))
+    }
+
+    /// The application at the receiver reads, as [`Receiving::read`] has it.
+    #[inline]
+    pub(super) fn read(&mut self, now: Instant, index: usize) -> bool {
+        let Self { sending, receiving, .. } = self;
+        let length = || sending.get(index)?.sender.stream_length();
+        receiving.get_mut(index).is_some_and(|receiving| receiving.read(now, length))
+    }
+
+    /// The key of a packet of a flow of which the end that receives is there.
+    pub(super) fn key_by_receiver(&self, packet: &Packet) -> Option<FlowKey> {
+        let back = self.receiving(packet.flow.index())?.backward.lanes.get(packet.subflow).key;
         Some(match packet.direction {
             Direction::Forward => back.reversed(),
             Direction::Backward => back,
         })
     }
 
-    /// The flows that are there, with their numbers: in order where none come and go.
+    /// The ends that send and are there, with the numbers of their flows: in order where none come and go.
     pub(super) fn numbered(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
-        let number = |place: usize| match &self.apart {
-            None => FlowId::from_index(place),
-            Some(apart) => apart.numbers[place],
-        };
-        self.there.iter().enumerate().map(move |(place, flow)| (number(place), flow))
+        self.sending.numbered()
     }
 
-    /// The flows that are there: all, in order, where none come and go.
+    /// The ends that send and are there: all, in order, where none come and go.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Flow> {
-        self.there.iter()
+        self.sending.there.iter()
     }
 
     /// The same, to change them.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
-        self.there.iter_mut()
+        self.sending.there.iter_mut()
     }
 
-    /// Gives back the room of flows that were taken out.
+    /// The flows whose ends are both there, with their numbers: all, in order, where none come and go.
+    pub(super) fn iter_ends(&self) -> impl Iterator<Item = (FlowId, &Flow, &Receiving)> {
+        self.numbered().filter_map(|(id, flow)| Some((id, flow, self.receiving(id.index())?)))
+    }
+
+    /// Gives back the room of ends that were taken out.
     pub(super) fn shrink_to_fit(&mut self) {
-        self.there.shrink_to_fit();
-        if let Some(apart) = &mut self.apart {
-            apart.halves.shrink_to_fit();
-        }
+        self.sending.there.shrink_to_fit();
+        self.receiving.there.shrink_to_fit();
     }
 
-    /// A flow that comes is there from now on, unless it was before. `number` is that in the setup.
+    /// The ends of a flow that comes are there from now on, those of them that belong here, unless they were before. `number` is
+    /// that in the setup.
+    #[inline]
     pub(super) fn come(&mut self, setup: &Setup, id: FlowId, number: FlowId) {
-        if let Some(flow) = self.made(setup, id, number) {
-            make_room(&mut self.there);
-            self.add(id, flow);
+        if self.turnover.is_some() {
+            self.make(setup, id, number);
         }
     }
 
-    /// The same of the end that receives, whose sender is in another part of the run.
-    pub(super) fn come_half(&mut self, setup: &Setup, id: FlowId, number: FlowId) {
-        if let Some(flow) = self.made(setup, id, number) {
-            self.add_half(id, flow.receiving);
+    #[inline(never)]
+    fn make(&mut self, setup: &Setup, id: FlowId, number: FlowId) {
+        let comes = (self.sending.is_ahead(id), self.receiving.is_ahead(id));
+        let Some(turnover) = self.turnover.as_ref().filter(|_| comes.0 || comes.1) else { return };
+        let (flow, receiving) = turnover.make(setup, id, number);
+        if comes.0 {
+            self.sending.add(id, flow);
+        }
+        if comes.1 {
+            self.receiving.add(id, receiving);
         }
     }
 
-    /// A flow that comes; none where it was there before.
-    fn made(&self, setup: &Setup, id: FlowId, number: FlowId) -> Option<Flow> {
-        let apart = self.apart.as_ref()?;
-        let turnover = apart.turnover.as_ref().filter(|_| apart.places.get(id.index()) == Some(&AHEAD))?;
-        Some(turnover.make(setup, id, number))
-    }
-
-    fn add(&mut self, id: FlowId, flow: Flow) {
-        if let Some(apart) = &mut self.apart {
-            apart.places[id.index()] = self.there.len() as u32;
-            apart.numbers.push(id);
-        }
-        self.there.push(flow);
-    }
-
-    fn add_half(&mut self, id: FlowId, receiving: Receiving) {
-        let apart = self.apart.as_mut().expect("a part of a run");
-        apart.places[id.index()] = HALF | apart.halves.len() as u32;
-        apart.half_numbers.push(id);
-        make_room(&mut apart.halves);
-        apart.halves.push(receiving);
+    /// The end of a flow that receives as it is before anything has come to it.
+    pub(super) fn fresh_receiver(&self, setup: &Setup, (id, number): (FlowId, FlowId)) -> Option<Receiving> {
+        Some(self.turnover.as_ref()?.make(setup, id, number).1)
     }
 
     /// A flow that is there goes, and leaves its account.
     pub(super) fn go(&mut self, id: FlowId) {
-        let Some(flow) = self.take(id) else { return };
-        let Some(apart) = &mut self.apart else { return };
-        apart.places[id.index()] = GONE | apart.accounts.len() as u32;
-        make_room(&mut apart.accounts);
-        apart.accounts.push(Account::of(&flow));
+        let place = self.accounts.len() as u32;
+        let ends = self.sending.take(id, place).zip(self.receiving.take(id, place));
+        let Some((flow, receiving)) = ends else { return };
+        make_room(&mut self.accounts);
+        self.accounts.push(Account::of(&flow, &receiving));
     }
 
-    /// Takes out a flow that is there.
-    pub(super) fn take(&mut self, id: FlowId) -> Option<Flow> {
-        let apart = self.apart.as_mut()?;
-        let place = apart.places[id.index()] as usize;
-        if place >= self.there.len() {
-            return None;
-        }
-        apart.places[id.index()] = GONE;
-        apart.numbers.swap_remove(place);
-        if let Some(moved) = apart.numbers.get(place) {
-            apart.places[moved.index()] = place as u32;
-        }
-        Some(self.there.swap_remove(place))
+    /// Takes out the end of a flow that sends, if it is there.
+    pub(super) fn take_sending(&mut self, id: FlowId) -> Option<Flow> {
+        self.sending.take(id, 0)
     }
 
-    /// Takes out the end of a flow that receives, where it is there without the other.
-    pub(super) fn take_half(&mut self, id: FlowId) -> Option<Receiving> {
-        let apart = self.apart.as_mut()?;
-        let place = half_place(apart.places[id.index()]).filter(|&place| place < apart.halves.len())?;
-        apart.places[id.index()] = GONE;
-        apart.half_numbers.swap_remove(place);
-        if let Some(moved) = apart.half_numbers.get(place) {
-            apart.places[moved.index()] = HALF | place as u32;
-        }
-        Some(apart.halves.swap_remove(place))
+    /// Takes out the end of a flow that receives, if it is there.
+    pub(super) fn take_receiving(&mut self, id: FlowId) -> Option<Receiving> {
+        self.receiving.take(id, 0)
     }
 
     /// What tables say of each flow, in order.
     pub(super) fn accounts<'f>(&'f self, setup: &'f Setup) -> impl Iterator<Item = Account> + 'f {
-        (0..self.len()).map(move |index| match (self.get(index), &self.apart) {
-            (Some(flow), _) => Account::of(flow),
-            (None, Some(apart)) if apart.places[index] != AHEAD => {
-                apart.accounts[(apart.places[index] & !GONE) as usize]
+        (0..self.len()).map(move |index| match (self.ends(index), &self.sending.apart) {
+            (Some((flow, receiving)), _) => Account::of(flow, receiving),
+            (None, Some(places)) if places.of[index] != AHEAD => {
+                self.accounts[(places.of[index] & !GONE) as usize]
             }
             _ => Account::of_none(setup.flows[index].start, setup.flows[index].ends()),
         })
@@ -348,19 +435,19 @@ impl Flows {
 
     /// The same, after which the flows are gone: the last ones first, so that the room that they leave serves.
     pub(super) fn into_accounts(mut self, setup: &Setup) -> Vec<Account> {
-        if let Some(apart) = &mut self.apart {
+        if let Some(places) = &self.sending.apart {
             // Where all are there, and in order, they are what is asked for.
-            let mut places = (0..).zip(&apart.places);
+            let mut places = (0..).zip(&places.of);
             if places.all(|(index, &place)| place == GONE | index) {
-                return std::mem::take(&mut apart.accounts);
+                return self.accounts;
             }
             return self.accounts(setup).collect();
         }
         let mut accounts = Vec::with_capacity(self.len());
-        while let Some(flow) = self.there.pop() {
-            accounts.push(Account::of(&flow));
-            if self.there.len().is_multiple_of(FLOWS_AT_ONCE) {
-                self.there.shrink_to_fit();
+        while let Some((flow, receiving)) = self.sending.there.pop().zip(self.receiving.there.pop()) {
+            accounts.push(Account::of(&flow, &receiving));
+            if self.sending.there.len().is_multiple_of(FLOWS_AT_ONCE) {
+                self.shrink_to_fit();
             }
         }
         accounts.reverse();
@@ -371,6 +458,23 @@ impl Flows {
 /// So many flows go before the room that they leave is given back.
 const FLOWS_AT_ONCE: usize = 8192;
 
+/// Whether each flow of a share has this end here.
+fn are_here<'s>(
+    setup: &'s Setup,
+    share: &'s Share<'_>,
+    end: fn(&FlowSetup) -> NodeId,
+) -> impl Iterator<Item = bool> + 's {
+    share.flows.iter().map(move |id| share.has(end(&setup.flows[id.index()])))
+}
+
+/// The ends that send, and those that receive, of the flows of a share, none of which is there yet.
+fn both_ahead(setup: &Setup, share: &Share<'_>) -> (Ends<Flow>, Ends<Receiving>) {
+    (
+        Ends::ahead(are_here(setup, share, |flow| flow.from)),
+        Ends::ahead(are_here(setup, share, |flow| flow.to)),
+    )
+}
+
 /// Makes an eighth as much room again where there is none: what vectors make by themselves, twice as much, would be the
 /// larger part of what is left of many flows.
 fn make_room<T>(list: &mut Vec<T>) {
@@ -379,26 +483,8 @@ fn make_room<T>(list: &mut Vec<T>) {
     }
 }
 
-/// The place among halves that this is the place of.
-fn half_place(place: u32) -> Option<usize> {
-    (place & (GONE | HALF) == HALF).then_some((place & !HALF) as usize)
-}
-
-impl Apart {
-    /// The end of a flow that receives, where it is there without the other.
-    fn half(&self, index: usize) -> Option<&Receiving> {
-        self.halves.get(half_place(*self.places.get(index)?)?)
-    }
-
-    /// The same, to change it.
-    #[inline(never)]
-    fn half_mut(&mut self, index: usize) -> Option<&mut Receiving> {
-        self.halves.get_mut(half_place(*self.places.get(index)?)?)
-    }
-}
-
 impl Turnover {
-    fn make(&self, setup: &Setup, id: FlowId, number: FlowId) -> Flow {
+    fn make(&self, setup: &Setup, id: FlowId, number: FlowId) -> (Flow, Receiving) {
         let flow = &setup.flows[number.index()];
         let (config, routes) = (&self.configs[flow.transport], self.routes[id.index()]);
         // Each flow has one subflow, so that the number of this is that of the flow.
@@ -412,14 +498,14 @@ impl Index<usize> for Flows {
 
     #[inline(always)]
     fn index(&self, index: usize) -> &Flow {
-        &self.there[self.place(index)]
+        &self.sending.there[self.sending.place(index)]
     }
 }
 
 impl IndexMut<usize> for Flows {
     #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut Flow {
-        let place = self.place(index);
-        &mut self.there[place]
+        let place = self.sending.place(index);
+        &mut self.sending.there[place]
     }
 }

@@ -100,9 +100,9 @@ impl Simulation {
         if self.data.passage.is_some() {
             return;
         }
-        let is_over = self.flows.get(id.index()).is_some_and(|flow| {
-            let (drops, ends) = (&self.data.taps.drops[id.index()], (flow, &flow.receiving));
-            flow.is_at_rest(&flow.receiving) && unbalanced(ends, drops, &Default::default()).is_none()
+        let is_over = self.flows.ends(id.index()).is_some_and(|ends @ (flow, receiving)| {
+            let drops = &self.data.taps.drops[id.index()];
+            flow.is_at_rest(receiving) && unbalanced(ends, drops, &Default::default()).is_none()
         });
         if is_over && !self.probe.waits_for(id) {
             self.flows.go(id);
@@ -112,11 +112,16 @@ impl Simulation {
     /// Begins to fetch the link on which a host will answer to a packet, and what its end keeps of segments.
     #[inline(never)]
     fn look_ahead_of_answers(&self, packet: Packet) {
-        if let Some(flow) = self.flows.get(packet.flow.index()) {
-            if packet.direction == Direction::Backward {
+        let flow = packet.flow.index();
+        let lanes = match packet.direction {
+            Direction::Forward => self.flows.receiving(flow).map(|receiving| &receiving.backward.lanes),
+            Direction::Backward => self.flows.get(flow).map(|flow| {
                 flow.sender.prefetch_segments();
-            }
-            self.data.look_ahead_from(flow.lane_back(packet.direction, packet.subflow));
+                &flow.forward.lanes
+            }),
+        };
+        if let Some(lanes) = lanes {
+            self.data.look_ahead_from(lanes.get(packet.subflow));
         }
     }
 
@@ -150,30 +155,38 @@ impl Simulation {
     fn receive(
         &mut self,
         id: PacketId,
-        (packet, order): (&Packet, impl FnOnce(&PacketPool) -> Option<u32>),
+        (packet, order): (&Packet, impl Fn(&PacketPool) -> Option<u32>),
         other: Option<&Segment>,
     ) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
         let segment = other.unwrap_or(self.data.pool.segment(id));
         let Packet { flow: flow_id, direction, .. } = *packet;
         let now = self.data.now;
-        // The bound is looked at anyway.
-        let Some(flow) = self.flows.get_mut(flow_id.index()) else {
-            return self.receive_elsewhere(id, (packet, order(&self.data.pool)), other);
-        };
-        if rarely(self.data.taps.watches_hosts()) {
+        if rarely(self.data.taps.watches_hosts())
+            && let Some(flow) = self.flows.get(flow_id.index())
+        {
             self.data.taps.received(now, (id, packet), segment, flow);
         }
         let external = self.data.taps.external.as_mut();
         let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));
+        // The bounds are looked at anyway.
         match direction {
             Direction::Forward => {
-                flow.receiving.note_arrival(segment, || order(&self.data.pool));
-                if is_ours && flow.on_data(now, segment) {
-                    self.on_completion(flow_id);
+                let of = (segment, || order(&self.data.pool));
+                match self.flows.on_data(now, flow_id.index(), of, is_ours) {
+                    Some(false) => {}
+                    Some(true) => self.on_completion(flow_id),
+                    None => {
+                        self.receive_datagram(id, packet, order(&self.data.pool).is_none());
+                        return false;
+                    }
                 }
             }
             Direction::Backward => {
+                let Some(flow) = self.flows.get_mut(flow_id.index()) else {
+                    self.receive_datagram(id, packet, order(&self.data.pool).is_none());
+                    return false;
+                };
                 flow.answered += 1;
                 if is_ours {
                     if let Some(sequences) = &mut self.sequences {
@@ -186,26 +199,6 @@ impl Simulation {
         is_ours
     }
 
-    /// What comes is a datagram, or a segment to an end whose sender is in another part of the run: nobody waits for such a flow
-    /// or captures its packets. The rest is as [`Simulation::receive`] has it.
-    #[inline(never)]
-    fn receive_elsewhere(
-        &mut self,
-        id: PacketId,
-        (packet, order): (&Packet, Option<u32>),
-        other: Option<&Segment>,
-    ) -> bool {
-        let Some(receiving) = self.flows.receiving_mut(packet.flow.index()) else {
-            self.receive_datagram(id, packet, order.is_none());
-            return false;
-        };
-        let (now, segment) = (self.data.now, other.unwrap_or(self.data.pool.segment(id)));
-        receiving.note_arrival(segment, || order);
-        receiving.agent.on_segment(now, segment);
-        receiving.read(now, || None);
-        true
-    }
-
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
         // The timer of a flow that has gone is one that was called off.
         let Some(flow) = self.flows.get_mut(id.index()) else { return };
@@ -215,9 +208,8 @@ impl Simulation {
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
         let now = self.data.now;
-        let is_done = self.flows.get_mut(id.index()).map(|flow| flow.read(now));
+        let is_done = self.flows.read(now, id.index());
         let Some(receiving) = self.flows.receiving_mut(id.index()) else { return };
-        let is_done = is_done.unwrap_or_else(|| receiving.read(now, || None));
         receiving.agent.on_timeout(now);
         if is_done {
             self.on_completion(id);

@@ -257,9 +257,9 @@ impl Simulation {
     /// Of those that have gone everything was accounted for when they went.
     fn check_flows(&self) -> Result<(), EngineError> {
         let held = self.held();
-        for (id, flow) in self.flows.numbered() {
+        for (id, flow, receiving) in self.flows.iter_ends() {
             let index = id.index();
-            check_flow(&self.setup, (id, flow), (&self.data.taps.drops[index], &held[index]))?;
+            check_flow(&self.setup, (id, flow, receiving), (&self.data.taps.drops[index], &held[index]))?;
         }
         self.check_datagrams(&held[self.flows.len()..])
     }
@@ -268,12 +268,12 @@ impl Simulation {
 /// Whether every packet of a flow is accounted for, and each byte of a multipath stream delivered once.
 pub(super) fn check_flow(
     setup: &Setup,
-    (id, flow): (FlowId, &Flow),
+    (id, flow, receiving): (FlowId, &Flow, &Receiving),
     (drops, held): (&FlowDrops, &(Carried, u64)),
 ) -> Result<(), EngineError> {
-    let problem = match unbalanced((flow, &flow.receiving), drops, held) {
+    let problem = match unbalanced((flow, receiving), drops, held) {
         Some(books) => Err(books),
-        None => check_stream(flow),
+        None => check_stream(flow, receiving),
     };
     problem.map_err(|problem| {
         EngineError::Conservation(format!("flow {}: {problem}", setup.flows[id.index()].name))

@@ -5,21 +5,21 @@ use super::account::active;
 use super::columns::{mbps, milliseconds};
 use super::flow::Flow;
 use super::multipath::Notes;
+use super::receiving::Receiving;
 use crate::forwarding::PathStart;
-use crate::packet::Direction;
 use crate::records::Table;
 use crate::reordering::Totals;
 use anabranch_transport::mptcp::{SubflowState, SubflowSummary};
-use anabranch_units::{Instant, Span};
+use anabranch_units::{FlowId, Instant, Span};
 
 /// Whether each byte of the stream has been delivered once: none that never arrived, none twice, none that was
 /// acknowledged and is missing. What does not hold, in words.
-pub(super) fn check_stream(flow: &Flow) -> Result<(), String> {
-    let (Some(multipath), Some(data)) = (&flow.multipath, flow.receiving.agent.multipath_stats()) else {
+pub(super) fn check_stream(flow: &Flow, receiving: &Receiving) -> Result<(), String> {
+    let (Some(multipath), Some(data)) = (&flow.multipath, receiving.agent.multipath_stats()) else {
         return Ok(());
     };
     let arrived = &multipath.arrived;
-    let delivered = flow.receiving.agent.stats().delivered + flow.receiving.agent.unread();
+    let delivered = receiving.agent.stats().delivered + receiving.agent.unread();
     let (written, acknowledged) = (flow.sender.stream_length(), flow.sender.stream_acknowledged());
     let problem = if delivered > arrived.in_order {
         Some(format!("delivered {delivered} bytes, of which {} arrived", arrived.in_order))
@@ -30,7 +30,7 @@ pub(super) fn check_stream(flow: &Flow) -> Result<(), String> {
         Some(format!("{acknowledged} bytes are acknowledged, {delivered} delivered"))
     } else if written.is_some_and(|written| delivered > written) {
         Some(format!("delivered {delivered} bytes of {written:?} written"))
-    } else if flow.receiving.completed_at.is_some() && written != Some(delivered) {
+    } else if receiving.completed_at.is_some() && written != Some(delivered) {
         Some(format!("complete with {delivered} bytes delivered of {written:?} written"))
     } else {
         None
@@ -43,26 +43,27 @@ struct Row<'s> {
     flow_index: u64,
     index: u8,
     flow: &'s Flow,
+    receiving: &'s Receiving,
     notes: &'s Notes,
     summary: SubflowSummary,
 }
 
 impl Row<'_> {
     fn delivered(&self) -> u64 {
-        self.flow.receiving.agent.subflow(self.index).map_or(0, |stats| stats.delivered)
+        self.receiving.agent.subflow(self.index).map_or(0, |stats| stats.delivered)
     }
 
     fn spurious(&self) -> u64 {
-        let again = self.flow.receiving.agent.subflow(self.index).map_or(0, |stats| stats.duplicate_segments);
+        let again = self.receiving.agent.subflow(self.index).map_or(0, |stats| stats.duplicate_segments);
         again.saturating_sub(self.reordering().repeats())
     }
 
     fn reordering(&self) -> Totals {
-        self.flow.receiving.reordering.get(self.index).totals()
+        self.receiving.reordering.get(self.index).totals()
     }
 
     fn active(&self, now: Instant) -> Span {
-        active(now, self.flow.application.start, self.flow.receiving.completed_at)
+        active(now, self.flow.application.start, self.receiving.completed_at)
     }
 
     fn since_start(&self, at: Option<Instant>) -> f64 {
@@ -93,13 +94,11 @@ impl Simulation {
     }
 
     fn connection_table(&self) -> Table {
-        let rows: Vec<_> = (0u64..)
-            .zip(self.flows.iter())
-            .filter_map(|(index, flow)| {
-                let sent = flow.sender.multipath_stats()?;
-                Some((index, flow, sent, flow.receiving.agent.multipath_stats()?))
-            })
-            .collect();
+        let rows = self.flows.iter_ends().filter_map(|(id, flow, receiving)| {
+            let sent = flow.sender.multipath_stats()?;
+            Some((u64::from(id.0), flow, sent, receiving.agent.multipath_stats()?))
+        });
+        let rows: Vec<_> = rows.collect();
         let established = |flow: &Flow| {
             let all = 0..flow.sender.subflow_count();
             all.filter_map(|index| flow.sender.subflow(index)?.established_at).count() as u64
@@ -128,14 +127,15 @@ impl Simulation {
     }
 
     fn rows(&self) -> Vec<Row<'_>> {
-        let of_flow = |(flow_index, flow)| {
+        let of_flow = |(id, flow, receiving): (FlowId, _, _)| {
             let notes = |flow: &'_ Flow| flow.multipath.as_ref().map_or(0, |m| m.subflows.len());
             (0..notes(flow) as u8).filter_map(move |index| {
                 let notes = &flow.multipath.as_ref()?.subflows[usize::from(index)];
-                Some(Row { flow_index, index, flow, notes, summary: flow.sender.subflow(index)? })
+                let (flow_index, summary) = (u64::from(id.0), flow.sender.subflow(index)?);
+                Some(Row { flow_index, index, flow, receiving, notes, summary })
             })
         };
-        (0u64..).zip(self.flows.iter()).flat_map(of_flow).collect()
+        self.flows.iter_ends().flat_map(of_flow).collect()
     }
 
     fn subflow_table(&self) -> Table {
@@ -143,7 +143,7 @@ impl Simulation {
         let mut table = Table::new("subflows");
         table.integers("flow", rows.iter().map(|row| row.flow_index));
         table.integers("subflow", rows.iter().map(|row| u64::from(row.index)));
-        let lane = |row: &Row<'_>| *row.flow.lane(Direction::Forward, row.index);
+        let lane = |row: &Row<'_>| *row.flow.forward.lanes.get(row.index);
         table.texts("client", rows.iter().map(|row| address(lane(row).key.source.addr)));
         table.integers("client_port", rows.iter().map(|row| u64::from(lane(row).key.source.port)));
         table.texts("server", rows.iter().map(|row| address(lane(row).key.destination.addr)));

@@ -175,8 +175,7 @@ impl Simulation {
     pub(super) fn answer_spray(&mut self, id: FlowId, direction: Direction) {
         match direction {
             Direction::Forward => {
-                while let Some(segment) = self.flows[id.index()].receiving.agent.poll_transmit(self.data.now)
-                {
+                while let Some(segment) = self.flows.end(id).agent.poll_transmit(self.data.now) {
                     self.put_in_by_entropy(id, Direction::Backward, &segment);
                 }
             }
@@ -195,13 +194,13 @@ impl Simulation {
     /// A packet of `spray` enters the network by its entropy value.
     fn put_in_by_entropy(&mut self, id: FlowId, direction: Direction, segment: &Segment) {
         let now = self.data.now;
-        let flow = &mut self.flows[id.index()];
-        if direction == Direction::Forward {
-            flow.note_sent(now, segment, segment);
-        }
         let ends = match direction {
-            Direction::Forward => &mut flow.forward,
-            Direction::Backward => &mut flow.receiving.backward,
+            Direction::Forward => {
+                let flow = &mut self.flows[id.index()];
+                flow.note_sent(now, segment, segment);
+                &mut flow.forward
+            }
+            Direction::Backward => &mut self.flows.end(id).backward,
         };
         ends.injected += 1;
         let lane = ends.lanes.get_mut(0);

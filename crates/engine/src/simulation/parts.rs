@@ -78,12 +78,12 @@ impl Simulation {
 
     /// Takes a flow of the setup out whose sender is here, if it is there.
     fn take_flow(&mut self, id: FlowId) -> Option<Flow> {
-        self.flows.take(self.flow_place(id))
+        self.flows.take_sending(self.flow_place(id))
     }
 
-    /// Takes the end of a flow of the setup out that receives here, without the other, if it is there.
-    fn take_half(&mut self, id: FlowId) -> Option<Receiving> {
-        self.flows.take_half(self.flow_place(id))
+    /// Takes the end of a flow of the setup out that receives here, if it is there.
+    fn take_receiving(&mut self, id: FlowId) -> Option<Receiving> {
+        self.flows.take_receiving(self.flow_place(id))
     }
 
     /// Forgets the routes and events of a part, and the packets that have been counted: the run is over.
@@ -174,12 +174,12 @@ pub(super) fn let_go(
             let is_over = flow.is_at_rest(receiving)
                 && !waits(id)
                 && unbalanced((flow, receiving), &drops_of(parts, id), &Default::default()).is_none();
-            is_over.then(|| (id, Account::of_ends(flow, receiving)))
+            is_over.then(|| (id, Account::of(flow, receiving)))
         };
         let over: Vec<_> = parts[from].flows.numbered().filter_map(may_go).collect();
         for (id, account) in over {
             parts[from].take_flow(id);
-            parts[part_of(setup.flows[id.index()].to)].take_half(id);
+            parts[part_of(setup.flows[id.index()].to)].take_receiving(id);
             ended.push((id, account));
         }
     }
@@ -218,7 +218,7 @@ fn gather_flows(
     let are_kept = !setup.probes.log.is_empty()
         || parts.iter().any(|part| part.flows.iter().any(|flow| flow.multipath.is_some()));
     let count = parts.iter().map(|part| part.flows.iter().len()).sum();
-    let (mut flows, mut numbers) = (Vec::new(), Vec::new());
+    let mut flows = Vec::new();
     if are_kept {
         flows.reserve_exact(count)
     } else {
@@ -226,23 +226,23 @@ fn gather_flows(
     }
     for (index, flow) in setup.flows.iter().enumerate().rev() {
         let (from, to, id) = (part_of(flow.from), part_of(flow.to), FlowId::from_index(index));
-        let Some(mut whole) = parts[from].take_flow(id) else { continue };
-        // An end to which nothing has come yet is like the one that is there.
-        if let Some(receiving) = (from != to).then(|| parts[to].take_half(id)).flatten() {
-            whole.receiving = receiving;
-        }
+        let Some(flow) = parts[from].take_flow(id) else { continue };
+        // An end to which nothing has come yet has not been made.
+        let fresh = |part: &Simulation| part.flows.fresh_receiver(setup, (part.flow_place(id), id));
+        let receiving = parts[to].take_receiving(id).or_else(|| fresh(&parts[from]));
+        let receiving = receiving.expect("the end of a flow that receives is there, or can be made");
         if are_kept {
-            flows.push(whole);
-            numbers.push(id);
+            flows.push((id, flow, receiving));
         } else {
-            check_flow(setup, (id, &whole), (&books.drops[index], &books.held[index]))?;
-            ended.push((id, Account::of(&whole)));
+            let books = (&books.drops[index], &books.held[index]);
+            check_flow(setup, (id, &flow, &receiving), books)?;
+            ended.push((id, Account::of(&flow, &receiving)));
         }
         if index % FLOWS_AT_ONCE == 0 {
             parts.iter_mut().for_each(|part| part.flows.shrink_to_fit());
         }
     }
-    Ok(Flows::joined(setup.flows.len(), flows, numbers, ended))
+    Ok(Flows::joined(setup.flows.len(), flows, ended))
 }
 
 /// The flows of datagrams of all parts, each with both of its ends.

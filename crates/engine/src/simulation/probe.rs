@@ -157,7 +157,7 @@ impl FlowSeries {
         if !from.application.opened() || self.done[index] {
             return;
         }
-        let state = FlowState::of(from);
+        let state = FlowState::of(from, to);
         let delivered = to.map_or(0, |to| to.agent.stats().delivered);
         let before = std::mem::replace(&mut self.delivered[index], delivered);
         self.rows.push(FlowRow {
@@ -171,14 +171,20 @@ impl FlowSeries {
             in_flight_bytes: state.in_flight_bytes,
             retransmissions: state.retransmissions,
         });
-        if from.multipath.is_some() {
-            self.sample_subflows(now, interval, index, from);
+        if let Some(to) = to.filter(|_| from.multipath.is_some()) {
+            self.sample_subflows((now, interval), index, from, to);
         }
         self.done[index] = to.is_some_and(|to| to.completed_at.is_some());
     }
 
     /// A subflow has rows from its establishment on, as long as its connection has.
-    fn sample_subflows(&mut self, now: Instant, interval: Span, index: usize, flow: &Flow) {
+    fn sample_subflows(
+        &mut self,
+        (now, interval): (Instant, Span),
+        index: usize,
+        flow: &Flow,
+        receiving: &Receiving,
+    ) {
         let before = &mut self.subflow_delivered[index];
         before.resize(usize::from(flow.sender.subflow_count()), 0);
         for (number, before) in (0..).zip(before) {
@@ -186,7 +192,7 @@ impl FlowSeries {
             if summary.established_at.is_none() {
                 continue;
             }
-            let delivered = flow.receiving.agent.subflow(number).map_or(0, |stats| stats.delivered);
+            let delivered = receiving.agent.subflow(number).map_or(0, |stats| stats.delivered);
             let fresh = delivered - std::mem::replace(before, delivered);
             self.subflow_rows.push(SubflowRow {
                 time_s: now.as_secs_f64(),
@@ -219,8 +225,8 @@ impl Simulation {
         let Some(series) = &mut self.probe.flows else { return };
         let times = (self.data.now, self.probe.interval);
         for index in 0..self.flows.len() {
-            if let Some(flow) = self.flows.get(index) {
-                series.sample(times, index, (flow, Some(&flow.receiving)));
+            if let Some((flow, receiving)) = self.flows.ends(index) {
+                series.sample(times, index, (flow, Some(receiving)));
             }
         }
         if self.flows.turn_over() {

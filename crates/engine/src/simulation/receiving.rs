@@ -4,10 +4,11 @@ use super::reader::Reader;
 use super::way::{PerSubflow, Way};
 use crate::reordering::Reordering;
 use anabranch_transport::{ReceiverAgent, Segment};
-use anabranch_units::{Instant, MaybeInstant};
+use anabranch_units::{Instant, MaybeInstant, prefetch_lines};
+use std::mem::offset_of;
+use std::ops::Range;
 
-/// An end that receives, and the way back from it. A part of a divided run that has this end of a flow and not the other has
-/// nothing else of the flow.
+/// An end that receives, and the way back from it.
 #[repr(C)]
 pub(super) struct Receiving {
     pub(super) agent: ReceiverAgent,
@@ -21,7 +22,18 @@ pub(super) struct Receiving {
     pub(super) backward: Way,
 }
 
+/// Its lines of the cache, counted from that of [`Receiving::received`].
+const LINES: Range<isize> = {
+    let before = offset_of!(Receiving, received).div_ceil(64) as isize;
+    -before..(size_of::<Receiving>() as isize / 64 - before + 1)
+};
+
 impl Receiving {
+    /// Begins to fetch it.
+    pub(super) fn prefetch(&self) {
+        prefetch_lines(&self.received, LINES);
+    }
+
     /// A segment is here. `order` gives its place in order of sending, if it is asked, and none where a copy of it has come
     /// before.
     #[inline]

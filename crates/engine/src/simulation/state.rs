@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::columns::milliseconds;
 use super::flow::Flow;
+use super::receiving::Receiving;
 use crate::error::{EngineError, SetupError};
 use crate::link::{LinkStats, SimulatedLink};
 use crate::records::Table;
@@ -61,9 +62,10 @@ impl Phase {
 }
 
 impl FlowState {
-    pub(super) fn of(flow: &Flow) -> Self {
+    /// Of the end that sends, and of the other if it is there.
+    pub(super) fn of(flow: &Flow, receiving: Option<&Receiving>) -> Self {
         let (sender, rtt, ssthresh) = (&flow.sender, flow.sender.rtt(), flow.sender.ssthresh());
-        let phase = if flow.receiving.completed_at.is_some() {
+        let phase = if receiving.is_some_and(|receiving| receiving.completed_at.is_some()) {
             Phase::Complete
         } else if sender.failure().is_some() {
             Phase::Failed
@@ -76,7 +78,7 @@ impl FlowState {
         };
         Self {
             phase,
-            delivered_bytes: flow.receiving.agent.stats().delivered,
+            delivered_bytes: receiving.map_or(0, |receiving| receiving.agent.stats().delivered),
             cwnd_bytes: sender.cwnd(),
             ssthresh_bytes: (ssthresh != u64::MAX).then_some(ssthresh),
             in_flight_bytes: sender.in_flight(),
@@ -136,7 +138,8 @@ impl Simulation {
     /// If there is no such flow.
     #[must_use]
     pub fn flow(&self, id: FlowId) -> FlowState {
-        FlowState::of(&self.flows[id.index()])
+        let (flow, receiving) = self.flows.ends(id.index()).expect("there is such a flow");
+        FlowState::of(flow, Some(receiving))
     }
 
     /// What a flow whose window is set between steps is like now.
@@ -144,11 +147,12 @@ impl Simulation {
     /// # Errors
     /// If there is no such flow, or its congestion control is another one.
     pub fn held_flow(&self, id: FlowId) -> Result<HeldState, EngineError> {
-        let flow = self.flows.get(id.index()).ok_or_else(|| refused("there is no such flow"))?;
+        let (flow, receiving) =
+            self.flows.ends(id.index()).ok_or_else(|| refused("there is no such flow"))?;
         let SenderAgent::Tcp(sender) = &flow.sender else { return Err(refused(NOT_HELD)) };
         let held = sender.held().ok_or_else(|| refused(NOT_HELD))?;
         Ok(HeldState {
-            phase: FlowState::of(flow).phase,
+            phase: FlowState::of(flow, Some(receiving)).phase,
             mss: held.mss(),
             delivered_bytes: held.delivered(),
             lost_bytes: sender.lost_total(),
@@ -197,7 +201,9 @@ impl Simulation {
     /// All flows: the table `flows` of the run up to now, and what is known of a flow only while it runs.
     #[must_use]
     pub fn flow_states(&self) -> Table {
-        let states: Vec<FlowState> = self.flows.iter().map(FlowState::of).collect();
+        let ends = self.flows.iter_ends();
+        let states: Vec<FlowState> =
+            ends.map(|(_, flow, receiving)| FlowState::of(flow, Some(receiving))).collect();
         let mut table = self.flow_table();
         table.texts("state", states.iter().map(|state| state.phase.name().to_owned()));
         table.integers("cwnd_bytes", states.iter().map(|state| state.cwnd_bytes));

@@ -191,12 +191,8 @@ impl Taps {
 
     /// A host sends a packet.
     pub(super) fn sent(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
-        let lane = flow.lane(packet.direction, packet.subflow);
-        let from = match packet.direction {
-            Direction::Forward => flow.forward.from,
-            Direction::Backward => flow.receiving.backward.from,
-        };
-        let (at, ends) = (CapturePoint::Host { host: from }, (lane.key.source, lane.key.destination));
+        let (key, (from, _)) = (flow.key(packet.direction, packet.subflow), flow.between(packet.direction));
+        let (at, ends) = (CapturePoint::Host { host: from }, (key.source, key.destination));
         self.record_segment(at, now, (None, packet), segment, ends);
     }
 
@@ -218,12 +214,8 @@ impl Taps {
         segment: &Segment,
         flow: &Flow,
     ) {
-        let lane = flow.lane(packet.direction, packet.subflow);
-        let to = match packet.direction {
-            Direction::Forward => flow.forward.to,
-            Direction::Backward => flow.receiving.backward.to,
-        };
-        let (at, ends) = (CapturePoint::Host { host: to }, (lane.key.source, lane.key.destination));
+        let (key, (_, to)) = (flow.key(packet.direction, packet.subflow), flow.between(packet.direction));
+        let (at, ends) = (CapturePoint::Host { host: to }, (key.source, key.destination));
         self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 

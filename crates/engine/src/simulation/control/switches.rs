@@ -191,15 +191,12 @@ fn note_window_scale(table: &mut FlowTable, header: &Header, segment: &Segment) 
 
 fn header(flows: &Flows, packet: Packet, segment: &Segment) -> Header {
     let flow = &flows[packet.flow.index()];
-    let ends = match packet.direction {
-        Direction::Forward => &flow.forward,
-        Direction::Backward => &flow.receiving.backward,
-    };
+    let (from, to) = flow.between(packet.direction);
     Header {
         flow: tuple(flows.len(), packet.flow, packet.subflow),
         direction: packet.direction,
-        from: ends.from,
-        to: ends.to,
+        from,
+        to,
         syn: segment.flags.has(Flags::SYN),
         fin: segment.flags.has(Flags::FIN),
         mss: segment.mss,
