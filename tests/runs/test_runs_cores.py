@@ -8,6 +8,7 @@ import pytest
 
 from anabranch import Result, Scenario
 from anabranch.errors import ScenarioError
+from anabranch.process import memory
 from anabranch.runs import runner
 
 
@@ -110,3 +111,23 @@ def test_what_is_no_number_of_cores_is_refused(cores: Any) -> None:
 def test_a_live_run_is_not_divided() -> None:
     with pytest.raises(ScenarioError, match="the network of a live run works on one"):
         ring().run(live=True, cores=2)
+
+
+@pytest.mark.parametrize(("cores", "calls"), [(1, 0), (3, 1)])
+def test_memory_of_parts_is_given_back_before_tables_are_made(
+    cores: int, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_back: list[int] = []
+    monkeypatch.setattr(memory, "give_back", lambda: given_back.append(cores))
+    assert len(ring().run(cores=cores).tables["flows"]) == 12
+    assert len(given_back) == calls
+
+
+def test_memory_is_given_back_where_the_c_library_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.give_back()
+
+    def missing(_name: object) -> object:
+        raise OSError
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", missing)
+    memory.give_back()

@@ -23,7 +23,7 @@ pub(crate) fn simulate(
     py: Python<'_>,
     (setup, plan): (Arc<Setup>, Arc<Plan>),
     calls_python: bool,
-    cores: u32,
+    (cores, before_tables): (u32, Option<Py<PyAny>>),
     mut watch: Watch,
 ) -> PyResult<Bound<'_, PyDict>> {
     let mut failure = None;
@@ -51,7 +51,12 @@ pub(crate) fn simulate(
         };
         parts = cut.as_ref().map_or(1, Cut::count);
         let outcome = match cut {
-            Some(cut) => Simulation::run_in_parts(&setup, &plan, &cut, report),
+            Some(cut) => Simulation::joined_parts(&setup, &plan, &cut, report).and_then(|whole| {
+                let called =
+                    before_tables.map_or(Ok(()), |call| Python::attach(|py| call.call0(py).map(drop)));
+                failure = failure.take().or(called.err());
+                whole.finish()
+            }),
             None => Simulation::run_whole(setup, plan, report),
         };
         outcome.map_err(engine_error)

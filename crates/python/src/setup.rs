@@ -220,7 +220,8 @@ impl Setup {
     /// Runs it over a plan, on as many `cores` at most: one, or several where it can be divided.
     ///
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the run early; what
-    /// was measured until then is returned all the same, with `interrupted` true.
+    /// was measured until then is returned all the same, with `interrupted` true. `before_tables()` is called, if given, where
+    /// a run on several cores has ended and its parts are gone.
     ///
     /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
     /// few, the names and a numpy array with the place of each row's name among them),
@@ -230,16 +231,17 @@ impl Setup {
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun, OwnCodeError if code of the
     /// user's fails.
-    #[pyo3(signature = (plan, progress=None, cores=1))]
+    #[pyo3(signature = (plan, progress=None, cores=1, before_tables=None))]
     fn simulate<'py>(
         &self,
         py: Python<'py>,
         plan: &Plan,
         progress: Option<Py<PyAny>>,
         cores: u32,
+        before_tables: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let work = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
-        run::simulate(py, work, self.calls_python, cores, Watch::new(progress))
+        run::simulate(py, work, self.calls_python, (cores, before_tables), Watch::new(progress))
     }
 
     /// What a run over a plan would take on `cores` cores, from one thread that works for all of them in turn

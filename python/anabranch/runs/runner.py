@@ -24,6 +24,7 @@ from anabranch.errors import Problem, ResultError, ScenarioError, reason, writte
 from anabranch.own.failure import failed
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan, route_tables, settled, warnings
+from anabranch.process import memory
 from anabranch.process.cores import available_cores
 from anabranch.process.signals import Deferred, deferred
 from anabranch.results.censored import completion_summary, unfinished_note
@@ -93,7 +94,8 @@ class Simulated:
         try:
             with guarded(setup.agreement):
                 cores = number_of_cores(self.cores)
-                outcome = setup.core().simulate(planned.plan, signals.watched(progress), cores)
+                watched = signals.watched(progress)
+                outcome = setup.core().simulate(planned.plan, watched, cores, memory.give_back)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:

@@ -20,6 +20,7 @@ from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.own.running import guarded
 from anabranch.plans.routes import plan, settled
+from anabranch.process import memory
 from anabranch.results.result import frame
 from anabranch.routing import Planned, recall
 from anabranch.runs.cautions import late_flows
@@ -123,7 +124,8 @@ class RunWorker:
         cpu = time.process_time()
         try:
             with guarded(setup.agreement):
-                outcome = core.simulate(planned.plan, None, 1 if self._counts_events else cores)
+                of_run = 1 if self._counts_events else cores
+                outcome = core.simulate(planned.plan, None, of_run, memory.give_back)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
         except _core.OwnCodeError as error:

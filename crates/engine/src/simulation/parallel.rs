@@ -582,10 +582,26 @@ impl Simulation {
         setup: &Arc<Setup>,
         plan: &Arc<Plan>,
         cut: &Cut,
-        mut report: impl FnMut(Progress) -> ControlFlow<()>,
+        report: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Outcome, EngineError> {
+        Self::joined_parts(setup, plan, cut, report)?.finish()
+    }
+
+    /// The same up to its end, without the tables: all parts as one simulation, to be finished.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_in_parts`].
+    ///
+    /// # Panics
+    /// As [`Simulation::run_in_parts`].
+    pub fn joined_parts(
+        setup: &Arc<Setup>,
+        plan: &Arc<Plan>,
+        cut: &Cut,
+        mut report: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self, EngineError> {
         let mut run = Divided::new(setup, plan, cut)?;
         run.run(&mut Threads, &mut report)?;
-        run.join()?.finish()
+        run.join()
     }
 }
