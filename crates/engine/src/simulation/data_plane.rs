@@ -79,9 +79,7 @@ impl DataPlane {
             return None;
         };
         if let Some(next) = link.next_event(&self.pool) {
-            if rarely(self.looks_ahead) {
-                link.prefetch_second(&self.pool);
-            }
+            link.prefetch_second(&self.pool);
             self.schedule.set(self.numbering.link(id), next);
         }
         self.packet_hops += 1;

@@ -11,7 +11,7 @@ use super::share::Share;
 use super::way::routes;
 use crate::balancer::FlowKey;
 use crate::error::{EngineError, SetupError};
-use crate::forwarding::{self, Forwarding, RouteIndex};
+use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::packet::{Direction, Packet};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
 use anabranch_transport::{ReceiverAgent, Segment, SharedConfig, TransportConfig};
@@ -28,8 +28,8 @@ const GONE: u32 = 1 << 31;
 /// The place of what is in another part of the run: as if it had gone.
 const ELSEWHERE: u32 = GONE;
 
-/// Ends of flows by the numbers of these.
-struct Ends<T> {
+/// Ends of one kind, by the numbers of their flows.
+struct EndList<T> {
     there: Vec<T>,
     apart: Option<Box<Places>>,
 }
@@ -45,8 +45,8 @@ struct Places {
 /// Flows by their numbers: their ends that send, and those that receive. A part of a divided run has those that are at its nodes.
 #[derive(Default)]
 pub(super) struct Flows {
-    sending: Ends<Flow>,
-    receiving: Ends<Receiving>,
+    sending: EndList<Flow>,
+    receiving: EndList<Receiving>,
     turnover: Option<Box<Turnover>>,
     /// What is left of those that are gone.
     accounts: Vec<Account>,
@@ -82,17 +82,22 @@ fn may_come_and_go(setup: &Setup, share: &Share<'_>) -> bool {
         && setup.flows.iter().any(|flow| matches!(flow.source, SourceSetup::Sized { .. }))
 }
 
-impl<T> Default for Ends<T> {
+impl<T> Default for EndList<T> {
     fn default() -> Self {
         Self { there: Vec::new(), apart: None }
     }
 }
 
-impl<T> Ends<T> {
+impl<T> EndList<T> {
     /// Those of some flows, of which none is there yet; some are in this part of the run.
     fn ahead(are_here: impl Iterator<Item = bool>) -> Self {
         let of = are_here.map(|is_here| if is_here { AHEAD } else { ELSEWHERE }).collect();
         Self { there: Vec::new(), apart: Some(Box::new(Places { of, numbers: Vec::new() })) }
+    }
+
+    /// Makes room for those that will be here.
+    fn reserve(&mut self, are_here: impl Iterator<Item = bool>) {
+        self.there.reserve_exact(are_here.filter(|&is_here| is_here).count());
     }
 
     /// Of how many flows they are, wherever these are.
@@ -177,14 +182,8 @@ impl Flows {
         if share.part.is_some() {
             (flows.sending, flows.receiving) = both_ahead(maker.setup, share);
         }
-        flows
-            .sending
-            .there
-            .reserve_exact(are_here(maker.setup, share, |flow| flow.from).filter(|&is| is).count());
-        flows
-            .receiving
-            .there
-            .reserve_exact(are_here(maker.setup, share, |flow| flow.to).filter(|&is| is).count());
+        flows.sending.reserve(are_here(maker.setup, share, |flow| flow.from));
+        flows.receiving.reserve(are_here(maker.setup, share, |flow| flow.to));
         let mut next = 0;
         let subflows = maker.flows(share, forwarding, |flow, receiving| {
             let (id, (from, to)) = (FlowId(next), flow.between(Direction::Forward));
@@ -207,7 +206,7 @@ impl Flows {
         });
         let routes = share.flows.iter().map(|id| {
             let flow = &setup.flows[id.index()];
-            let ends = forwarding::Ends { routing: flow.routing, from: flow.from, to: flow.to };
+            let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
             routes(ends, None, forwarding).ok_or_else(|| without_route(id.index()))
         });
         let turnover = Turnover { routes: routes.collect::<Result<_, _>>()?, configs: configs.collect() };
@@ -222,10 +221,10 @@ impl Flows {
         there: Vec<(FlowId, Flow, Receiving)>,
         mut ended: Vec<(FlowId, Account)>,
     ) -> Self {
-        let (mut sending, mut receiving) = (Ends::default(), Ends::default());
+        let (mut sending, mut receiving) = (EndList::default(), EndList::default());
         if there.len() < count {
-            sending = Ends::ahead((0..count).map(|_| true));
-            receiving = Ends::ahead((0..count).map(|_| true));
+            sending = EndList::ahead((0..count).map(|_| true));
+            receiving = EndList::ahead((0..count).map(|_| true));
         }
         for (id, flow, end) in there.into_iter().rev() {
             sending.add(id, flow);
@@ -468,10 +467,10 @@ fn are_here<'s>(
 }
 
 /// The ends that send, and those that receive, of the flows of a share, none of which is there yet.
-fn both_ahead(setup: &Setup, share: &Share<'_>) -> (Ends<Flow>, Ends<Receiving>) {
+fn both_ahead(setup: &Setup, share: &Share<'_>) -> (EndList<Flow>, EndList<Receiving>) {
     (
-        Ends::ahead(are_here(setup, share, |flow| flow.from)),
-        Ends::ahead(are_here(setup, share, |flow| flow.to)),
+        EndList::ahead(are_here(setup, share, |flow| flow.from)),
+        EndList::ahead(are_here(setup, share, |flow| flow.to)),
     )
 }
 

@@ -237,6 +237,7 @@ impl Simulation {
         }
     }
 
+    #[inline(never)]
     pub(super) fn flush_sender(&mut self, id: FlowId) {
         let flow = &self.flows[id.index()];
         if rarely(flow.multipath.is_some()) {
@@ -292,6 +293,7 @@ impl Simulation {
         }
     }
 
+    #[inline(never)]
     pub(super) fn flush_receiver(&mut self, id: FlowId) {
         while let Some(segment) = &self.flows.end(id).agent.poll_transmit(self.data.now) {
             self.send_ack(id, segment);

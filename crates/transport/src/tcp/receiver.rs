@@ -208,6 +208,7 @@ impl Receiver {
     }
 
     /// An arriving segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         let controls = segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST);
         let connected = !matches!(self.state, State::Listen | State::Reset);

@@ -279,6 +279,7 @@ impl Sender {
     }
 
     /// An arriving segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         if rarely(segment.flags.has(Flags::RST)) && !self.is_subflow() {
             self.on_reset(now, segment);
