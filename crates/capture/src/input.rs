@@ -28,6 +28,9 @@ const BUFFER_BYTES: usize = 1 << 18;
 const READ_AHEAD: usize = 4;
 /// Between two questions whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(100);
+/// How long after the end of standard input it is asked whether a Ctrl-C has ended it, which both ends of the pipe hear: whoever
+/// is asked looks for signals each 20 ms, and would take one that is found later for the end of all work.
+const HEARD_AFTER: Duration = Duration::from_millis(30);
 /// How long to wait, once asked to stop, for what the other end of the pipe still has: tcpdump, which hears the same
 /// Ctrl-C, writes the packets of its buffer and ends.
 const LAST_WAIT: Duration = Duration::from_secs(1);
@@ -139,7 +142,12 @@ fn keep(go_on: &mut dyn FnMut() -> ControlFlow<()>) -> io::Result<(File, bool)> 
         match receiver.recv_timeout(ASK_EVERY) {
             Ok(bytes) => file.write_all(&bytes?)?,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok((file, stop_at.is_none())),
+            Err(RecvTimeoutError::Disconnected) => {
+                if stop_at.is_none() {
+                    thread::sleep(HEARD_AFTER);
+                }
+                return Ok((file, stop_at.is_none() && go_on().is_continue()));
+            }
         }
         match stop_at {
             Some(stop_at) if Instant::now() >= stop_at => return Ok((file, false)),

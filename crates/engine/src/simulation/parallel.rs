@@ -5,13 +5,11 @@
 //! else (conservative synchronisation: Chandy and Misra, CACM 24(4), 1981; Bryant, MIT, 1977; Fujimoto, Parallel and
 //! Distributed Simulation Systems, 2000, chapter 3). A stride of a part is at most as long as the smallest delay of its links
 //! from neighbours: the part that is behind all others never waits, so that there is no deadlock. What a stride has sent to a
-//! neighbour is handed over at its end. Nothing is ever undone, and the order of events of a node is that of a run on one
-//! core, so that the tables have the same bytes.
+//! neighbour is handed over at its end. Events of a node have the order, and so tables the bytes, of a run on one core.
 //!
 //! Parts have bursts of work at different times. With strides of a whole lookahead each would wait for the end of the longest
 //! among its neighbours, stride by stride. So a stride with many events is cut into pieces: a part waits for what its
 //! neighbours did nearly a lookahead earlier, and those that have a burst are waited for when they are that far behind.
-//!
 //! Where the network or its routes change, and where the probe samples, all parts stop at that instant.
 
 use super::account::Account;
@@ -299,7 +297,9 @@ pub(super) trait Watch {
     fn look(&mut self, exchange: &Exchange);
 
     /// How long it may sleep; none for ever.
-    fn longest_sleep(&self) -> Option<Duration>;
+    fn longest_sleep(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Nobody looks.
@@ -307,10 +307,6 @@ pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
     fn look(&mut self, _: &Exchange) {}
-
-    fn longest_sleep(&self) -> Option<Duration> {
-        None
-    }
 }
 
 /// The caller hears of all parts, and may halt them.
@@ -587,13 +583,10 @@ impl Simulation {
         Self::joined_parts(setup, plan, cut, report)?.finish()
     }
 
-    /// The same up to its end, without the tables: all parts as one simulation, to be finished.
+    /// The same without the tables: all parts as one simulation, to be finished.
     ///
     /// # Errors
-    /// As [`Simulation::run_in_parts`].
-    ///
-    /// # Panics
-    /// As [`Simulation::run_in_parts`].
+    /// As [`Simulation::run_in_parts`], which panics as this does.
     pub fn joined_parts(
         setup: &Arc<Setup>,
         plan: &Arc<Plan>,
