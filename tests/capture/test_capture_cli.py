@@ -302,3 +302,12 @@ def test_a_capture_of_tcpdump(interface: str, anabranch: Anabranch, tmp_path: Pa
     (subflow,) = json.loads(done.stdout)["subflows"]
     assert (subflow["acked_bytes"], subflow["missing_bytes"]) == (5_000_000, 0)
     assert subflow["established_s"] < subflow["fin_s"]
+
+
+def test_a_loop_of_links_is_answered_as_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "x.log").symlink_to("x.log")
+    command = [sys.executable, "-m", "anabranch", "capture", "x.log", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "x.log" in done.stderr

@@ -14,6 +14,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from anabranch.errors import reason
+from anabranch.process.real_path import real_path
 from anabranch.scenario.files import CodeReference, code_file
 from anabranch.scenario.quantity import quoted
 
@@ -88,7 +89,7 @@ def local_module(name: str, folders: Iterable[Path]) -> list[Path]:
 
 def module_folders(base: Path | None) -> list[Path]:
     """The folders of a scenario's modules that come first: its own, and the current one."""
-    return list(dict.fromkeys([(base or Path()).resolve(), Path.cwd()]))
+    return list(dict.fromkeys([real_path(base or Path()), Path.cwd()]))
 
 
 def installed_files(name: str, folders: Iterable[Path]) -> list[Path]:
@@ -115,8 +116,8 @@ def installed_files(name: str, folders: Iterable[Path]) -> list[Path]:
 
 def installed_path(folders: Iterable[Path]) -> list[str]:
     """The folders of Python's modules without these folders, by whatever names it has them."""
-    places = {folder.resolve() for folder in folders}
-    return [entry for entry in sys.path if Path(entry).resolve() not in places]
+    places = {real_path(folder) for folder in folders}
+    return [entry for entry in sys.path if real_path(Path(entry)) not in places]
 
 
 def code_files(references: Iterable[CodeReference], base: Path | None) -> list[CodeFile]:
@@ -135,7 +136,7 @@ def code_files(references: Iterable[CodeReference], base: Path | None) -> list[C
     for reference in references:
         file = code_file(reference.module, base)
         if file is not None:
-            path = ((base or Path()) / file).resolve()
+            path = real_path((base or Path()) / file)
             waiting.append((path, [path.parent, *folders]))
         elif reference.module != NOTEBOOK:
             waiting += ((path, folders) for path in _package_files(reference.module, folders))

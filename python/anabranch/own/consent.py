@@ -17,6 +17,7 @@ from typing import Protocol
 from anabranch.errors import ConsentError, reason
 from anabranch.own.code_files import CodeFile, code_files
 from anabranch.own.kept_answers import AnswersError, keep_answers, read_answers
+from anabranch.process.real_path import real_path
 from anabranch.scenario.files import CodeReference
 from anabranch.scenario.provenance import Agreement, Provenance
 
@@ -123,7 +124,7 @@ def _why_ask(provenance: Provenance, files: Iterable[CodeFile]) -> str | None:
 
 def _why_not_ones_own(file: Path) -> str | None:
     """Why a scenario or a study may be somebody else's; None where its user has written it."""
-    here, real = Path.cwd().resolve(), file.resolve()
+    here, real = real_path(Path.cwd()), real_path(file)
     if here == Path(here.anchor) or not real.is_relative_to(here):
         return "it comes from outside the current folder"
     try:

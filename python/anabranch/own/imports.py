@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from anabranch.own.code_files import CodeFileError, read_code
+from anabranch.process.real_path import real_path
 from anabranch.scenario.provenance import Agreement
 
 REMEDY = "import it by a statement at the top of the file, or give --trust (trust=True)"
@@ -23,7 +24,7 @@ class AgreedModules:
     def __init__(self, agreement: Agreement, folders: Sequence[Path]) -> None:
         """For modules in these folders; those that lie elsewhere are left to the other finders."""
         self._agreement = agreement
-        self._folders = [folder.resolve() for folder in folders]
+        self._folders = [real_path(folder) for folder in folders]
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None

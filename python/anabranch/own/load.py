@@ -24,6 +24,7 @@ from anabranch.own.code_files import (
 )
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.running import own_code_runs
+from anabranch.process.real_path import real_path
 from anabranch.scenario.files import code_file
 from anabranch.scenario.provenance import Agreement
 from anabranch.scenario.quantity import quoted
@@ -88,7 +89,7 @@ def _parts(reference: str) -> tuple[str, str]:
 def _file(name: str, base: Path | None) -> Path | None:
     """The file of a module; None where it is a package, or is installed."""
     file = code_file(name, base)
-    return None if file is None else ((base or Path()) / file).resolve()
+    return None if file is None else real_path((base or Path()) / file)
 
 
 def _content(path: Path, name: str) -> tuple[bytes, str]:

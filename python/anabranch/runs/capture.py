@@ -12,6 +12,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
+from anabranch.process.real_path import real_path
 from anabranch.results.folders import check_target
 from anabranch.results.result import Result, ResultTable
 from anabranch.runs.measurements.measure import measure, recognised
@@ -56,7 +57,7 @@ def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = F
         ResultError: if something else is there, or one of the captures that are to be analysed.
     """
     check_target(folder, CaptureResult.kind, replace=replace)
-    inside = next((file for file in files if folder.resolve() in Path(file).resolve().parents), None)
+    inside = next((file for file in files if real_path(folder) in real_path(Path(file)).parents), None)
     if inside is not None:
         raise ResultError(f"{folder}: would be replaced, and {inside} is in it; choose another name")
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch.errors import StudioError
+from anabranch.process.real_path import real_path
 from anabranch.results.folders import write_whole
 from anabranch.results.folders.stamp import stamp
 from anabranch.scenario.reading import read_text
@@ -36,14 +37,14 @@ class Folder:
         """
         if not name or "\0" in name:
             raise StudioError(f"{name!r} is no file name")
-        place = (self.root / name).resolve()
-        if not place.is_relative_to(self.root.resolve()) or place == self.root.resolve():
+        place = real_path(self.root / name)
+        if not place.is_relative_to(real_path(self.root)) or place == real_path(self.root):
             raise StudioError(f'"{name}" lies outside of the folder {self.root}')
         return place
 
     def name(self, place: Path) -> str:
         """The name of a file for the page."""
-        return place.resolve().relative_to(self.root.resolve()).as_posix()
+        return real_path(place).relative_to(real_path(self.root)).as_posix()
 
     def scenarios(self) -> list[str]:
         """The names of the files .toml, those of the folder itself first."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from anabranch.errors import StudioError, reason
+from anabranch.process.real_path import real_path
 from anabranch.studio.answers import Desk
 from anabranch.studio.folder import Folder
 from anabranch.studio.server import application
@@ -38,7 +39,7 @@ def desk_of(place: Path, *, trust: bool) -> Desk:
         return Desk(Folder(place), None, trust)
     if place.suffix == ".toml" and (place.is_file() or place.parent.is_dir()):
         # A link that somebody names is meant; those in the folder are not followed out of it.
-        place = place.resolve()
+        place = real_path(place)
         return Desk(Folder(place.parent), place.name, trust)
     raise StudioError(f"{place}: is neither a scenario (.toml) nor a folder")
 
@@ -89,7 +90,7 @@ def serve(desk: Desk, *, port: int | None, browser: bool, say: Callable[[str], N
             say(f"port {USUAL_PORT} is in use; this is {number}")
         token = secrets.token_urlsafe(24)
         address = f"http://{_HOST}:{number}/#token={token}"
-        say(f"studio of {desk.folder.root.resolve()}: {address}")
+        say(f"studio of {real_path(desk.folder.root)}: {address}")
         say("whoever has this address can read and write there; Ctrl-C ends it")
         if browser and not _opens(address):
             say("no browser could be opened; open the address above in one")

@@ -9,6 +9,7 @@ import typer
 
 from anabranch.errors import ResultError
 from anabranch.process.console import ReplaceOption, console
+from anabranch.process.real_path import real_path
 from anabranch.report.looks import TABLE_FORMATS, WIDTHS, check_forms, check_table_forms, figure_inches
 from anabranch.terminal import values
 from anabranch.terminal.command_options import FiguresOption, XlsxOption
@@ -74,7 +75,7 @@ def report(
     with damage_told(folder), other_kinds_told(folder, RESULT):
         study_result = StudyResult.load(folder) if (folder / "study.json").exists() else None
         result = Result.load(folder) if study_result is None else None
-        in_place = out is None or out.resolve() == folder.resolve()
+        in_place = out is None or real_path(out) == real_path(folder)
         target = folder if out is None else out
         manifest = read_manifest(folder)
         kind = manifest.kind if manifest is not None else ("run" if study_result is None else "study")

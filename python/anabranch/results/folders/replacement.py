@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.errors import ResultError, reason, written_for
+from anabranch.process.real_path import real_path
 from anabranch.process.signals import deferred
 from anabranch.results.folders.carrying import carry, check_carried
 from anabranch.results.folders.content import contents_below
@@ -53,7 +54,7 @@ def check_target(folder: Path, kind: str, *, replace: bool = False) -> None:
     if not folder.is_dir():
         return
     with opened(folder) as directory:
-        if _is_mount_point(folder, directory) or Path.cwd().is_relative_to(folder.resolve()):
+        if _is_mount_point(folder, directory) or Path.cwd().is_relative_to(real_path(folder)):
             raise ResultError(
                 f"{folder}: is a mount point or the current folder, and cannot be replaced; choose a folder "
                 "in it"
