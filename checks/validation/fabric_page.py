@@ -22,6 +22,9 @@ from anabranch import _core
 UNEVEN = ("oblivious", "bitmap")
 """Selectors that deal 64 values: hashes of ours and of theirs give some paths more of them."""
 FEW_TRIMS = 100
+UNLIKELY = 0.05
+"""What is less likely than that is no chance."""
+VERDICTS = ("within", "chance", "outside", "unknown")
 GROUPS = {
     "a-line-rate": "one flow on an idle path, and two",
     "b-permutation": "permutation",
@@ -43,9 +46,11 @@ NOTES = """
 A cell has what uet-htsim has, what we have, how far that is above in percent, and the standard error of
 that. Bounds were set before: 0.1 % on an idle path, 2 % for medians, 5 % for maxima (10 % for `oblivious`
 and `bitmap`, whose 64 values no two hashes deal alike), 2 % for makespans of collectives, 15 % for trims
-where there are more than 100 in all runs. Where a link falls silent, maxima are to be no larger. **Bold** is
-outside of its bound by more than two standard errors; *italic* outside, but not by so much, as chance would
-have it. One run says nothing of its error (-). CPU seconds are of a run, and theirs of another, busy machine.
+where there are more than 100 in all runs, none where there are none. Where a link falls silent, maxima are
+to be no larger. **Bold** is outside of its bound by more than two standard errors; *italic* outside, but not
+by so much, as chance would have it; where there are no trims there, italic if as many runs of ours would be
+without any in one of 20 cases. One run says nothing of its error: what is outside then is unknown (?). From 1
+to 100 trims there is no bound. CPU seconds are of a run, and theirs of another, busy machine.
 Runs with controls and selectors that are not here are left out: RCCC, their "dctcp", switches that choose the
 least loaded port.
 
@@ -61,24 +66,34 @@ class Cell:
     percent: float
     error: float
     bound: float
-    """In percent; what may be any smaller is negative."""
+    """In percent; infinity where there is none."""
+    may_be_less: bool = False
+    as_likely: float = 1.0
+    """Where theirs is nothing: how likely as many runs of ours have nothing, too."""
 
     @property
-    def verdict(self) -> str:
-        """``within`` its bound, outside of it by ``chance``, or ``outside``."""
-        excess = self.percent - abs(self.bound) if self.bound <= 0 else abs(self.percent) - self.bound
-        if math.isnan(excess) or excess <= 0:
+    def verdict(self) -> str | None:
+        """One of ``VERDICTS``; none where there is no bound."""
+        if math.isinf(self.bound):
+            return None
+        if math.isnan(self.percent):
+            return "chance" if self.as_likely >= UNLIKELY else "outside"
+        excess = (self.percent if self.may_be_less else abs(self.percent)) - self.bound
+        if excess <= 0:
             return "within"
-        return "chance" if excess <= 2 * self.error or math.isnan(self.error) else "outside"
+        if math.isnan(self.error):
+            return "unknown"
+        return "chance" if excess <= 2 * self.error else "outside"
 
     def text(self, digits: int) -> str:
         """Of so many digits behind the point."""
-        mark = {"within": "", "chance": "*", "outside": "**"}[self.verdict]
-        error = "-" if math.isnan(self.error) else f"{self.error:.1f}"
+        mark = {"chance": "*", "outside": "**"}.get(self.verdict or "", "")
         numbers = f"{self.theirs:.{digits}f}, {self.ours:.{digits}f}"
         if math.isnan(self.percent):
-            return numbers
-        return f"{numbers}, {mark}{self.percent:+.1f}{mark} ± {error}"
+            return f"{mark}{numbers}{mark}"
+        error = "-" if math.isnan(self.error) else f"{self.error:.1f}"
+        doubt = " ?" if self.verdict == "unknown" else ""
+        return f"{numbers}, {mark}{self.percent:+.1f}{mark} ± {error}{doubt}"
 
 
 def deviation(theirs: list[float], ours: list[float]) -> tuple[float, float]:
@@ -101,11 +116,12 @@ def deviation(theirs: list[float], ours: list[float]) -> tuple[float, float]:
     return percent, 100 * math.sqrt(variance * (1 + 1 / runs) / len(theirs)) / mean
 
 
-def cell(theirs: list[float], ours: list[float], bound: float) -> Cell:
+def cell(theirs: list[float], ours: list[float], bound: float, *, may_be_less: bool = False) -> Cell:
     """What stands beside each other."""
     there, here = (statistics.fmean(numbers or [math.nan]) for numbers in (theirs, ours))
     percent, error = deviation(theirs, ours)
-    return Cell(there, here, percent, error, bound)
+    without = sum(not number for number in ours) / max(len(ours), 1)
+    return Cell(there, here, percent, error, bound, may_be_less, without ** len(theirs))
 
 
 def cells(name: tuple[str, ...], theirs: Numbers, ours: Numbers) -> Iterator[Cell | None]:
@@ -118,10 +134,10 @@ def cells(name: tuple[str, ...], theirs: Numbers, ours: Numbers) -> Iterator[Cel
     bounds = (0.1, 0.1) if alone else (2.0, 0.0 if group == "d-dies" else maximum)
     for (a, b), bound in zip(pairs, bounds, strict=True):
         # Steps of collectives begin later there, so that flows of theirs are not compared.
-        yield None if is_collective else cell(a, b, bound)
+        yield None if is_collective else cell(a, b, bound, may_be_less=not bound)
     yield cell(theirs.makespans, ours.makespans, 2.0) if is_collective else None
-    many = sum(theirs.trims) > FEW_TRIMS
-    yield cell(theirs.trims, ours.trims, 15.0 if many else math.inf)
+    is_bound = sum(theirs.trims) > FEW_TRIMS or not any(theirs.trims)
+    yield cell(theirs.trims, ours.trims, 15.0 if is_bound else math.inf)
 
 
 def page(folder: Path, only: str, seeds: int | None) -> Iterator[str]:
@@ -132,7 +148,7 @@ def page(folder: Path, only: str, seeds: int | None) -> Iterator[str]:
     yield f"Anabranch {_core.version()}, {machine}, {now.day} {now:%B %Y}.\n{NOTES}"
     yield "| | median, us | maximum, us | makespan, us | trims of a run | unfinished | CPU s |\n"
     yield "|---|---|---|---|---|---|---|\n"
-    verdicts: Counter[str] = Counter()
+    verdicts: Counter[str | None] = Counter()
     for name, (theirs, ours) in configurations(folder, only, seeds):
         measured = list(cells(name, theirs, ours))
         verdicts.update(cell.verdict for cell in measured if cell is not None)
@@ -141,8 +157,9 @@ def page(folder: Path, only: str, seeds: int | None) -> Iterator[str]:
         texts.append(f"{theirs.unfinished}, {ours.unfinished * share:.0f}")
         texts.append(f"{theirs.seconds / theirs.runs:.2f}, {ours.seconds / ours.runs:.2f}")
         yield f"| {described(name)} | {' | '.join(texts)} |\n"
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("within", "chance", "outside"))
-    yield f"\nOf {verdicts.total()} cells: {counts}.\n"
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS)
+    bounded = sum(verdicts[verdict] for verdict in VERDICTS)
+    yield f"\nOf {bounded} cells with a bound: {counts}. {verdicts[None]} have none.\n"
 
 
 def described(name: tuple[str, ...]) -> str:

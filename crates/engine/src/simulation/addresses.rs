@@ -96,9 +96,6 @@ impl Simulation {
     /// Gives each subflow that has none its way through the network, and the first one another if it opens from another
     /// address than it would have.
     pub(super) fn place_subflows(&mut self, id: FlowId) {
-        if self.flows[id.index()].multipath.is_none() {
-            return;
-        }
         let Some((flow, receiving)) = self.flows.ends_mut(id.index()) else { return };
         let Some(multipath) = &mut flow.multipath else { return };
         for subflow in 0..flow.sender.subflow_count() {
