@@ -120,12 +120,16 @@ def scenario(draw: random.Random) -> Data:
 
 
 def with_idle_host(data: Data) -> Data:
-    """The same scenario with one more host at the first router, with which nobody talks."""
+    """The same scenario with one more host at the first router, with which nobody talks.
+
+    Its link is unlike others in what schemes look at: it loses packets and has a large capacity.
+    """
     network = data["network"]
     link = {
         "between": [network["node"][0]["name"], "idle"],
         "new": True,
-        "capacity": "10 Mbps",
+        "capacity": "1 Gbps",
+        "loss": 0.01,
         "delay": "1 ms",
     }
     more = {"node": [*network["node"], {"name": "idle", "kind": "host"}], "link": [*network["link"], link]}

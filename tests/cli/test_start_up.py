@@ -72,8 +72,9 @@ def test_the_version_needs_the_command_line_alone() -> None:
     assert {"typer"} < packages <= COMMAND_LINE
     assert parts == {
         "anabranch", "anabranch._core", "anabranch.errors", "anabranch.process", "anabranch.process.console",
-        "anabranch.process.foreign", "anabranch.process.signals", "anabranch.terminal",
-        "anabranch.terminal.cli", "anabranch.terminal.command_group", "anabranch.terminal.command_options",
+        "anabranch.process.foreign", "anabranch.process.real_path", "anabranch.process.signals",
+        "anabranch.terminal", "anabranch.terminal.cli", "anabranch.terminal.command_group",
+        "anabranch.terminal.command_options",
         "anabranch.terminal.brief_command", "anabranch.terminal.capacity_command",
         "anabranch.terminal.capture_command", "anabranch.terminal.evaluate_command",
         "anabranch.terminal.export_command", "anabranch.terminal.fit_command",

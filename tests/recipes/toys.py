@@ -252,8 +252,8 @@ else:
             ],
             f"{ENGINE}/simulation/measure.rs": [
                 (
-                    '        count("ecn_marks", |stats| stats.marks);\n',
-                    '        count("unhindered", |stats| stats.unhindered);\n',
+                    '            ("ecn_marks", |stats| stats.marks),\n',
+                    '            ("unhindered", |stats| stats.unhindered),\n',
                 ),
             ],
             f"{COLUMNS}/tables.py": [

@@ -238,3 +238,37 @@ def test_a_time_limit_is_told_with_the_bound() -> None:
     assert first.facts["status"] == "time-limit"
     assert first.facts["least_flow_mbps"] <= first.facts["least_flow_bound_mbps"]
     assert any("were over before the optimum was proved" in warning for warning in first.warnings)
+
+
+@pytest.mark.parametrize(
+    "routing",
+    [{"scheme": ALL}, {"scheme": ALL | {"k": 4}}, {"scheme": ALL, "metric": "hops-then-delay"}],
+    ids=["all", "k", "hops-then-delay"],
+)
+@pytest.mark.parametrize(
+    "idle",
+    [
+        [("b", "idle", 99.0)],
+        [("b", "first", 99.0), ("first", "second", 1.0), ("second", "third", 7.0), ("third", "first", 7.0)],
+        [("apart", "beside", 99.0)],
+    ],
+    ids=["host", "ring", "island"],
+)
+def test_links_that_no_pair_can_cross_change_nothing(
+    routing: Data, idle: list[tuple[str, str, float]]
+) -> None:
+    grid = [
+        ("a", "b", 9.0),
+        ("b", "c", 9.0),
+        ("a", "d", 7.0),
+        ("d", "c", 8.0),
+        ("b", "d", 5.0),
+        ("c", "e", 20),
+    ]
+    pairs = [("a", "c"), ("d", "e"), ("a", "e"), ("e", "b")]
+    alone, beside = (
+        planned(scenario(network(edges), pairs, routing=routing)) for edges in (grid, grid + idle)
+    )
+    assert list(beside[1].values()) == list(alone[1].values())
+    clocks = {"seconds": 0.0}
+    assert beside[2] | clocks == alone[2] | clocks

@@ -170,13 +170,13 @@ impl Setup {
     }
 
     fn check_links(&self) -> Checked {
+        let some_may_be_equal = !all_differ(self.links.iter().map(|link| &*link.name));
         let mut names = BTreeSet::new();
         for (index, link) in self.links.iter().enumerate() {
-            let place = format!("links[{index}]");
-            if !names.insert(&link.name) {
-                return Err(error(format!("{place}.name"), format!("{:?} is taken", link.name)));
+            if some_may_be_equal && !names.insert(&link.name) {
+                return Err(error(format!("links[{index}].name"), format!("{:?} is taken", link.name)));
             }
-            link.check().map_err(|problem| SetupError::below(&place, problem))?;
+            link.check().map_err(|problem| SetupError::below(&format!("links[{index}]"), problem))?;
         }
         Ok(())
     }
@@ -192,8 +192,8 @@ impl Setup {
         if self.flows.len() + self.datagrams.len() >= 1 << 28 {
             return Err(error("flows", "at most 2^28, those of datagrams included"));
         }
-        let all =
-            self.flows.iter().map(|flow| &flow.name).chain(self.datagrams.iter().map(|flow| &flow.name));
+        let of_flows = self.flows.iter().map(|flow| &*flow.name);
+        let all = of_flows.chain(self.datagrams.iter().map(|flow| &*flow.name));
         let some_may_be_equal = !all_differ(all);
         let mut names = BTreeSet::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -346,8 +346,8 @@ impl Setup {
 
 /// Whether no name stands twice; false also where two have the same hash (FNV-1a) by chance. Much faster than a
 /// set for hundreds of thousands of names.
-fn all_differ<'s>(names: impl Iterator<Item = &'s String>) -> bool {
-    let hash = |name: &String| {
+fn all_differ<'s>(names: impl Iterator<Item = &'s str>) -> bool {
+    let hash = |name: &str| {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
     };

@@ -14,17 +14,19 @@ impl Mirror {
     /// Of the links of this network, whatever is up.
     #[must_use]
     pub fn new(network: &Network) -> Self {
-        let nodes = |id: LinkId| {
+        // All that the order looks at lies in the list that is sorted: links of large networks are far apart in memory.
+        let mut links: Vec<(u64, bool, LinkId)> = Vec::with_capacity(network.links().len());
+        links.extend(network.link_ids().map(|id| {
             let link = network.link(id);
-            (link.from.min(link.to), link.from.max(link.to))
-        };
-        let leads_back = |id: LinkId| network.link(id).from > network.link(id).to;
-        let mut links: Vec<LinkId> = network.link_ids().collect();
-        links.sort_unstable_by_key(|&id| (nodes(id), leads_back(id), id));
+            let (low, high) = (link.from.min(link.to), link.from.max(link.to));
+            (u64::from(low.0) << 32 | u64::from(high.0), link.from > link.to, id)
+        }));
+        links.sort_unstable();
         let mut back = vec![None; links.len()];
-        for between in links.chunk_by(|&a, &b| nodes(a) == nodes(b)) {
-            let (there, others) = between.split_at(between.partition_point(|&id| !leads_back(id)));
-            for (&one, &other) in there.iter().zip(others) {
+        for between in links.chunk_by(|a, b| a.0 == b.0) {
+            let (there, others) =
+                between.split_at(between.partition_point(|&(_, leads_back, _)| !leads_back));
+            for (&(_, _, one), &(_, _, other)) in there.iter().zip(others) {
                 (back[one.index()], back[other.index()]) = (Some(other), Some(one));
             }
         }

@@ -16,7 +16,7 @@ import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,12 +27,14 @@ from anabranch.routing.concurrent_program import (
     ConcurrentProgram,
     ConcurrentRates,
     Floats,
+    Ints,
     KnownPaths,
     Links,
     Path,
     PathSearch,
     Sending,
 )
+from anabranch.routing.nodes_between import nodes_between
 from anabranch.routing.opposite_links import OppositeLinks
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.routing.path_metrics import PATH_METRICS
@@ -186,22 +188,68 @@ def _flow(setup: Setup, scheme: Scheme, sending: Sending) -> ConcurrentRates:
 
 
 def _solved(setup: Setup, scheme: Scheme, sending: Sending) -> ConcurrentRates:
+    """The rates over the links between senders and receivers.
+
+    Others stay out of the program: of several optima the solver would end at another one for their sake.
+    """
+    between = _Between.of(setup, sending)
     links = Links(
-        np.array([link.origin for link in setup.links], np.int64),
-        np.array([link.to for link in setup.links], np.int64),
-        np.array([link.capacity / _BPS_PER_MBPS for link in setup.links]),
-        _costs(setup, scheme.metric),
-    )
+        between.tail, between.head,
+        np.array([link.capacity / _BPS_PER_MBPS for link in between.links]),
+        _costs(between.links, setup.core().metric_fallback(scheme.metric) or scheme.metric),
+    )  # fmt: skip
     first = _candidates(setup, scheme, scheme.k or _FIRST_PATHS, sending.pairs)
-    candidates = [(number, path) for number, pair in enumerate(sending.pairs) for path in first[pair]]
-    every = PathSearch(links, sending.pairs, len(setup.nodes)) if scheme.k is None else None
+    candidates = [
+        (number, between.numbers(path)) for number, pair in enumerate(sending.pairs) for path in first[pair]
+    ]
+    known = KnownPaths(len(between.links), candidates)
+    every = PathSearch(links, between.pairs, between.nodes) if scheme.k is None else None
     budget = Budget(scheme.time_limit / _PS_PER_S)
+    program = ConcurrentProgram(replace(sending, pairs=between.pairs), links, known, every, budget)
     try:
-        return ConcurrentProgram(
-            sending, links, KnownPaths(len(setup.links), candidates), every, budget
-        ).solve()
+        rates = program.solve()
     except RobustRoutingError as error:
         raise as_scenario_error(error) from None
+    return replace(rates, paths=[between.path(numbers) for numbers in rates.paths])
+
+
+@dataclass(frozen=True)
+class _Between:
+    """The links that a path of some pair can cross, with numbers of their own, as have their nodes."""
+
+    links: Sequence[LinkSetup]
+    tail: Ints
+    head: Ints
+    pairs: Sequence[Pair]
+    nodes: int
+    _link: Sequence[int]
+    """The link of each number."""
+    _number: Mapping[int, int]
+    """The number of each link."""
+
+    @classmethod
+    def of(cls, setup: Setup, sending: Sending) -> _Between:
+        """Those of a setup for what is sent."""
+        tail = np.array([link.origin for link in setup.links], np.int64)
+        head = np.array([link.to for link in setup.links], np.int64)
+        ends = {end for pair in sending.pairs for end in pair}
+        crossable = nodes_between(tail, head, ends, len(setup.nodes))
+        chosen = np.flatnonzero(crossable[tail] & crossable[head])
+        place = np.cumsum(crossable) - 1
+        pairs = [(int(place[origin]), int(place[to])) for origin, to in sending.pairs]
+        link = chosen.tolist()
+        return cls(
+            [setup.links[number] for number in link], place[tail[chosen]], place[head[chosen]], pairs,
+            int(crossable.sum()), link, {number: at for at, number in enumerate(link)},
+        )  # fmt: skip
+
+    def numbers(self, path: Path) -> Path:
+        """A path by the numbers of its links here."""
+        return tuple(self._number[link] for link in path)
+
+    def path(self, numbers: Path) -> Path:
+        """The other way round."""
+        return tuple(self._link[number] for number in numbers)
 
 
 def _candidates(setup: Setup, scheme: Scheme, k: int, pairs: Sequence[Pair]) -> dict[Pair, Sequence[Path]]:
@@ -217,15 +265,14 @@ def _candidates(setup: Setup, scheme: Scheme, k: int, pairs: Sequence[Pair]) -> 
     return {(origin, to): paths for origin, to, paths in candidates}
 
 
-def _costs(setup: Setup, metric: str) -> Floats:
-    """What each link costs by the metric; by that which takes its place where it tells no paths apart."""
-    metric = setup.core().metric_fallback(metric) or metric
-    numbers = [_LinkNumbers.of(link) for link in setup.links]
+def _costs(links: Sequence[LinkSetup], metric: str) -> Floats:
+    """What each link costs by the metric; one where it tells none apart, as ties are broken by hops."""
+    numbers = [_LinkNumbers.of(link) for link in links]
     cost = np.array([PATH_METRICS[metric].of(link) for link in numbers])
     if metric == "hops-then-delay":
         delay = np.array([link.delay_ms for link in numbers])
         cost = cost + delay / (1 + delay.sum())
-    return cost
+    return cost if cost.any() else np.ones(len(cost))
 
 
 def _routes(setup: Setup, sending: Sending, flow: ConcurrentRates) -> dict[Pair, list[WeightedPath]]:

@@ -12,7 +12,7 @@ use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, NO_FLOW, PacketId};
 use crate::queues::DropCause;
-use crate::records::Table;
+use crate::records::{Column, Table};
 use crate::reordering::{Reordering, Totals};
 use crate::schedule::Schedule;
 use crate::setup::Setup;
@@ -158,24 +158,7 @@ impl Simulation {
         table.texts("to", links.iter().map(|link| self.data.network.node(link.to).name.clone()));
         table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
         table.numbers("delay_ms", links.iter().map(|link| link.delay.as_secs_f64() * 1e3));
-        let mut count = |name, value: fn(&LinkStats) -> u64| {
-            table.integers(name, self.data.links.iter().map(|link| value(&link.stats())));
-        };
-        count("packets", |stats| stats.sent);
-        count("bytes", |stats| stats.sent_bytes);
-        for cause in DropCause::on_links() {
-            let drops = self.data.links.iter().map(|link| link.stats().drops.of(cause));
-            table.integers(cause.column(), drops);
-        }
-        let mut count = |name, value: fn(&LinkStats) -> u64| {
-            table.integers(name, self.data.links.iter().map(|link| value(&link.stats())));
-        };
-        count("duplicated_packets", |stats| stats.duplicated);
-        count("corrupted_packets", |stats| stats.corrupted);
-        count("reordered_packets", |stats| stats.reordered);
-        count("ecn_marks", |stats| stats.marks);
-        count("trims", |stats| stats.trims);
-        count("queue_max_packets", |stats| stats.queue_max_packets);
+        table.columns.extend(self.link_counts());
         let duration_ps = self.duration().as_ps().max(1) as f64;
         let integrals = self.queue_integrals();
         table.numbers(
@@ -185,6 +168,36 @@ impl Simulation {
         let busy = |link: &SimulatedLink| link.busy(self.data.now).as_ps() as f64 / duration_ps;
         table.numbers("utilization", self.data.links.iter().map(busy));
         table
+    }
+
+    /// What each link has counted. The columns grow together: each link is looked at once, because many are far apart in memory.
+    fn link_counts(&self) -> impl Iterator<Item = (&'static str, Column)> {
+        type Count = (&'static str, fn(&LinkStats) -> u64);
+        const BEFORE: &[Count] = &[("packets", |stats| stats.sent), ("bytes", |stats| stats.sent_bytes)];
+        const BEHIND: &[Count] = &[
+            ("duplicated_packets", |stats| stats.duplicated),
+            ("corrupted_packets", |stats| stats.corrupted),
+            ("reordered_packets", |stats| stats.reordered),
+            ("ecn_marks", |stats| stats.marks),
+            ("trims", |stats| stats.trims),
+            ("queue_max_packets", |stats| stats.queue_max_packets),
+        ];
+        let causes: Vec<DropCause> = DropCause::on_links().collect();
+        let names = BEFORE.iter().map(|&(name, _)| name);
+        let names = names.chain(causes.iter().map(|cause| cause.column()));
+        let names: Vec<&str> = names.chain(BEHIND.iter().map(|&(name, _)| name)).collect();
+        let room = || Vec::with_capacity(self.data.links.len());
+        let mut columns: Vec<Vec<u64>> = names.iter().map(|_| room()).collect();
+        for link in &self.data.links {
+            let stats = link.stats();
+            let before = BEFORE.iter().map(|(_, value)| value(&stats));
+            let counts = before.chain(causes.iter().map(|&cause| stats.drops.of(cause)));
+            let counts = counts.chain(BEHIND.iter().map(|(_, value)| value(&stats)));
+            for (column, count) in columns.iter_mut().zip(counts) {
+                column.push(count);
+            }
+        }
+        names.into_iter().zip(columns.into_iter().map(Column::Integers))
     }
 
     /// Sent and duplicated = delivered + dropped + queued + in flight, for each link and each flow's directions; and each byte

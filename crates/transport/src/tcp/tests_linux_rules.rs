@@ -195,6 +195,33 @@ fn a_mark_reduces_over_a_round() {
     }
 }
 
+/// RFC 3168 section 6.1.2: once per window of data. An ECN-Echo that left before the receiver heard of the reduction and
+/// that others have overtaken reduces nothing; one of an ACK that none has overtaken does.
+#[test]
+fn an_echo_that_others_have_overtaken_reduces_nothing() {
+    for (last, reductions) in [(11, 1), (12, 2)] {
+        let config = TcpConfig { ecn: true, tso_deferral: false, quick_acks: 0, ..linux("linux-cubic") };
+        let (mut sender, mut now) = opened(&config, 0);
+        sender.write_without_end();
+        assert_eq!(departures(&mut sender, now).len(), 10);
+        let marked = |now, acknowledged| {
+            let plain = ack(now, acknowledged, 60_000);
+            Segment { flags: plain.flags.with(Flags::ECE), ..plain }
+        };
+        now = now + Span::from_ms(41);
+        for acknowledged in 1..=10 {
+            sender.on_segment(now, &marked(now, acknowledged));
+            departures(&mut sender, now);
+        }
+        assert_eq!(sender.stats().ecn_reductions, 1);
+        now = now + Span::from_ms(41);
+        sender.on_segment(now, &ack(now, 12, 60_000));
+        assert!(!sender.info().reduces_behind_mark);
+        sender.on_segment(now, &marked(now, last));
+        assert_eq!(sender.stats().ecn_reductions, reductions);
+    }
+}
+
 /// Linux, tcp_add_reno_sack(): without SACK a duplicate ACK delivers a segment, and the ACK behind them the rest. RFC 5681
 /// section 3.1 counts all that an ACK newly acknowledges.
 #[test]

@@ -117,7 +117,7 @@ impl Sender {
             self.enter_recovery_if_lost(now, before.pipe);
         }
         if rarely(self.ecn) {
-            self.take_ecn_feedback(now, segment.flags.has(Flags::ECE), before.pipe, ack - before.snd_una);
+            self.take_ecn_feedback(now, (segment, field), before.pipe, ack - before.snd_una);
         }
         self.update_controller(now, &before, &delivered, (rtt, rate));
         if self.resets_timer(advanced) {

@@ -329,9 +329,17 @@ impl Sender {
         }
     }
 
-    /// What an ACK says of marks; an ECN-Echo is counted first, and then answered.
+    /// What an ACK of everything below `field` says of marks; an ECN-Echo is counted first, and then answered.
     #[inline(never)]
-    pub(super) fn take_ecn_feedback(&mut self, now: Instant, echo: bool, pipe_before: u64, acked: u64) {
+    pub(super) fn take_ecn_feedback(
+        &mut self,
+        now: Instant,
+        (segment, field): (&Segment, u64),
+        pipe_before: u64,
+        acked: u64,
+    ) {
+        // One that others have overtaken may have been sent before the receiver heard of the last reduction.
+        let echo = field == self.snd_una && segment.flags.has(Flags::ECE);
         if self.snd_una > self.ecn_point {
             self.window_reduction = None;
         }
