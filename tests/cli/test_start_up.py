@@ -52,14 +52,24 @@ def command(*arguments: str) -> tuple[set[str], set[str]]:
 
 
 def cpu_seconds(*arguments: str) -> float:
-    """Processor time of a Python process, the least of three."""
-    entries = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *arguments], capture_output=True, check=True, timeout=120)  # noqa: S603
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        entries.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    return min(entries)
+    """Processor time of a Python process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, *arguments], capture_output=True, check=True, timeout=120)  # noqa: S603
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def times_as_long(arguments: list[str], unit: list[str], most: float) -> float:
+    """How many times the processor time of one process another takes, by the least of both, measured in turn.
+
+    Three rounds, and up to nine while it is above ``most``: a shared machine is half as fast for seconds.
+    """
+    ours: list[float] = []
+    units: list[float] = []
+    while len(ours) < 3 or (len(ours) < 9 and min(ours) >= most * min(units)):
+        units.append(cpu_seconds(*unit))
+        ours.append(cpu_seconds(*arguments))
+    return min(ours) / min(units)
 
 
 def test_the_package_alone_imports_nothing_else() -> None:
@@ -151,7 +161,7 @@ def test_the_start_takes_little_more_than_what_it_stands_on(
 ) -> None:
     """In units of what numpy takes to import, because machines differ."""
     given = [str(tmp_path / "out") if word == "OUT" else word for word in arguments]
-    assert cpu_seconds(*given) < most * cpu_seconds("-c", "import numpy")
+    assert times_as_long(given, ["-c", "import numpy"], most) < most
 
 
 def test_a_command_makes_no_options_of_others() -> None:
