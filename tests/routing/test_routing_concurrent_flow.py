@@ -272,3 +272,19 @@ def test_links_that_no_pair_can_cross_change_nothing(
     assert list(beside[1].values()) == list(alone[1].values())
     clocks = {"seconds": 0.0}
     assert beside[2] | clocks == alone[2] | clocks
+
+
+def test_where_no_link_on_the_way_loses_fewest_hops_decide_whatever_an_idle_link_loses() -> None:
+    edges = [
+        ("h", "a", 1.0),
+        ("a", "d", 9.0),
+        ("d", "e", 9.0),
+        ("e", "c", 9.0),
+        ("a", "b", 1.0),
+        ("b", "c", 1.0),
+    ]
+    beside = network([*edges, ("b", "idle", 9.0)])
+    beside["link"][-1]["loss"] = 0.01
+    for net in (network(edges), beside):
+        made = scenario(net, [("h", "c")], routing={"scheme": ALL | {"k": 3}, "metric": "loss"})
+        assert shares(made, "h", "c") == {"h-a-b-c": 1.0}
