@@ -65,9 +65,9 @@ def mixed(name: str, duration: str) -> Scenario:
     return _scenario(network, {"metric": "delay", "reaction": "20 ms"}, traffic, duration, events)
 
 
-def fat_tree(ports: int, duration: str) -> Scenario:
+def fat_tree(ports: int, duration: str, delay: str = "1 us") -> Scenario:
     """A fat tree at 10 Gbps in which each host sends to one that is drawn."""
-    links = {"capacity": "10 Gbps", "delay": "1 us"}
+    links = {"capacity": "10 Gbps", "delay": delay}
     network = {"topology": "fat-tree", "parameters": {"k": ports}, "links": links}
     return _scenario(network, {"scheme": "ecmp"}, [{"from": "*", "pairs": "permutation"}], duration)
 
@@ -91,6 +91,10 @@ NETWORKS: dict[str, Callable[[], Scenario]] = {
     "germany50 (50 nodes), 410 flows, pings, a failure": lambda: mixed("sndlib/germany50", "500 ms"),
     "fat tree k = 8 (208 nodes), 128 flows": lambda: fat_tree(8, "20 ms"),
     "fat tree k = 16 (1,344 nodes), 1,024 flows": lambda: fat_tree(16, "5 ms"),
+    # With longer links a stride has more events: what it costs to hand over and to wait weighs less.
+    "fat tree k = 8, links of 3 us": lambda: fat_tree(8, "20 ms", "3 us"),
+    "fat tree k = 8, links of 10 us": lambda: fat_tree(8, "20 ms", "10 us"),
+    "fat tree k = 8, links of 30 us": lambda: fat_tree(8, "20 ms", "30 us"),
 }
 """Networks, and how long they are simulated."""
 

@@ -221,9 +221,9 @@ fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
 }
 
 /// Who sends the data with this role.
-fn sender_name(findings: &Findings<'_>, flow: usize, role: usize) -> String {
+fn sender_name(findings: &Findings<'_>, flow: usize, role: usize) -> &'static str {
     let from_client = findings.data_direction[flow] ^ role == findings.flow(flow).client;
-    if from_client { "client" } else { "server" }.to_owned()
+    if from_client { "client" } else { "server" }
 }
 
 /// A column with a value for each row.
@@ -235,7 +235,7 @@ fn numbers<T>(rows: &[T], of: impl Fn(&T) -> f64) -> Column {
     Column::Numbers(rows.iter().map(of).collect())
 }
 
-fn texts<T>(rows: &[T], of: impl Fn(&T) -> String) -> Column {
+fn texts<T, S: AsRef<str>>(rows: &[T], of: impl Fn(&T) -> S) -> Column {
     Column::Texts(rows.iter().map(of).collect())
 }
 

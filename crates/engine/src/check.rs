@@ -16,7 +16,7 @@ use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_routing::LinkMask;
 use anabranch_transport::TransportConfig;
-use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, all_differ};
 use std::collections::BTreeSet;
 
 /// Longest run and longest delay.
@@ -342,18 +342,6 @@ impl Setup {
         let problem = || error(place, format!("no link number {}; there are {count}", link.0));
         if link.index() < count { Ok(()) } else { Err(problem()) }
     }
-}
-
-/// Whether no name stands twice; false also where two have the same hash (FNV-1a) by chance. Much faster than a
-/// set for hundreds of thousands of names.
-fn all_differ<'s>(names: impl Iterator<Item = &'s str>) -> bool {
-    let hash = |name: &str| {
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
-    };
-    let mut hashes: Vec<u64> = names.map(hash).collect();
-    hashes.sort_unstable();
-    hashes.windows(2).all(|pair| pair[0] != pair[1])
 }
 
 /// Mean loss as routing takes it, which wants it below 1.

@@ -10,6 +10,7 @@ use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
 use crate::setup::HashSeed;
+pub use ahead::KnownRoute;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, NextHopsTo, Plan, Route};
 use anabranch_units::{Instant, LinkId, NodeId};
@@ -203,7 +204,11 @@ impl Forwarding {
     /// Puts a plan in force. Pairs that it lacks have no route. What is the same as before keeps its
     /// balancer: a change elsewhere moves no flow and no flowlet.
     pub fn install(&mut self, network: &Network, plan: &Plan) {
-        let mirror = Mirror::new(network);
+        self.install_by(network, &Mirror::new(network), plan);
+    }
+
+    /// The same where the mirror of the network is known.
+    pub fn install_by(&mut self, network: &Network, mirror: &Mirror, plan: &Plan) {
         let mut old: Vec<_> = self.routes.iter_mut().map(std::mem::take).collect();
         let routes = plan
             .all()
@@ -217,12 +222,12 @@ impl Forwarding {
             for (between, index) in self.wanted(ends) {
                 let old = std::mem::take(&mut old[index as usize]);
                 let chosen = match between {
-                    Some(interfaces) if !route.paths.is_empty() => Cow::Owned(interfaces.of(route, &mirror)),
+                    Some(interfaces) if !route.paths.is_empty() => Cow::Owned(interfaces.of(route, mirror)),
                     _ => Cow::Borrowed(route),
                 };
                 // No path between two interfaces is no route; that of a pair always has a way.
                 if between.is_none() || !chosen.paths.is_empty() {
-                    let choice = self.renew(network, plan, (place, &chosen, between), &mirror, old);
+                    let choice = self.renew(network, plan, (place, &chosen, between), mirror, old);
                     self.routes[index as usize] = choice;
                 }
             }
@@ -242,7 +247,7 @@ impl Forwarding {
                 // Of a plan that nobody asks for there are no tables.
                 let Some(old) = old.get_mut(index) else { continue };
                 let old = old.take().map(|old| old.into_entries(&old_places)).unwrap_or_default();
-                self.tables[index] = Some(self.table(network, (place, table), mirror.as_ref(), old));
+                self.tables[index] = Some(self.table(network, (place, table), mirror, old));
             }
         }
         self.generation += 1;

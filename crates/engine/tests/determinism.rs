@@ -95,7 +95,7 @@ fn part(outcome: &Outcome, name: &'static str, id_column: &str, ids: u64) -> Vec
         match column {
             Column::Integers(v) => part.integers(column_name, rows.iter().map(|&row| v[row])),
             Column::Numbers(v) => part.numbers(column_name, rows.iter().map(|&row| v[row])),
-            Column::Texts(v) => part.texts(column_name, rows.iter().map(|&row| v[row].clone())),
+            Column::Texts(v) => part.texts(column_name, rows.iter().map(|&row| &v[row])),
             Column::Choices { names, places } => {
                 part.choices(column_name, rows.iter().map(|&row| names[usize::from(places[row])]));
             }

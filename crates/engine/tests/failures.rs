@@ -33,7 +33,7 @@ fn texts(outcome: &Outcome, column: &str) -> Vec<String> {
     let columns = &table(outcome, "events").columns;
     let texts = columns.iter().find(|(name, _)| *name == column).map(|(_, column)| column);
     match texts {
-        Some(Column::Texts(values)) => values.clone(),
+        Some(Column::Texts(values)) => values.iter().map(str::to_owned).collect(),
         other => panic!("{column}: {other:?}"),
     }
 }

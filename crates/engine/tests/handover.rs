@@ -8,8 +8,8 @@ use anabranch_engine::transport::PathManagerConfig;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
 use std::collections::BTreeSet;
 
-fn texts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> &'o [String] {
-    table(outcome, name).text(column).expect("a column of names")
+fn texts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> Vec<&'o str> {
+    table(outcome, name).text(column).expect("a column of names").iter().collect()
 }
 
 fn counts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> &'o [u64] {

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 /// data sequence signal.
 const EFFICIENCY: f64 = 1428.0 / 1500.0;
 
-fn texts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> &'o [String] {
-    table(outcome, name).text(column).expect("a column of names")
+fn texts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> Vec<&'o str> {
+    table(outcome, name).text(column).expect("a column of names").iter().collect()
 }
 
 fn counts<'o>(outcome: &'o Outcome, name: &str, column: &str) -> &'o [u64] {
@@ -61,7 +61,7 @@ fn tables_of_a_transfer_agree() {
     assert_eq!(ports.len(), 8, "each subflow has a port of its own");
     // A subflow hashed by its ports stays on one path, and eight do not all share one (probability 4^-7).
     assert!(counts(&outcome, "subflows", "path_changes").iter().all(|&changes| changes == 0));
-    let paths: BTreeSet<&String> = texts(&outcome, "subflows", "path").iter().collect();
+    let paths: BTreeSet<&str> = texts(&outcome, "subflows", "path").into_iter().collect();
     assert!(paths.len() > 1, "{paths:?}");
     assert!(paths.iter().all(|path| {
         path.starts_with("client 0 > left > middle ") && path.ends_with(" > right > server 0")
@@ -205,7 +205,7 @@ fn a_connection_without_a_path_waits_and_says_so() {
     assert!(since > 2.0 && since < 10.0, "{since}");
     assert!(number(&lost, "flows", "completion_s", 0).is_nan());
     assert_eq!(texts(&lost, "flows", "failure")[0], "", "it is not given up");
-    assert!(texts(&lost, "subflows", "state").iter().all(|state| state == "suspect"));
+    assert!(texts(&lost, "subflows", "state").iter().all(|state| *state == "suspect"));
 }
 
 /// Two hosts with two interfaces each, joined by paths from the first to the first, and from the second to the
@@ -258,8 +258,8 @@ fn a_path_over_parallel_links_says_which() {
         LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
     let outcome = b.run();
     let mut seen = BTreeSet::new();
-    for (subflow, path) in texts(&outcome, "subflows", "path").iter().enumerate() {
-        let one_way = match path.as_str() {
+    for (subflow, path) in texts(&outcome, "subflows", "path").into_iter().enumerate() {
+        let one_way = match path {
             "a > b" => 10.0,
             "a > b#2" => 20.0,
             "a > b#3" => 40.0,

@@ -30,7 +30,7 @@ pub fn bytes(tables: &[Table]) -> Vec<(&str, &str, Vec<u8>)> {
             Column::Numbers(values) => {
                 values.iter().flat_map(|value| value.to_bits().to_le_bytes()).collect()
             }
-            Column::Texts(values) => values.join("\n").into_bytes(),
+            Column::Texts(values) => values.iter().collect::<Vec<_>>().join("\n").into_bytes(),
             Column::Choices { names, places } => {
                 let texts = places.iter().map(|&place| names[usize::from(place)]);
                 texts.collect::<Vec<_>>().join("\n").into_bytes()

@@ -281,7 +281,10 @@ fn a_smaller_queue_keeps_what_came_first_and_a_larger_one_fills() {
     assert!(gone + 4 >= backlog[before] - 3, "{gone} dropped of {}", backlog[before]);
     assert!(backlog[after..2_499].iter().all(|&waiting| waiting <= 3));
     assert_eq!(backlog.iter().max(), Some(&60));
-    assert_eq!(table(&outcome, "events").text("kind").unwrap(), ["queue", "queue"]);
+    assert_eq!(
+        table(&outcome, "events").text("kind").unwrap().iter().collect::<Vec<_>>(),
+        ["queue", "queue"]
+    );
 }
 
 /// Every run checks that no packet is lost without a cause; and a link keeps the order of packets.

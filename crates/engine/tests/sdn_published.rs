@@ -101,7 +101,7 @@ fn segments(outcome: &Outcome, flow: u64, kind: &str) -> Vec<(f64, f64)> {
     let (times, numbers) = (table.number("time_s").unwrap(), table.number("segment").unwrap());
     let flows = table.integer("flow").unwrap();
     (0..kinds.len())
-        .filter(|&row| flows[row] == flow && kinds[row] == kind)
+        .filter(|&row| flows[row] == flow && &kinds[row] == kind)
         .map(|row| ((times[row] * 1e8).round() / 100.0, numbers[row]))
         .collect()
 }

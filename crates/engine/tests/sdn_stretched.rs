@@ -132,7 +132,7 @@ fn a_controller_out_of_reach_fails_the_flows() {
     let outcome = b.run();
     let flows = table(&outcome, "flows");
     assert!(flows.integer("delivered_bytes").unwrap().iter().all(|&bytes| bytes == 0));
-    for reason in flows.text("failure").unwrap() {
+    for reason in flows.text("failure").unwrap().iter() {
         assert_eq!(reason, "the handshake was given up: the controller could not be reached");
     }
 }

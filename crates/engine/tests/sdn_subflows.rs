@@ -119,7 +119,7 @@ fn a_subflow_whose_path_breaks_takes_the_next_and_returns() {
     let entries = series.integer("entries").unwrap();
     let of_middle = |from: f64, to: f64| -> Vec<u64> {
         let rows = (0..times.len()).filter(|&row| times[row] > from && times[row] < to);
-        rows.filter(|&row| switches[row] == "middle 0").map(|row| entries[row]).collect()
+        rows.filter(|&row| &switches[row] == "middle 0").map(|row| entries[row]).collect()
     };
     assert!(of_middle(0.3, 0.95).iter().all(|&count| count == 2));
     assert!(of_middle(1.15, 1.95).iter().all(|&count| count == 0));

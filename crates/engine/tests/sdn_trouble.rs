@@ -110,7 +110,7 @@ fn every_case() -> Vec<(ApplicationSetup, &'static str)> {
 fn assert_delivered(outcome: &Outcome, bytes: u64, what: &str) {
     let flows = table(outcome, "flows");
     let failures = flows.text("failure").unwrap();
-    assert!(failures.iter().all(String::is_empty), "{what}: {failures:?}");
+    assert!(failures.iter().all(str::is_empty), "{what}: {failures:?}");
     let delivered = flows.integer("delivered_bytes").unwrap();
     assert!(!delivered.is_empty() && delivered.iter().all(|&got| got == bytes), "{what}: {delivered:?}");
 }

@@ -1,5 +1,5 @@
 use crate::NetworkError;
-use anabranch_units::{LinkId, NodeId, Rate, Shared, Span};
+use anabranch_units::{LinkId, NodeId, Rate, Shared, Span, all_differ};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -106,9 +106,11 @@ impl Network {
     /// # Errors
     /// As [`Network::new`].
     pub fn of_shared(nodes: Shared<Vec<Node>>, links: Vec<Link>) -> Result<Self, NetworkError> {
-        let mut names = BTreeSet::new();
-        if let Some(twice) = nodes.iter().find(|node| !names.insert(node.name.as_str())) {
-            return Err(NetworkError::DuplicateName(twice.name.clone()));
+        if !all_differ(nodes.iter().map(|node| node.name.as_str())) {
+            let mut names = BTreeSet::new();
+            if let Some(twice) = nodes.iter().find(|node| !names.insert(node.name.as_str())) {
+                return Err(NetworkError::DuplicateName(twice.name.clone()));
+            }
         }
         links.iter().enumerate().try_for_each(|(index, link)| check_link(&nodes, index, link))?;
         let out = Adjacency::new(nodes.len(), links.iter().map(|link| link.from));

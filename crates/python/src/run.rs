@@ -148,7 +148,7 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
         match column {
             Column::Integers(values) => columns.set_item(name, values.into_pyarray(py))?,
             Column::Numbers(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Column::Texts(values) => columns.set_item(name, PyList::new(py, values)?)?,
+            Column::Texts(values) => columns.set_item(name, PyList::new(py, values.iter())?)?,
             Column::Choices { names, places } => columns.set_item(name, (names, places.into_pyarray(py)))?,
         }
     }

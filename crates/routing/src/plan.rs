@@ -125,21 +125,21 @@ impl Plan {
         for (index, route) in self.routes.iter().enumerate() {
             check_node(network, route.from, || format!("route {index}"))?;
             check_node(network, route.to, || format!("route {index}"))?;
-            let pair = pair(network, route.from, route.to);
+            let pair = || pair(network, route.from, route.to);
             if route.from == route.to {
-                return Err(PlanError::SameEnds { pair });
+                return Err(PlanError::SameEnds { pair: pair() });
             }
             if before >= Some((route.from, route.to)) {
-                return Err(PlanError::OutOfOrder { pair });
+                return Err(PlanError::OutOfOrder { pair: pair() });
             }
             before = Some((route.from, route.to));
             if route.paths.is_empty() {
-                let table = tables.get(&route.to).ok_or_else(|| PlanError::NoTable { pair: pair.clone() })?;
+                let table = tables.get(&route.to).ok_or_else(|| PlanError::NoTable { pair: pair() })?;
                 if table.at(route.from).is_empty() {
-                    return Err(PlanError::NoNextHop { pair });
+                    return Err(PlanError::NoNextHop { pair: pair() });
                 }
             } else {
-                route.check_paths(network, &pair)?;
+                route.check_paths(network, pair)?;
             }
         }
         if self.others.iter().any(|other| !other.others.is_empty()) {
@@ -150,23 +150,24 @@ impl Plan {
 }
 
 impl Route {
-    fn check_paths(&self, network: &Network, pair: &str) -> Result<(), PlanError> {
+    fn check_paths(&self, network: &Network, pair: impl Fn() -> String) -> Result<(), PlanError> {
         for (index, WeightedPath { links, weight }) in self.paths.iter().enumerate() {
-            let (pair, path, weight) = (pair.to_owned(), index, *weight);
+            let (path, weight) = (index, *weight);
             if let Err(source) = links.check(network) {
-                return Err(PlanError::BadPath { pair, path, source });
+                return Err(PlanError::BadPath { pair: pair(), path, source });
             }
             let ends = (links.source(network), links.destination(network));
             if ends != (self.from, self.to) {
-                return Err(PlanError::OtherPair { pair, path, leads: self::pair(network, ends.0, ends.1) });
+                let leads = self::pair(network, ends.0, ends.1);
+                return Err(PlanError::OtherPair { pair: pair(), path, leads });
             }
             if !(weight > 0.0 && weight <= 1.0) {
-                return Err(PlanError::BadWeight { pair, path, weight });
+                return Err(PlanError::BadWeight { pair: pair(), path, weight });
             }
         }
         let sum: f64 = self.paths.iter().map(|path| path.weight).sum();
         if (sum - 1.0).abs() > WEIGHT_TOLERANCE {
-            return Err(PlanError::BadSum { pair: pair.to_owned(), sum });
+            return Err(PlanError::BadSum { pair: pair(), sum });
         }
         Ok(())
     }

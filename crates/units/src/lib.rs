@@ -15,6 +15,7 @@ mod rate;
 pub mod records;
 mod shared;
 pub mod text;
+mod texts;
 mod time;
 
 pub use branch::rarely;
@@ -28,4 +29,5 @@ pub use shared::{Recent, Shared};
 pub use text::{
     ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_segments, parse_span, parse_speed,
 };
+pub use texts::{Texts, all_differ};
 pub use time::{Instant, MaybeInstant, Span};

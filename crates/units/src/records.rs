@@ -1,5 +1,7 @@
 //! Tables of results: columns with their units in their names.
 
+use crate::Texts;
+
 /// A column of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
@@ -8,7 +10,7 @@ pub enum Column {
     /// Measurements; NaN where there is none.
     Numbers(Vec<f64>),
     /// Names.
-    Texts(Vec<String>),
+    Texts(Texts),
     /// Names of which there are few, each as its place among them; an empty one where there is none.
     Choices {
         /// The names, each once.
@@ -44,7 +46,7 @@ impl Column {
         match (self, more) {
             (Self::Integers(all), Self::Integers(more)) => all.extend(more),
             (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
-            (Self::Texts(all), Self::Texts(more)) => all.extend(more),
+            (Self::Texts(all), Self::Texts(more)) => all.extend(more.iter()),
             _ => unreachable!("a column has one kind"),
         }
     }
@@ -77,7 +79,7 @@ impl Table {
     }
 
     /// Adds a column of names.
-    pub fn texts(&mut self, name: &'static str, values: impl Iterator<Item = String>) {
+    pub fn texts(&mut self, name: &'static str, values: impl Iterator<Item = impl AsRef<str>>) {
         self.columns.push((name, Column::Texts(values.collect())));
     }
 
@@ -118,9 +120,9 @@ impl Table {
 
     /// A column of names, by name.
     #[must_use]
-    pub fn text(&self, name: &str) -> Option<&[String]> {
+    pub fn text(&self, name: &str) -> Option<&Texts> {
         self.columns.iter().find_map(|(n, column)| match column {
-            Column::Texts(values) if *n == name => Some(values.as_slice()),
+            Column::Texts(values) if *n == name => Some(values),
             _ => None,
         })
     }

@@ -139,7 +139,7 @@ fn a_run_that_is_ended_early_says_so_and_takes_no_further_step() {
     go_on(&mut run, Step::until("4 s").expect("a time"));
     let flows = run.flows().expect("flows");
     assert!(flows.integer("delivered_bytes").expect("a column").iter().all(|&bytes| bytes > 0));
-    assert_eq!(run.links().expect("links").text("name").map(<[_]>::len), Some(4));
+    assert_eq!(run.links().expect("links").text("name").map(|names| names.len()), Some(4));
     assert!(run.advance(Step::until("3 s").expect("a time"), |_| ControlFlow::Continue(())).is_err());
     let outcome = finished(&mut run).outcome;
     assert!(outcome.interrupted && outcome.ended.as_secs_f64() == 4.0);

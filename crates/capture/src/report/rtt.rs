@@ -130,7 +130,7 @@ pub(super) fn distribution(findings: &mut Findings<'_>, connection_of: &[usize])
     let columns = vec![
         ("subflow", Column::Integers(subflows)),
         ("connection", Column::Integers(connections)),
-        ("data_from", Column::Texts(senders)),
+        ("data_from", Column::Texts(senders.into_iter().collect())),
         ("rtt_ms", Column::Numbers(rtts)),
         ("samples", Column::Integers(counts)),
     ];

@@ -220,7 +220,7 @@ pub fn numbers(analysis: &Analysis, table: &str, column: &str) -> Vec<f64> {
 
 pub fn texts(analysis: &Analysis, table: &str, column: &str) -> Vec<String> {
     match find(analysis, table, column) {
-        Column::Texts(values) => values.clone(),
+        Column::Texts(values) => values.iter().map(str::to_owned).collect(),
         _ => panic!("{column} is no text"),
     }
 }

@@ -354,10 +354,15 @@ fn plans_of_one_network_lead_their_own_ways() {
     let ends = |routing| Ends { routing, from, to };
     let mut forwarding =
         Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, (0..3).map(ends));
-    let middles = |forwarding: &mut Forwarding| {
+    // What a sender has noted of its route goes by the plan in force.
+    let route = |routing| KnownRoute::from(forwarding.index(ends(routing)).expect("it was given"));
+    let mut known = [0, 1, 2].map(route);
+    let mut middles = |forwarding: &mut Forwarding| {
         [0, 1, 2].map(|routing| {
-            let (key, route) = (key(49_152), forwarding.index(ends(routing)).expect("it was given"));
-            let start = forwarding.start(Instant::ZERO, route, &key)?;
+            let (key, route) = (key(49_152), &mut known[routing]);
+            let start = forwarding.set_out(Instant::ZERO, route, &key)?;
+            assert_eq!(forwarding.set_out(Instant::ZERO, route, &key), Some(start));
+            assert_eq!(forwarding.start(Instant::ZERO, route.index(), &key), Some(start));
             let mut packet = packet_to(to);
             (packet.steering, packet.cursor) = start.steering();
             let link = forwarding.next_link(Instant::ZERO, from, &mut packet, |_| key)?;

@@ -51,8 +51,8 @@ impl Log {
     fn table(&self) -> Table {
         let mut table = Table::new("events");
         table.numbers("time_s", self.entries.iter().map(|entry| entry.0.as_secs_f64()));
-        table.texts("kind", self.entries.iter().map(|entry| entry.1.to_owned()));
-        table.texts("subject", self.entries.iter().map(|entry| entry.2.clone()));
+        table.texts("kind", self.entries.iter().map(|entry| &entry.1));
+        table.texts("subject", self.entries.iter().map(|entry| &entry.2));
         table
     }
 }

@@ -44,8 +44,8 @@ impl Simulation {
                 .map_or(0, |(number, _)| number)
         };
         let mut table = Table::new("collectives");
-        table.texts("name", all.iter().map(|of| of.name.clone()));
-        table.texts("operation", all.iter().map(|of| of.operation.clone()));
+        table.texts("name", all.iter().map(|of| &of.name));
+        table.texts("operation", all.iter().map(|of| &of.operation));
         table.integers("hosts", all.iter().map(|of| of.hosts));
         table.integers("steps", all.iter().map(|of| of.steps));
         table.integers("flows", all.iter().map(|of| of.steps * of.flows));
@@ -65,7 +65,7 @@ impl Simulation {
     fn steps(&self, all: &[CollectiveSetup]) -> Table {
         let rows = || all.iter().flat_map(|of| (0..of.steps).map(move |step| (of, step)));
         let mut table = Table::new("collective_steps");
-        table.texts("name", rows().map(|(of, _)| of.name.clone()));
+        table.texts("name", rows().map(|(of, _)| &of.name));
         table.integers("step", rows().map(|(_, step)| step));
         let start = |(of, step): (&CollectiveSetup, u64)| self.first_start(Self::of_step(of, step));
         table.numbers("start_s", rows().map(start));

@@ -79,7 +79,9 @@ impl DataPlane {
             return None;
         };
         if let Some(next) = link.next_event(&self.pool) {
-            link.prefetch_second(&self.pool);
+            if rarely(self.looks_ahead) {
+                link.prefetch_second(&self.pool);
+            }
             self.schedule.set(self.numbering.link(id), next);
         }
         self.packet_hops += 1;
@@ -153,7 +155,9 @@ impl DataPlane {
             }
         } else {
             prefetch(self.pool.segment(next));
-            flows.prefetch(packet.flow.index(), packet.direction);
+            if flows.prefetch(packet.flow.index(), packet.direction) {
+                self.schedule.prefetch(self.numbering.timer(packet.flow, packet.direction));
+            }
         }
     }
 
@@ -166,7 +170,7 @@ impl DataPlane {
     /// Begins to fetch the link by which a packet will leave that a host is going to send on this lane.
     #[inline]
     pub(super) fn look_ahead_from(&self, lane: &Lane) {
-        if let Some(link) = self.forwarding.first_link(lane.route) {
+        if let Some(link) = self.forwarding.first_link(&lane.route) {
             self.prefetch_link(link);
         }
     }

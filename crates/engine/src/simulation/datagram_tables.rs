@@ -103,9 +103,9 @@ impl Simulation {
         let rows = self.datagram_rows();
         let mut table = Table::new("datagram_flows");
         table.integers("flow", 0..rows.len() as u64);
-        table.texts("name", rows.iter().map(|row| row.flow.setup.name.clone()));
-        table.texts("kind", rows.iter().map(|row| row.flow.setup.source.name().to_owned()));
-        let node = |node| self.data.network.node(node).name.clone();
+        table.texts("name", rows.iter().map(|row| &row.flow.setup.name));
+        table.texts("kind", rows.iter().map(|row| row.flow.setup.source.name()));
+        let node = |node| self.data.network.node(node).name.as_str();
         table.texts("from", rows.iter().map(|row| node(row.flow.setup.from)));
         table.texts("to", rows.iter().map(|row| node(row.flow.setup.to)));
         table.integers("packet_bytes", rows.iter().map(|row| u64::from(row.flow.setup.packet_bytes)));

@@ -222,7 +222,7 @@ impl Simulation {
     fn put_in_datagram(&mut self, number: u32, direction: Direction, order: u32, family: Option<Family>) {
         let flow = &self.data.datagrams[number as usize];
         let lane = flow.lane(direction);
-        let start = self.data.forwarding.start(self.data.now, lane.route, &lane.key);
+        let start = self.data.forwarding.start(self.data.now, lane.route.index(), &lane.key);
         let (steering, cursor) = start.map_or((Steering::Path, 0), PathStart::steering);
         let (node, destination) = flow.nodes(direction);
         let bytes = flow.setup.packet_bytes;

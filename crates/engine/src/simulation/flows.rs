@@ -297,12 +297,12 @@ impl Flows {
         self.sending.get_mut(index).zip(self.receiving.get_mut(index))
     }
 
-    /// Begins to fetch the end of a flow to which packets of this direction come.
+    /// Begins to fetch the end of a flow to which packets of this direction come; whether it is there.
     #[inline(never)]
-    pub(super) fn prefetch(&self, index: usize, direction: Direction) {
+    pub(super) fn prefetch(&self, index: usize, direction: Direction) -> bool {
         match direction {
-            Direction::Forward => self.receiving.get(index).map_or((), Receiving::prefetch),
-            Direction::Backward => self.sending.get(index).map_or((), Flow::prefetch),
+            Direction::Forward => self.receiving.get(index).map(Receiving::prefetch).is_some(),
+            Direction::Backward => self.sending.get(index).map(Flow::prefetch).is_some(),
         }
     }
 

@@ -343,7 +343,7 @@ impl Simulation {
         lane.data_packets += u32::from(segment.payload > 0) + rest.len() as u32;
         let start = match self.control {
             Some(_) => None,
-            None => self.data.forwarding.start(self.data.now, lane.route, &lane.key),
+            None => self.data.forwarding.set_out(self.data.now, &mut lane.route, &lane.key),
         };
         let (steering, cursor) = start.map_or((Steering::FlowTables, 0), PathStart::steering);
         if let Some(multipath) = multipath {

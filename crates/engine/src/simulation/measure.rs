@@ -64,11 +64,11 @@ impl Simulation {
     fn add_flow_names(&self, table: &mut Table) {
         let setup = &self.setup.flows;
         let mut names = Table::new(table.name);
-        names.texts("name", setup.iter().map(|flow| flow.name.clone()));
-        names.texts("from", setup.iter().map(|flow| self.data.network.node(flow.from).name.clone()));
-        names.texts("to", setup.iter().map(|flow| self.data.network.node(flow.to).name.clone()));
+        names.texts("name", setup.iter().map(|flow| &flow.name));
+        names.texts("from", setup.iter().map(|flow| &self.data.network.node(flow.from).name));
+        names.texts("to", setup.iter().map(|flow| &self.data.network.node(flow.to).name));
         let transports = &self.setup.transports;
-        names.texts("transport", setup.iter().map(|flow| transports[flow.transport].name.clone()));
+        names.texts("transport", setup.iter().map(|flow| &transports[flow.transport].name));
         table.columns.splice(1..1, names.columns);
     }
 
@@ -153,9 +153,9 @@ impl Simulation {
         let mut table = Table::new("links");
         let links = self.data.network.links();
         table.integers("link", 0..links.len() as u64);
-        table.texts("name", self.setup.links.iter().map(|link| link.name.to_string()));
-        table.texts("from", links.iter().map(|link| self.data.network.node(link.from).name.clone()));
-        table.texts("to", links.iter().map(|link| self.data.network.node(link.to).name.clone()));
+        table.texts("name", self.setup.links.iter().map(|link| &*link.name));
+        table.texts("from", links.iter().map(|link| &self.data.network.node(link.from).name));
+        table.texts("to", links.iter().map(|link| &self.data.network.node(link.to).name));
         table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
         table.numbers("delay_ms", links.iter().map(|link| link.delay.as_secs_f64() * 1e3));
         table.columns.extend(self.link_counts());

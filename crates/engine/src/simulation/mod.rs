@@ -216,7 +216,7 @@ impl Simulation {
         let (mut flows, subflows) = Flows::new(&maker, share, &mut forwarding)?;
         let datagrams = DatagramFlow::all(&setup, share, streams, &forwarding, subflows)?;
         log::begin(&setup, share, &mut flows);
-        forwarding.install(&network, &plan);
+        forwarding.install_by(&network, &maker.mirror, &plan);
         if setup.routing.reaction.is_none() && flows.iter().all(|flow| flow.multipath.is_none()) {
             forwarding.settle();
         }

@@ -150,7 +150,7 @@ impl Simulation {
         table.integers("server_port", rows.iter().map(|row| u64::from(lane(row).key.destination.port)));
         table.texts("path", rows.iter().map(|row| self.path_text(row)));
         table.integers("path_changes", rows.iter().map(|row| row.notes.path_changes));
-        table.texts("state", rows.iter().map(|row| row.state().to_owned()));
+        table.texts("state", rows.iter().map(|row| row.state()));
         table.numbers("opened_s", rows.iter().map(|row| row.since_start(row.notes.opened_at)));
         table.numbers("handshake_s", rows.iter().map(|row| row.since_start(row.summary.established_at)));
         table.integers("delivered_bytes", rows.iter().map(Row::delivered));

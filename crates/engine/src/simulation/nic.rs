@@ -207,7 +207,7 @@ impl Simulation {
         let order = lane.data_packets;
         lane.data_packets += u32::from(segment.payload > 0);
         let entropy = segment.entropy();
-        let start = self.data.forwarding.start_by_entropy(now, lane.route, (&lane.key, entropy));
+        let start = self.data.forwarding.start_by_entropy(now, lane.route.index(), (&lane.key, entropy));
         let (steering, cursor) = start.map_or((Steering::Path, 0), PathStart::steering);
         let packet = Packet {
             bytes: segment.packet_len(),

@@ -8,6 +8,7 @@
 use super::nic::Nics;
 use super::processing::Processing;
 use super::share::Share;
+use crate::packet::Direction;
 use crate::schedule::Source;
 use crate::setup::Setup;
 use anabranch_units::{FlowId, LinkId, NodeId};
@@ -85,6 +86,14 @@ impl Numbering {
 
     pub(super) const fn receiver(self, flow: FlowId) -> Source {
         Source(self.processor(self.processors).0 + self.flows + flow.0)
+    }
+
+    /// The timer of the end of a flow to which packets of this direction come.
+    pub(super) const fn timer(self, flow: FlowId, direction: Direction) -> Source {
+        match direction {
+            Direction::Forward => self.receiver(flow),
+            Direction::Backward => self.sender(flow),
+        }
     }
 
     pub(super) const fn application(self, flow: FlowId) -> Source {

@@ -121,7 +121,7 @@ impl Sequences {
         let mut table = Table::new("sequence");
         table.numbers("time_s", rows.iter().map(|row| row.at.as_secs_f64()));
         table.integers("flow", rows.iter().map(|row| u64::from(row.flow.0)));
-        table.texts("kind", rows.iter().map(|row| row.kind.to_owned()));
+        table.texts("kind", rows.iter().map(|row| row.kind));
         table.integers("sequence_bytes", rows.iter().map(|row| row.position));
         table.integers("bytes", rows.iter().map(|row| row.bytes));
         table.numbers("segment", rows.iter().map(segment));

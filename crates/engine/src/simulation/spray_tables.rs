@@ -16,7 +16,7 @@ impl Simulation {
         }
         let mut table = Table::new("spray_flows");
         table.integers("flow", rows.iter().map(|row| row.0));
-        table.texts("name", rows.iter().map(|row| self.setup.flows[row.0 as usize].name.clone()));
+        table.texts("name", rows.iter().map(|row| &self.setup.flows[row.0 as usize].name));
         let acknowledged = rows.iter().map(|(_, start, stats)| {
             stats.acknowledged_at.map_or(f64::NAN, |at| at.saturating_since(*start).as_secs_f64())
         });

@@ -205,7 +205,7 @@ impl Simulation {
         let states: Vec<FlowState> =
             ends.map(|(_, flow, receiving)| FlowState::of(flow, Some(receiving))).collect();
         let mut table = self.flow_table();
-        table.texts("state", states.iter().map(|state| state.phase.name().to_owned()));
+        table.texts("state", states.iter().map(|state| state.phase.name()));
         table.integers("cwnd_bytes", states.iter().map(|state| state.cwnd_bytes));
         let ssthresh = |state: &FlowState| state.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64);
         table.numbers("ssthresh_bytes", states.iter().map(ssthresh));
@@ -227,7 +227,7 @@ impl Simulation {
         let links = &self.data.links;
         let mut table = self.link_table();
         let state = |link: &SimulatedLink| if link.is_up() { "up" } else { "down" };
-        table.texts("state", links.iter().map(|link| state(link).to_owned()));
+        table.texts("state", links.iter().map(|link| state(link)));
         table.integers("queue_packets", links.iter().map(|link| link.backlog().0));
         table.integers("queue_bytes", links.iter().map(|link| link.backlog().1));
         table.integers("in_flight_packets", links.iter().map(SimulatedLink::in_flight));

@@ -2,7 +2,7 @@
 
 use crate::balancer::FlowKey;
 use crate::capture::interface_address;
-use crate::forwarding::{Ends, Forwarding, RouteIndex};
+use crate::forwarding::{Ends, Forwarding, KnownRoute, RouteIndex};
 use crate::interfaces::{Hosts, InterfacePair};
 use crate::ports::SERVER_PORT;
 use anabranch_transport::mptcp::SubflowAddresses;
@@ -21,7 +21,7 @@ pub(super) struct Way {
 /// One direction of a subflow.
 #[derive(Clone, Copy)]
 pub(super) struct Lane {
-    pub(super) route: RouteIndex,
+    pub(super) route: KnownRoute,
     pub(super) key: FlowKey,
     /// Data packets handed to the network: the next one's place in the order of sending.
     pub(super) data_packets: u32,
@@ -74,7 +74,7 @@ impl Lane {
 
     pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
         let key = FlowKey::new(source, destination, index);
-        Self { route, key, data_packets: 0 }
+        Self { route: route.into(), key, data_packets: 0 }
     }
 }
 

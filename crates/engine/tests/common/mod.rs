@@ -315,7 +315,7 @@ pub fn longest_data_queue(outcome: &Outcome) -> u64 {
     let links = table(outcome, "links");
     let (from, to) = (links.text("from").unwrap(), links.text("to").unwrap());
     let queue = links.integer("queue_max_packets").unwrap();
-    let data = (0..queue.len()).filter(|&row| from[row] != "controller" && to[row] != "controller");
+    let data = (0..queue.len()).filter(|&row| &from[row] != "controller" && &to[row] != "controller");
     data.map(|row| queue[row]).max().unwrap()
 }
 

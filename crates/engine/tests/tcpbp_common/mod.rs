@@ -120,8 +120,8 @@ pub fn moves_of(outcome: &Outcome, flow: u64, first: &str) -> Vec<(f64, String)>
     let mut moves: Vec<(f64, String)> = Vec::new();
     let mut last = first;
     for row in (0..times.len()).filter(|&row| flows[row] == flow) {
-        if paths[row] != last {
-            moves.push((times[row], paths[row].clone()));
+        if &paths[row] != last {
+            moves.push((times[row], paths[row].to_owned()));
             last = &paths[row];
         }
     }
@@ -167,6 +167,6 @@ pub fn estimates(outcome: &Outcome, link: u64) -> Vec<f64> {
 pub fn routes(outcome: &Outcome, flow: u64) -> (String, String) {
     let all = table(outcome, "flow_routes");
     let row = all.integer("flow").unwrap().iter().position(|&id| id == flow).expect("a row of the flow");
-    let text = |name| all.text(name).unwrap()[row].clone();
+    let text = |name| all.text(name).unwrap()[row].to_owned();
     (text("data_path"), text("ack_path"))
 }

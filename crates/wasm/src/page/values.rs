@@ -67,7 +67,7 @@ fn column_value(column: Column) -> JsValue {
     match column {
         Column::Integers(values) => BigUint64Array::from(values.as_slice()).into(),
         Column::Numbers(values) => Float64Array::from(values.as_slice()).into(),
-        Column::Texts(values) => texts(values.iter().map(String::as_str)).into(),
+        Column::Texts(values) => texts(values.iter()).into(),
         Column::Choices { names, places } => {
             let choices = Object::new();
             set(&choices, "names", texts(names.into_iter()));

@@ -34,7 +34,7 @@ impl ControlPlane {
     pub(in crate::simulation) fn tables(&self, network: &Network, lost: (u64, u64)) -> Vec<Table> {
         let mut messages = Table::new("control_messages");
         let kinds = KINDS.iter().copied().chain(["lost"]);
-        messages.texts("kind", kinds.map(str::to_owned));
+        messages.texts("kind", kinds);
         messages.integers("messages", self.sent.iter().map(|count| count.0).chain([lost.0]));
         messages.integers("bytes", self.sent.iter().map(|count| count.1).chain([lost.1]));
         let mut tables = Table::new("flow_tables");
@@ -42,7 +42,7 @@ impl ControlPlane {
             .node_ids()
             .filter_map(|node| self.tables[node.index()].as_ref().map(|table| (node, table)))
             .collect();
-        tables.texts("switch", switches.iter().map(|(node, _)| network.node(*node).name.clone()));
+        tables.texts("switch", switches.iter().map(|(node, _)| &network.node(*node).name));
         tables.integers("entries", switches.iter().map(|(_, table)| table.len()));
         let stats = || switches.iter().map(|(_, table)| table.stats());
         tables.integers("entries_max", stats().map(|stats| stats.most_entries));
@@ -61,7 +61,7 @@ impl ControlPlane {
             let rows = &self.table_series;
             let mut series = Table::new("flow_table_series");
             series.numbers("time_s", rows.iter().map(|row| row.0));
-            series.texts("switch", rows.iter().map(|row| network.node(row.1).name.clone()));
+            series.texts("switch", rows.iter().map(|row| &network.node(row.1).name));
             series.integers("entries", rows.iter().map(|row| row.2));
             all.push(series);
         }

@@ -252,15 +252,15 @@ impl Application for Tcpbp {
         let mut moves = Table::new("route_changes");
         moves.numbers("time_s", rows.iter().map(|row| row.0.as_secs_f64()));
         moves.integers("flow", rows.iter().map(|row| u64::from(row.1.0)));
-        moves.texts("data_path", rows.iter().map(|row| row.2.clone()));
-        moves.texts("ack_path", rows.iter().map(|row| row.3.clone()));
+        moves.texts("data_path", rows.iter().map(|row| &row.2));
+        moves.texts("ack_path", rows.iter().map(|row| &row.3));
         let mut flows = Table::new("flow_routes");
         flows.integers("flow", self.routes.keys().map(|flow| u64::from(flow.0)));
         let rows = || self.routes.values();
         flows.numbers("since_s", rows().map(|row| row.since.as_secs_f64()));
         flows.integers("route_changes", rows().map(|row| row.changes));
-        flows.texts("data_path", rows().map(|row| row.data_path.clone()));
-        flows.texts("ack_path", rows().map(|row| row.ack_path.clone()));
+        flows.texts("data_path", rows().map(|row| &row.data_path));
+        flows.texts("ack_path", rows().map(|row| &row.ack_path));
         vec![estimates, moves, flows]
     }
 }
