@@ -121,6 +121,66 @@ def test_a_metric_that_multiplies_by_delay_without_any_is_told(metric: str, cont
     assert Scenario.loads(text).routes().warnings == (() if metric == "smm" else (message + "fewest hops",))
 
 
+ASIDE = """
+[[network.node]]
+name = "aside"
+[[network.node]]
+name = "behind"
+[[network.link]]
+between = ["sink", "aside"]
+new = true
+capacity = "10 Mbps"
+delay = "DELAY"
+loss = LOSS
+[[network.link]]
+between = ["aside", "behind"]
+new = true
+capacity = "10 Mbps"
+delay = "DELAY"
+loss = LOSS
+[[network.link]]
+between = ["behind", "sink"]
+new = true
+capacity = "10 Mbps"
+delay = "DELAY"
+loss = LOSS
+"""
+
+
+@pytest.mark.parametrize("controller", ["", CONTROLLER])
+@pytest.mark.parametrize(
+    ("metric", "loss", "lacks"),
+    [
+        ("tcpbp", "0.1", "loses packets"),
+        ("loss", "0.1", "loses packets"),
+        ("argaq", "0", "has a delay"),
+        ("hops", "0.1", None),
+    ],
+)
+def test_links_where_no_data_can_come_by_tell_no_paths_apart(
+    metric: str, loss: str, lacks: str | None, controller: str
+) -> None:
+    """A ring at the receiver loses packets and has delays; who goes round it is where they were before."""
+    place = "controller.metric" if controller else "routing.metric"
+    ours = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
+    text = TEXT.replace('[routing]\nscheme = "disjoint"\nload_balancing = "packet"', ours)
+    text = text.replace('"50 ms"', '"80 ms"') + ASIDE.replace("DELAY", "5 ms").replace("LOSS", loss)
+    if lacks == "has a delay":
+        text = re.sub('"[23]0 ms"', '"0 ms"', text).replace(
+            "[network.links]", '[network.links]\ndelay = "0 ms"'
+        )
+    warnings = Scenario.loads(text).routes().warnings
+    told = [warning for warning in warnings if f'"{metric}" tells no paths apart' in warning]
+    start = f"{place}: no link between the ends of traffic {lacks}, so that"
+    assert [warning.startswith(start) for warning in told] == ([] if lacks is None else [True])
+
+    # A sender behind it crosses it; under a controller hosts pass nothing on.
+    if not controller:
+        text += '[[traffic]]\nfrom = "aside"\nto = "source"\n'
+        warnings = Scenario.loads(text).routes().warnings
+        assert not [warning for warning in warnings if "tells no paths apart" in warning]
+
+
 WAITING = """
 [network]
 topology = "dumbbell"

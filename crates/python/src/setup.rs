@@ -14,6 +14,7 @@ use anabranch_engine::setup;
 use anabranch_units::LinkId;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A setup that holds.
@@ -206,12 +207,19 @@ impl Setup {
     }
 
     /// What decides in place of a metric, "delay" or "hops", where the metric says nothing because no link that
-    /// carries data loses packets; None where it tells paths apart.
+    /// carries data loses packets, or none of those `links`; None where it tells paths apart.
     ///
     /// Raises ValueError for a metric that is not known.
-    fn metric_fallback(&self, metric: &str) -> PyResult<Option<&'static str>> {
+    #[pyo3(signature = (metric, links=None))]
+    fn metric_fallback(&self, metric: &str, links: Option<Vec<u32>>) -> PyResult<Option<&'static str>> {
         let metric = paths::by_name("metric", metric, &Metric::NAMES)?;
-        Ok(metric.fallback(&self.network, &self.mask).map(|fallback| match fallback {
+        let mut mask = self.mask.clone();
+        if let Some(links) = links {
+            let links: BTreeSet<u32> = links.into_iter().collect();
+            let others = self.network.link_ids().filter(|link| !links.contains(&link.0));
+            others.for_each(|link| mask.set_link(link, false));
+        }
+        Ok(metric.fallback(&self.network, &mask).map(|fallback| match fallback {
             Fallback::Delay => "delay",
             Fallback::Hops => "hops",
         }))

@@ -15,6 +15,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.plans.named import NamedPlan, PairRoutes
 from anabranch.routing import Planned, pairs_of, plan_of, planner_of, settled_setup
+from anabranch.routing.nodes_between import links_between_ends
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.routing.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY
 from anabranch.routing.path_throughput import application_of
@@ -218,22 +219,39 @@ def _says_nothing(setup: Setup, routing: int) -> tuple[str, ...]:
     """A warning where the metric is the same on all paths, because no link loses packets or has a delay."""
     scheme = [setup.routing.scheme, *setup.routing.others][routing]
     metric = "hops" if scheme is None else scheme.metric
-    place, control = "routing.metric", None
+    place = "routing.metric"
     if setup.controller is not None:
         if application_of(setup) == PYTHON:
             return ()
-        place, control = "controller.metric", setup.controller.node
-    if metric in METRICS_TIMES_DELAY and not any(
-        link.delay for link in setup.links if control not in (link.origin, link.to)
-    ):
-        why, least = "has a delay", "fewest hops"
-    elif metric in METRICS_OF_LOSS and (instead := setup.core().metric_fallback(metric)) is not None:
-        why, least = "loses packets", {"delay": "least delay", "hops": "fewest hops"}[instead]
-    else:
+        place = "controller.metric"
+    where, tie = "", _tie(setup, metric, None)
+    # What the metric asks for may lie where no data can come by. To find that takes longer.
+    if tie is None and metric in {*METRICS_OF_LOSS, *METRICS_TIMES_DELAY}:
+        links = links_between_ends(setup.of_routing(routing))
+        where, tie = " between the ends of traffic", _tie(setup, metric, links)
+    if tie is None:
         return ()
+    why, least = tie
     return (
-        f"{place}: no link {why}, so that {quoted(metric)} tells no paths apart; routes are those of {least}",
+        f"{place}: no link{where} {why}, so that {quoted(metric)} tells no paths apart; routes are those of "
+        f"{least}",
     )
+
+
+def _tie(setup: Setup, metric: str, links: Sequence[int] | None) -> tuple[str, str] | None:
+    """What links lack, all of data or some, so that all paths are equal by a metric; and which it takes.
+
+    None where it tells paths apart.
+    """
+    control = None if setup.controller is None else setup.controller.node
+    of_data = setup.links if links is None else [setup.links[number] for number in links]
+    if metric in METRICS_TIMES_DELAY and not any(
+        link.delay for link in of_data if control not in (link.origin, link.to)
+    ):
+        return "has a delay", "fewest hops"
+    if metric in METRICS_OF_LOSS and (instead := setup.core().metric_fallback(metric, links)) is not None:
+        return "loses packets", {"delay": "least delay", "hops": "fewest hops"}[instead]
+    return None
 
 
 def require_known_paths(scenario: Scenario) -> None:

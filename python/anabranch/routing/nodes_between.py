@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch.setup.model import Setup
+
 Ints = NDArray[np.int64]
 
 _OUTSIDE = -1
@@ -34,3 +36,21 @@ def nodes_between(tail: Ints, head: Ints, ends: Iterable[int], nodes: int) -> ND
         if _OUTSIDE in component:
             between[[node for node in component if node != _OUTSIDE]] = True
     return between
+
+
+def links_between_ends(setup: Setup) -> list[int]:
+    """Numbers of the links that a path without a loop between ends of the setup's traffic can cross.
+
+    Those of the controller, if there is one, carry no data.
+    """
+    control = None if setup.controller is None else setup.controller.node
+    number = np.array(
+        [place for place, link in enumerate(setup.links) if control not in (link.origin, link.to)], np.int64
+    )
+    tail = np.array([setup.links[place].origin for place in number], np.int64)
+    head = np.array([setup.links[place].to for place in number], np.int64)
+    ends = {*setup.flows.origin.tolist(), *setup.flows.to.tolist()}
+    ends |= {end for flow in setup.datagrams for end in (flow.origin, flow.to)}
+    between = nodes_between(tail, head, ends, len(setup.nodes))
+    crossable: list[int] = number[between[tail] & between[head]].tolist()
+    return crossable
