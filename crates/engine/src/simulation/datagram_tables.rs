@@ -43,7 +43,7 @@ struct SeriesRow {
 /// A flow with what became of its packets.
 struct Row<'s> {
     flow: &'s DatagramFlow,
-    drops: &'s FlowDrops,
+    drops: FlowDrops,
     in_flight: u64,
 }
 
@@ -171,8 +171,8 @@ impl Simulation {
         let Some(series) = &mut self.probe.datagrams else { return };
         for (number, flow) in self.data.datagrams.iter_mut().enumerate() {
             let recent = std::mem::take(&mut flow.recent);
-            let drops = &self.data.taps.drops[first + number];
-            series.sample(times, number, (flow, flow), (recent, drops));
+            let drops = self.data.taps.drops.at(first + number);
+            series.sample(times, number, (flow, flow), (recent, &drops));
         }
     }
 }

@@ -101,7 +101,7 @@ impl Simulation {
             return;
         }
         let is_over = self.flows.ends(id.index()).is_some_and(|ends @ (flow, receiving)| {
-            let drops = &self.data.taps.drops[id.index()];
+            let drops = &self.data.taps.drops.at(id.index());
             flow.is_at_rest(receiving) && unbalanced(ends, drops, &Default::default()).is_none()
         });
         if is_over && !self.probe.waits_for(id) {

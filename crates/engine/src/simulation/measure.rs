@@ -98,7 +98,7 @@ impl Simulation {
         add("handshake_s", |flow| flow.established_at);
         add("setup_s", |flow| flow.first_data_at);
         add("fin_s", |flow| flow.fin_at);
-        let failure = |(flow, drops): (&Account, &FlowDrops)| why_given_up(flow, drops);
+        let failure = |(flow, drops): (&Account, FlowDrops)| why_given_up(flow, &drops);
         let drops = self.data.taps.drops.of(0..flows.len());
         table.texts("failure", flows.iter().zip(drops).map(failure));
         table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at)));
@@ -127,7 +127,7 @@ impl Simulation {
     pub(super) fn packets_lost(&self) -> u64 {
         let (drops, flows) = (&self.data.taps.drops, self.flows.len());
         let of_flows = drops.of(0..flows).map(|drops| drops.forward.data);
-        let of_datagrams = drops.of(flows..drops.len()).map(FlowDrops::all);
+        let of_datagrams = drops.of(flows..drops.len()).map(|drops| drops.all());
         of_flows.chain(of_datagrams).sum()
     }
 
@@ -136,7 +136,7 @@ impl Simulation {
         let drops = || self.data.taps.drops.of(0..flows.len());
         table.integers("ecn_marks", flows.iter().map(|flow| flow.marked_segments));
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
-            table.integers(name, drops().map(value));
+            table.integers(name, drops().map(|drops| value(&drops)));
         };
         count("duplicated_packets", |drops| drops.copies.data);
         count("drops_data", |drops| drops.forward.data);
@@ -272,7 +272,7 @@ impl Simulation {
         let held = self.held();
         for (id, flow, receiving) in self.flows.iter_ends() {
             let index = id.index();
-            check_flow(&self.setup, (id, flow, receiving), (&self.data.taps.drops[index], &held[index]))?;
+            check_flow(&self.setup, (id, flow, receiving), (&self.data.taps.drops.at(index), &held[index]))?;
         }
         self.check_datagrams(&held[self.flows.len()..])
     }

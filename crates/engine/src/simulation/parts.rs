@@ -125,10 +125,10 @@ impl Simulation {
             let passage = part.data.passage.as_ref().expect("a part of a run");
             let taps = &part.data.taps;
             let flow_drops = (0..).map(FlowId).zip(taps.drops.of(0..taps.drops.len()));
-            for (place, books) in
-                flow_drops.chain(taps.passing_drops.iter().map(|(&place, books)| (place, books)))
+            for (place, of_flow) in
+                flow_drops.chain(taps.passing_drops.iter().map(|(&place, &drops)| (place, drops)))
             {
-                drops.add(passage.id(place).index(), books);
+                drops.add(passage.id(place).index(), &of_flow);
             }
         }
         gather_paths(&mut parts);
@@ -234,7 +234,7 @@ fn gather_flows(
         if are_kept {
             flows.push((id, flow, receiving));
         } else {
-            let books = (&books.drops[index], &books.held[index]);
+            let books = (&books.drops.at(index), &books.held[index]);
             check_flow(setup, (id, &flow, &receiving), books)?;
             ended.push((id, Account::of(&flow, &receiving)));
         }

@@ -296,8 +296,9 @@ pub(super) fn drops_of(parts: &[&mut Simulation], id: FlowId) -> FlowDrops {
         let taps = &part.data.taps;
         let passage = part.data.passage.iter();
         for place in passage.flat_map(|passage| passage.places(id)) {
-            let books = taps.drops.get(place.index()).or_else(|| taps.passing_drops.get(&place));
-            books.into_iter().for_each(|books| sum.add(books));
+            let passing = || taps.passing_drops.get(&place).copied();
+            let drops = taps.drops.get(place.index()).or_else(passing);
+            drops.into_iter().for_each(|drops| sum.add(&drops));
         }
     }
     sum

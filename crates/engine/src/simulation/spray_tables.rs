@@ -21,7 +21,7 @@ impl Simulation {
             stats.acknowledged_at.map_or(f64::NAN, |at| at.saturating_since(*start).as_secs_f64())
         });
         table.numbers("acknowledged_s", acknowledged);
-        let trims = rows.iter().map(|row| self.data.taps.drops[row.0 as usize].trims);
+        let trims = rows.iter().map(|row| self.data.taps.drops.at(row.0 as usize).trims);
         table.integers("trims", trims);
         let mut count = |name, value: fn(&SpraySenderStats) -> u64| {
             table.integers(name, rows.iter().map(|row| value(&row.2)));

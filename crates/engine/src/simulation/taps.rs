@@ -295,6 +295,12 @@ impl Taps {
             self.probes.under_way.remove(&id);
             return;
         }
+        if cause == DropCause::Queue
+            && carries_data_alone(id, pool)
+            && self.drops.count_data_at_queue(packet.flow.index())
+        {
+            return;
+        }
         let (drops, segments) = (self.books(packet.flow), pool.segment_count(id));
         drops.control += u64::from(packet.steering == Steering::Channel);
         match packet.direction {
@@ -307,7 +313,7 @@ impl Taps {
     /// The books of a flow, also of one that passes by.
     #[inline]
     fn books(&mut self, flow: FlowId) -> &mut FlowDrops {
-        match self.drops.get_mut(flow.index()) {
+        match self.drops.books(flow.index()) {
             Some(books) => books,
             None => self.passing_drops.entry(flow).or_default(),
         }
@@ -357,6 +363,15 @@ impl Taps {
         }
         self.lost
     }
+}
+
+/// Whether a packet is one segment of data on its way to the receiver, as most are.
+fn carries_data_alone(id: PacketId, pool: &PacketPool) -> bool {
+    let Packet { direction, steering, .. } = *pool.get(id);
+    direction == Direction::Forward
+        && steering != Steering::Channel
+        && !pool.has_some_apart()
+        && pool.segment(id).payload > 0
 }
 
 /// The taps as one link sees them.
