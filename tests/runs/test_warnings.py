@@ -121,30 +121,11 @@ def test_a_metric_that_multiplies_by_delay_without_any_is_told(metric: str, cont
     assert Scenario.loads(text).routes().warnings == (() if metric == "smm" else (message + "fewest hops",))
 
 
-ASIDE = """
-[[network.node]]
-name = "aside"
-[[network.node]]
-name = "behind"
-[[network.link]]
-between = ["sink", "aside"]
-new = true
-capacity = "10 Mbps"
-delay = "DELAY"
-loss = LOSS
-[[network.link]]
-between = ["aside", "behind"]
-new = true
-capacity = "10 Mbps"
-delay = "DELAY"
-loss = LOSS
-[[network.link]]
-between = ["behind", "sink"]
-new = true
-capacity = "10 Mbps"
-delay = "DELAY"
-loss = LOSS
-"""
+ASIDE = "".join(f'[[network.node]]\nname = "{node}"\n' for node in ("aside", "behind")) + "".join(
+    f'[[network.link]]\nnew = true\nbetween = ["{a}", "{b}"]\ndelay = "5 ms"\nloss = LOSS\n'
+    for a, b in (("sink", "aside"), ("aside", "behind"), ("behind", "sink"))
+)
+"""A ring at the receiver."""
 
 
 @pytest.mark.parametrize("controller", ["", CONTROLLER])
@@ -160,11 +141,11 @@ loss = LOSS
 def test_links_where_no_data_can_come_by_tell_no_paths_apart(
     metric: str, loss: str, lacks: str | None, controller: str
 ) -> None:
-    """A ring at the receiver loses packets and has delays; who goes round it is where they were before."""
+    """Links of a ring lose packets and have delays; who goes round it is where they were before."""
     place = "controller.metric" if controller else "routing.metric"
     ours = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
     text = TEXT.replace('[routing]\nscheme = "disjoint"\nload_balancing = "packet"', ours)
-    text = text.replace('"50 ms"', '"80 ms"') + ASIDE.replace("DELAY", "5 ms").replace("LOSS", loss)
+    text = text.replace('"50 ms"', '"80 ms"') + ASIDE.replace("LOSS", loss)
     if lacks == "has a delay":
         text = re.sub('"[23]0 ms"', '"0 ms"', text).replace(
             "[network.links]", '[network.links]\ndelay = "0 ms"'
