@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,13 +60,21 @@ def test_tables_are_the_same_on_any_number_of_cores(cores: int, more: dict[str, 
     same(scenario.run(), many)
 
 
-def test_pings_are_divided_as_well() -> None:
-    data = ring().data()
+def test_pings_and_captures_are_divided_as_well(tmp_path: Path) -> None:
+    """On a link that packets of others pass, and at a host with flows from other parts."""
+    captures = [{"link": ["r0", "r1"], "file": "link.pcapng"}, {"host": "r3", "file": "host.pcapng"}]
+    data = ring(capture=captures).data()
     data["traffic"].append(PINGS)
     scenario = Scenario.from_data(data)
-    many = scenario.run(cores=3)
+    one = scenario.run(out=tmp_path / "one", page=False)
+    many = scenario.run(out=tmp_path / "many", page=False, cores=3)
     assert not [text for text in many.summary["warnings"] if "has one core" in text]
-    same(scenario.run(), many)
+    same(one, many)
+    for capture in captures:
+        name = capture["file"]
+        captured = [(tmp_path / out / name).read_bytes() for out in ("one", "many")]
+        assert captured[0] == captured[1], name
+        assert len(captured[0]) > 100_000, name
 
 
 def test_all_cores_are_those_that_the_program_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

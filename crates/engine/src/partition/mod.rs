@@ -35,9 +35,6 @@ pub enum Undivided {
     /// Both directions of a pair share a balancer.
     #[error("its load balancing keeps entries for both directions of a pair in one place")]
     LoadBalancing,
-    /// Packets are written to files.
-    #[error("it captures packets")]
-    Captures,
     /// Two nodes that one part must have are in different ones.
     #[error(
         "{one} and {other} are in different parts: one part has both ends of a connection of Multipath TCP, and the \
@@ -252,7 +249,6 @@ fn check(setup: &Setup) -> Result<(), Undivided> {
     let reasons = [
         (setup.until == RunEnd::Done, Undivided::EndsWhenDone),
         (setup.controller.is_some(), Undivided::Controller),
-        (!setup.captures.is_empty(), Undivided::Captures),
         (!setup.waits.is_empty(), Undivided::Waits),
         (setup.routing.load_balancing.keeps_entries(), Undivided::LoadBalancing),
     ];

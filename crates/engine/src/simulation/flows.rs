@@ -14,6 +14,7 @@ use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::packet::{Direction, Packet};
 use crate::setup::{FlowSetup, Setup, SourceSetup};
+use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{ReceiverAgent, Segment, SharedConfig, TransportConfig};
 use anabranch_units::{FlowId, Instant, NodeId, rarely};
 use std::ops::{Index, IndexMut};
@@ -338,6 +339,23 @@ impl Flows {
         let Self { sending, receiving, .. } = self;
         let length = || sending.get(index)?.sender.stream_length();
         receiving.get_mut(index).is_some_and(|receiving| receiving.read(now, length))
+    }
+
+    /// The key of a packet of a flow of which an end is there.
+    pub(super) fn key(&self, packet: &Packet) -> Option<FlowKey> {
+        match self.get(packet.flow.index()) {
+            Some(flow) => Some(flow.key(packet.direction, packet.subflow)),
+            None => self.key_by_receiver(packet),
+        }
+    }
+
+    /// The addresses of the ends of a flow's subflows, of which an end is there: those that open, and the others.
+    pub(super) fn endpoints(&self, index: usize) -> Vec<(Endpoint, Endpoint)> {
+        if let Some(flow) = self.get(index) {
+            return flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect();
+        }
+        let back = self.receiving(index).into_iter().flat_map(|receiving| receiving.backward.lanes.iter());
+        back.map(|lane| (lane.key.destination, lane.key.source)).collect()
     }
 
     /// The key of a packet of a flow of which the end that receives is there.

@@ -163,9 +163,9 @@ impl Simulation {
         let Packet { flow: flow_id, direction, .. } = *packet;
         let now = self.data.now;
         if rarely(self.data.taps.watches_hosts())
-            && let Some(flow) = self.flows.get(flow_id.index())
+            && let Some(key) = self.flows.key(packet)
         {
-            self.data.taps.received(now, (id, packet), segment, flow);
+            self.data.taps.received(now, (id, packet), segment, &key);
         }
         let external = self.data.taps.external.as_mut();
         let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));
@@ -363,10 +363,12 @@ impl Simulation {
             hops_left: MAX_HOPS,
         };
         let node = ends.from;
-        if rarely(self.data.taps.watches_hosts()) {
+        if rarely(self.data.taps.watches_hosts())
             // A copy, or each packet would be put together in memory before it is written to its place.
+            && let Some(key) = self.flows.key(&{ packet })
+        {
             for segment in std::iter::once(segment).chain(rest) {
-                self.data.taps.sent(self.data.now, &{ packet }, segment, &self.flows[id.index()]);
+                self.data.taps.sent(self.data.now, (node, &{ packet }), segment, &key);
             }
         }
         let packet = self.data.pool.insert(packet, order, segment);

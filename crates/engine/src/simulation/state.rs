@@ -227,7 +227,7 @@ impl Simulation {
         let links = &self.data.links;
         let mut table = self.link_table();
         let state = |link: &SimulatedLink| if link.is_up() { "up" } else { "down" };
-        table.texts("state", links.iter().map(|link| state(link)));
+        table.texts("state", links.iter().map(state));
         table.integers("queue_packets", links.iter().map(|link| link.backlog().0));
         table.integers("queue_bytes", links.iter().map(|link| link.backlog().1));
         table.integers("in_flight_packets", links.iter().map(SimulatedLink::in_flight));

@@ -3,10 +3,10 @@
 use super::datagrams::{DatagramFlow, on_the_wire};
 use super::drops::{DropsByFlow, FlowDrops};
 use super::external::External;
-use super::flow::Flow;
 use super::flows::Flows;
 use super::passage::PassingLane;
 use super::share::Share;
+use crate::balancer::FlowKey;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::LinkObserver;
@@ -147,11 +147,8 @@ impl Taps {
         }
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link { .. }));
-        let watched = flows.iter().filter(|_| watches_links);
+        let watched = (0..flows.len()).filter(|_| watches_links);
         let datagrams = if watches_links { datagrams } else { &[] };
-        let ends = |flow: &Flow| {
-            flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect()
-        };
         let ends_of_datagrams =
             |flow: &DatagramFlow| vec![(flow.forward.key.source, flow.forward.key.destination)];
         Ok(Self {
@@ -172,7 +169,10 @@ impl Taps {
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host { .. })),
             watches_links,
             captures,
-            endpoints: watched.map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
+            endpoints: watched
+                .map(|flow| flows.endpoints(flow))
+                .chain(datagrams.iter().map(ends_of_datagrams))
+                .collect(),
             datagrams: datagrams.iter().map(|flow| (flow.id, flow.setup.source)).collect(),
             lost: Vec::new(),
         })
@@ -190,9 +190,14 @@ impl Taps {
     }
 
     /// A host sends a packet.
-    pub(super) fn sent(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
-        let (key, (from, _)) = (flow.key(packet.direction, packet.subflow), flow.between(packet.direction));
-        let (at, ends) = (CapturePoint::Host { host: from }, (key.source, key.destination));
+    pub(super) fn sent(
+        &mut self,
+        now: Instant,
+        (host, packet): (NodeId, &Packet),
+        segment: &Segment,
+        key: &FlowKey,
+    ) {
+        let (at, ends) = (CapturePoint::Host { host }, (key.source, key.destination));
         self.record_segment(at, now, (None, packet), segment, ends);
     }
 
@@ -212,10 +217,10 @@ impl Taps {
         now: Instant,
         (id, packet): (PacketId, &Packet),
         segment: &Segment,
-        flow: &Flow,
+        key: &FlowKey,
     ) {
-        let (key, (_, to)) = (flow.key(packet.direction, packet.subflow), flow.between(packet.direction));
-        let (at, ends) = (CapturePoint::Host { host: to }, (key.source, key.destination));
+        let at = CapturePoint::Host { host: packet.destination };
+        let ends = (key.source, key.destination);
         self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 
