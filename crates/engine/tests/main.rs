@@ -20,6 +20,7 @@ mod mptcp_shares;
 mod no_panic;
 mod offload;
 mod parallel;
+mod parallel_captures;
 mod processing;
 mod queues;
 mod reordering_robust;

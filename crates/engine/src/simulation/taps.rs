@@ -366,6 +366,8 @@ impl Taps {
                 self.lost.push(capture.lose(now, &error));
             }
         }
+        // On several cores they come part by part.
+        self.lost.sort_by(|one, other| (one.at, &one.file).cmp(&(other.at, &other.file)));
         self.lost
     }
 }
