@@ -216,7 +216,7 @@ impl Simulation {
         let reading = reading(&mut clock);
         for (part, strides) in strides.iter_mut().enumerate() {
             for _ in 0..ROUNDS {
-                let mut run = Divided::of_parts(setup, plan, cut, part..part + 1)?;
+                let mut run = Divided::of_parts(setup, plan, (cut, part..part + 1), true)?;
                 let mut alone = Alone { strides: strides.iter_mut(), clock: &mut clock, reading };
                 run.run(&mut alone, &mut go_on)?;
             }

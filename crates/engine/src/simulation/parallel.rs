@@ -395,22 +395,22 @@ impl<'c> Divided<'c> {
     /// A run in all of its parts.
     pub(super) fn new(setup: &'c Arc<Setup>, plan: &Arc<Plan>, cut: &'c Cut) -> Result<Self, EngineError> {
         let probe = Probe::new(setup, &Share::all(setup));
-        Ok(Self { probe: Some(probe), ..Self::of_parts(setup, plan, cut, 0..cut.count())? })
+        Ok(Self { probe: Some(probe), ..Self::of_parts(setup, plan, (cut, 0..cut.count()), false)? })
     }
 
-    /// Some parts of a run alone, whose neighbours somebody else plays.
+    /// Some parts of a run alone, whose neighbours somebody else plays, for the first time or once more ([`Share`]).
     pub(super) fn of_parts(
         setup: &'c Arc<Setup>,
         plan: &Arc<Plan>,
-        cut: &'c Cut,
-        parts: Range<usize>,
+        (cut, parts): (&'c Cut, Range<usize>),
+        is_repeated: bool,
     ) -> Result<Self, EngineError> {
         let network = setup.check()?;
         plan.check(&network)?;
         assert_eq!(cut.parts().len(), setup.nodes.len(), "a cut of another network");
-        let count = cut.count();
+        let count = cut.count() as u32;
         let simulation = |part: usize| {
-            let share = Share::of_part(setup, cut.parts(), count as u32, part as u32);
+            let share = Share { is_repeated, ..Share::of_part(setup, cut.parts(), count, part as u32) };
             Simulation::of_share(Arc::clone(setup), Arc::clone(plan), network.clone(), &share)
         };
         let simulations = thread::scope(|scope| {
@@ -444,7 +444,7 @@ impl<'c> Divided<'c> {
             sent: sent.collect(),
             halted: AtomicBool::new(false),
             // Who waits on a core that another part needs only keeps it from that.
-            spins: if count <= cores { SPINS } else { 0 },
+            spins: if cut.count() <= cores { SPINS } else { 0 },
         };
         let (looks, ended) = (looks(setup, &workers), Vec::new());
         Ok(Self { setup, cut, workers, exchange, probe: None, ended, looks, done: 0 })

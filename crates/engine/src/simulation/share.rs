@@ -13,6 +13,8 @@ pub(super) struct Share<'c> {
     pub(super) part: Option<(&'c [u32], u32, u32)>,
     /// Nobody looks at flows before the end of the run.
     pub(super) is_unwatched: bool,
+    /// It is run once more: what it captures has been written.
+    pub(super) is_repeated: bool,
 }
 
 impl<'c> Share<'c> {
@@ -23,6 +25,7 @@ impl<'c> Share<'c> {
             datagrams: (0..setup.datagrams.len() as u32).collect(),
             part: None,
             is_unwatched: false,
+            is_repeated: false,
         }
     }
 
@@ -36,6 +39,7 @@ impl<'c> Share<'c> {
             datagrams: datagrams.map(|(number, _)| number).collect(),
             part: Some((parts, count, part)),
             is_unwatched: false,
+            is_repeated: false,
         }
     }
 
@@ -51,12 +55,13 @@ impl<'c> Share<'c> {
         self.part.is_none_or(|(parts, _, part)| parts[node.index()] == part)
     }
 
-    /// Whether packets are captured here that pass this point.
+    /// Whether packets that pass this point are written here.
     pub(super) fn captures(&self, setup: &Setup, at: CapturePoint) -> bool {
-        self.has(match at {
+        let node = match at {
             CapturePoint::Link { link } => setup.links[link.index()].from,
             CapturePoint::Host { host } => host,
-        })
+        };
+        self.has(node) && !self.is_repeated
     }
 
     /// The place of a flow of the setup among those that are here.
