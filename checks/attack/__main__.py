@@ -1,4 +1,4 @@
-"""Attacks Anabranch: mutated inputs, random scenarios, faults, links in the way, and a second user.
+"""Attacks Anabranch: mutated inputs, random scenarios, faults, Ctrl-C, links in the way, and a second user.
 
 ``make attack`` runs all parts, and writes the counts to docs/attack.md.
 """
@@ -65,13 +65,14 @@ def _options() -> argparse.Namespace:
         "--orders", type=_count, default=1000, help="scenarios for orders and sums of columns"
     )
     parser.add_argument("--faults", type=_count, default=300, help="faults under commands that write")
+    parser.add_argument("--lines", type=_count, default=40, help="of each command, with Ctrl-C at each")
     parser.add_argument("--kills", type=_count, default=20, help="studies that are killed, and go on")
     parser.add_argument("--rounds", type=_count, default=3, help="of each command beside a second user")
     parser.add_argument(
         "--command",
         action="append",
         default=[],
-        help="only this command of faults, places, users; may be repeated",
+        help="only this command of faults, lines, places, users; may be repeated",
     )
     parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, help="processes, at least one")
     parser.add_argument("--folder", type=Path, default=ROOT / "results" / "attack", help="for what fails")
@@ -123,6 +124,7 @@ def _commands(parts: list[str]) -> set[str]:
 
     of_parts = {
         "faults": {command.name for command in faults.COMMANDS},
+        "lines": {command.name for command in faults.COMMANDS},
         "places": {command.name for command in places.COMMANDS},
         "users": set(two_users.COMMANDS),
     }

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -77,6 +78,7 @@ SIGNALS = {
 FAULTS = (*SIGNALS, "full disk", "closed stdout", "closed stderr")
 STARTING = ("Python runtime state", "<frozen site>", "_get_module_details", "import runpy module")
 """Where a signal meets Python before it has begun with a program; how that ends is Python's own."""
+_BEGINNING = re.compile(r"anabranch/__main__\.py\", line \d+, in (<module>|main)$")
 STATUSES = {0, 1, 2, 129, 130, 143, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGKILL}
 VOLATILE = ("journal.jsonl", "summary.json", "manifest.json")
 """Files that tell the time, or have the hash of one that does."""
@@ -323,9 +325,12 @@ def _ended(process: subprocess.Popen[bytes], fault: str, at_s: float, timeout_s:
 
 
 def is_starting(said: str) -> bool:
-    """Whether a traceback comes from where Python has not begun with the program yet."""
-    frames = [line for line in said.splitlines() if line.startswith('  File "')]
-    return any(place in said for place in STARTING) or bool(frames and '"<frozen runpy>"' in frames[-1])
+    """Whether a traceback comes from where Python has not begun with the program yet, or just begins."""
+    frames = [line.strip() for line in said.splitlines() if line.startswith('  File "')]
+    while frames and _BEGINNING.search(frames[-1]):
+        frames.pop()
+    of_python = bool(frames) and all(frame.startswith('File "<frozen ') for frame in frames)
+    return of_python or any(place in said for place in STARTING)
 
 
 def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> list[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import faults
 import inputs
+import interrupts
 import invariants
 import mutants
 import orders
@@ -144,6 +145,19 @@ def _faults(options: argparse.Namespace) -> Report:
     return Report(len(outcomes), wrong, {"wrong": text, "faults": shown})
 
 
+def _lines(options: argparse.Namespace) -> Report:
+    outcomes = interrupts.check_all(
+        options.lines, options.seed, workers=options.jobs, chosen=options.command, say=_say
+    )
+    wrong = sum(bool(outcome.complaints) for outcome in outcomes)
+    text = f"Otherwise: {wrong} of {counted(len(outcomes), 'line')}."
+    _say(text)
+    columns = ("lines", *interrupts.STATUSES.values(), "wrong")
+    answers = interrupts.counts(outcomes)
+    rows = [[name, *(f"{of[column]:,}" for column in columns)] for name, of in answers.items()]
+    return Report(len(outcomes), wrong, {"otherwise": text, "lines": table(("command", *columns), rows)})
+
+
 def _places(options: argparse.Namespace) -> Report:
     answers: dict[str, Counter[str]] = {}
     tried, wrong = 0, 0
@@ -186,6 +200,7 @@ PARTS: dict[str, Part] = {
     "scenarios": _scenarios,
     "orders": _orders,
     "faults": _faults,
+    "lines": _lines,
     "places": _places,
     "users": _users,
 }
@@ -195,6 +210,7 @@ TEXTS = {
     "scenarios": ("clean", "scenarios"),
     "orders": ("orders",),
     "faults": ("wrong", "faults"),
+    "lines": ("otherwise", "lines"),
     "places": ("touched", "places"),
     "users": ("users",),
 }

@@ -26,11 +26,32 @@ def test_faults_lose_nothing(faults: ModuleType) -> None:
     assert (outcome["faults"], outcome["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints
 
 
-def test_pythons_own_start_is_told_from_the_program(faults: ModuleType) -> None:
-    start = 'Traceback (most recent call last):\n  File "<frozen runpy>", line 173, in _run_module_as_main\n'
-    assert faults.is_starting(start + "KeyboardInterrupt\n")
-    ours = '  File "python/anabranch/__main__.py", line 3, in <module>\n'
-    assert not faults.is_starting(start + ours + "KeyboardInterrupt\n")
+START = """Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+"""
+READS_ITS_SPECIFICATION = """  File "<frozen runpy>", line 78, in _run_code
+  File "<frozen importlib._bootstrap>", line 398, in cached
+  File "<frozen importlib._bootstrap_external>", line 134, in <genexpr>
+"""
+BEGINS = '  File "python/anabranch/__main__.py", line 4, in <module>\n'
+MAIN = '  File "python/anabranch/__main__.py", line 9, in main\n'
+IMPORTS = BEGINS + '    import gc\n  File "<frozen importlib._bootstrap>", line 1176, in _find_and_load\n'
+
+
+@pytest.mark.parametrize(
+    ("frames", "is_start"),
+    [
+        ("", True),
+        (READS_ITS_SPECIFICATION, True),
+        (BEGINS, True),
+        (IMPORTS, False),
+        (BEGINS + MAIN, True),
+        (BEGINS + MAIN + '  File "python/anabranch/terminal/cli.py", line 3, in <module>\n', False),
+        ('  File "python/anabranch/terminal/cli.py", line 3, in <module>\n', False),
+    ],
+)
+def test_pythons_own_start_is_told_from_the_program(faults: ModuleType, frames: str, is_start: bool) -> None:
+    assert faults.is_starting(f"{START}{frames}KeyboardInterrupt\n") == is_start
 
 
 def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:

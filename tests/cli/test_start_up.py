@@ -221,7 +221,14 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_nothing_is_imported_before_ctrl_c_is_quiet() -> None:
-    """An import of the module alone must not take so long that Ctrl-C meets it as a traceback."""
+    """Ctrl-C meets any import before that as a traceback, also of what Python has built in."""
+    program = """
+import sys, anabranch
+before = set(sys.modules)
+import anabranch.__main__
+print(sorted(set(sys.modules) - before))
+"""
+    assert ended(program) == "['anabranch.__main__']"
     foreign, parts = imported("import anabranch.__main__")
     assert foreign == {"anabranch"}
     assert parts == {"anabranch", "anabranch.__main__"}

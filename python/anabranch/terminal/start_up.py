@@ -34,11 +34,13 @@ _CGROUP_THREADS = Path("/sys/fs/cgroup/pids.max")
 
 
 def spare_resources() -> None:
-    """Makes libraries need little where this process is limited. It is called before they are imported.
+    """Makes libraries need little, and less where this process is limited. It is called before their import.
 
     Each thread would reserve 64 MB of address space for its allocations (an arena of the GNU C library), and
     Polars starts three threads for each core.
     """
+    # Threads of linear algebra take longer to start than any command has for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     limited = _address_space_bytes() is not None
     if limited:
         import ctypes  # noqa: PLC0415 - only where there is a limit

@@ -97,8 +97,9 @@ class Directory:
             self._lock.close()
             self._lock = None
         if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+            # Forgotten first: after a Ctrl-C in between, nobody closes it once more, or what has its number.
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
 
     def names(self) -> list[str]:
         """The names of the entries of the folder, in order."""
@@ -302,9 +303,9 @@ def opened_below(directory: Directory, folders: list[str], *, make: bool = False
     try:
         for name in folders:
             step = held.below(name, make=make)
-            if held is not directory:
-                held.close()
-            held = step
+            left, held = held, step
+            if left is not directory:
+                left.close()
         yield held
     finally:
         if held is not directory:
@@ -393,8 +394,9 @@ def _walk(start: int | None, path: str, flags: int, *, make: bool) -> int:
                     continue
                 step = os.open(steps.popleft(), flags)
                 of_links -= 1
-            os.close(held)
-            held = step
+            # The next one is held before this one is closed: a Ctrl-C in between closes none of them twice.
+            left, held = held, step
+            os.close(left)
         return os.open(".", _FOLDER, dir_fd=held)
     finally:
         os.close(held)

@@ -47,7 +47,8 @@ class Lock:
     def close(self) -> None:
         """Lets others lock it, as soon as the folder's descriptor is closed."""
         if self._own is not None:
-            os.close(self._own)
+            descriptor, self._own = self._own, None
+            os.close(descriptor)
 
 
 def _beside(folder: Path) -> int:
