@@ -27,8 +27,8 @@ from anabranch.study.work import RunWorker
 from .conftest import ENVIRONMENT, SCENARIO, STUDY, Anabranch, Write, command, contents
 
 THREE = STUDY.replace("replications = 2", "replications = 3")
-MANY = STUDY.replace("replications = 2", "replications = 15")
-"""90 runs, of some milliseconds each."""
+MANY = STUDY.replace("replications = 2", "replications = 7")
+"""42 runs, of some milliseconds each."""
 LARGER = SCENARIO.replace("30 kB", "2 MB").replace('"1 s"', '"8 s"')
 
 
@@ -312,7 +312,7 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
     assert _stopped(tmp_path, "killed", 20, signal.SIGKILL).returncode == -signal.SIGKILL
     done = journal(tmp_path / "killed")
     assert len(set(done)) == 20
-    with pytest.raises(StudyError, match=r"has 20 of 90 runs; start the study again"):
+    with pytest.raises(StudyError, match=r"has 20 of 42 runs; start the study again"):
         StudyResult.load(tmp_path / "killed")
     # What a kill in the middle of writing leaves.
     with (tmp_path / "killed" / "journal.jsonl").open("a") as file:
@@ -321,7 +321,7 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
     assert again.returncode == 0, again.stderr
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
     assert journal(tmp_path / "killed")[:20] == done
-    assert sorted(journal(tmp_path / "killed")) == list(range(90))
+    assert sorted(journal(tmp_path / "killed")) == list(range(42))
 
 
 def test_ctrl_c_keeps_what_is_done(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_ctrl_c_keeps_what_is_done(anabranch: Anabranch, write: Write, tmp_path:
     assert len(journal(tmp_path / "out")) == 10
     assert not list((tmp_path / "out").rglob(".*"))
     assert anabranch("study", "study.toml", "--out", "out").returncode == 0
-    assert sorted(journal(tmp_path / "out")) == list(range(90))
+    assert sorted(journal(tmp_path / "out")) == list(range(42))
 
 
 def test_a_full_disk_is_a_message_and_loses_nothing(
@@ -343,7 +343,7 @@ def test_a_full_disk_is_a_message_and_loses_nothing(
     write(MANY)
     assert anabranch("study", "study.toml", "--out", "whole").returncode == 0
     # No file may be larger: the journal is the first to grow that far.
-    limit = 1024 * 8
+    limit = 1024 * 4
     done = anabranch(
         "study", "study.toml", "--out", "full",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
@@ -353,7 +353,7 @@ def test_a_full_disk_is_a_message_and_loses_nothing(
     assert done.stderr.endswith("are kept, and the same command goes on from there\n")
     assert done.stderr.count("\n") == 1
     kept = runs_done(tmp_path / "full")
-    assert 10 < kept < 90
+    assert 10 < kept < 42
     assert anabranch("study", "study.toml", "--out", "full").returncode == 0
     assert contents(tmp_path / "full") == contents(tmp_path / "whole")
 

@@ -15,7 +15,7 @@ from anabranch import Scenario
 from anabranch.topology import load
 from anabranch_publications.papers import PAPERS, Context, reproduce
 from anabranch_publications.papers.findings import Finding
-from anabranch_publications.papers.robust import inference
+from anabranch_publications.papers.robust import inference, nsfnet, studies
 from anabranch_publications.papers.robust.inference import MOVED, USUAL_MS, Loads
 from anabranch_publications.papers.robust.network import LINKS, ROUTERS, parallel, router
 from anabranch_publications.papers.robust.ns2 import LINE_MBPS, Lines, Ns2Runs, measured
@@ -260,7 +260,19 @@ def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
     assert misfit(twice, CHOSEN) == pytest.approx(math.log(2))
 
 
-def test_every_printed_improvement_is_a_row(tmp_path: Path) -> None:
+def test_section_6_simulates_each_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = (CHOSEN.hybrid("hop", 60), CHOSEN.everything)
+    two = {name: routing for name, routing in schemes().items() if name in names}
+    monkeypatch.setattr(studies, "schemes", lambda: two)
+    rows = studies.section6(Context(tmp_path, quick=True, jobs=2)).to_dicts()
+    mbps = {row["case"]: row["mean_mbps"] for row in rows}
+    assert set(mbps) == set(names)
+    assert mbps[CHOSEN.hybrid("hop", 60)] > 3 * mbps[CHOSEN.everything]
+
+
+def test_every_printed_improvement_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the runs measure, which take a minute."""
+    monkeypatch.setattr(nsfnet, "section6", lambda _: mean_mbps())
     (figure,) = reproduce(ROBUST, "conclusion", Context(tmp_path, quick=True, jobs=2)).figures
     printed = {finding.published for finding in figure.findings if finding.what.endswith("over ALL")}
     assert printed == {f"{percent} %" for ours in IMPROVEMENT_PERCENT.values() for percent in ours}
