@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools test-tools demo test test-rust test-python lint format bench bench-cores bench-engine operator-numbers bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools test-tools demo test test-rust test-binaries test-python lint format bench bench-cores bench-engine operator-numbers bench-htsim validate validate-ns2 validate-ns3 validate-fabric validate-linux truth validate-live models declarations recipes attack mutants fingerprints reference docs site train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export validate-fit wheel wasm networks check-wasm check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -85,6 +85,10 @@ test: lint test-rust test-python ## everything that must pass: lint, Rust tests,
 # The Python crate has no tests of its own; tests/ reach it through the package.
 test-rust: check-tools
 	PROPTEST_RNG_SEED=$(SEED) cargo test --locked --workspace --exclude anabranch-python -- --quiet
+
+# Compiled, not run: beside the package (make --jobs=2 setup test-binaries), whose last step has one thread.
+test-binaries: check-tools
+	cargo test --locked --workspace --exclude anabranch-python --no-run --quiet
 
 # SKIPS=none fails where a test is skipped that CI could have run: see conftest.py.
 # A worker that ends is not replaced: with the distribution by files, its replacement waits for ever.

@@ -140,9 +140,17 @@ def routers(
             vtysh = stack.enter_context(frr(name, daemon))
             configuration = folder / layout.file(node, "") / "frr.conf"
             assert "Unknown command" not in vtysh("-C", "-f", str(configuration))
+            wait_for_interfaces(vtysh, {entry.name for entry in layout.interfaces[node]})
             vtysh("-f", str(configuration))
             speak.append(vtysh)
         yield layout, names, speak
+
+
+def wait_for_interfaces(vtysh: Daemons, names: set[str]) -> None:
+    """Until zebra knows them: without its interfaces it refuses labels where the kernel has no MPLS."""
+    deadline = time.monotonic() + 10
+    while not names <= set(vtysh("-c", "show interface brief").split()) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 Hops = dict[tuple[int, int], frozenset[str]]

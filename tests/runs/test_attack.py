@@ -560,7 +560,7 @@ def test_the_page_of_some_parts_says_so_and_has_their_sections(tmp_path: Path) -
     text = page.read_text(encoding="utf-8")
     assert f"attack --parts scenarios --scenarios 1 --jobs 1 --folder {tmp_path} --page {page}`" in text
     assert ", 1 process, " in text
-    assert "Parts that were left out: inputs, orders, faults, places, users.\n" in text
+    assert "Parts that were left out: inputs, orders, faults, lines, places, users.\n" in text
     assert [line for line in text.splitlines() if line.startswith("## ")] == ["## Random scenarios"]
     assert "Of 1 random scenario, 1 is clean." in text
 
