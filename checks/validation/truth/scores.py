@@ -133,16 +133,29 @@ def _held_recorded(outcomes: list[RecordedOutcome]) -> Iterator[Held]:
     yield Held("scenarios that scatter, outside of the spread", outside / len(scattering), 0.0)
 
 
+def _interpreter() -> str:
+    """The program that plays scripts, with the features that all crates together ask for.
+
+    The Rust tests build it like that; ``cargo run --package`` would compile what it stands on once more.
+
+    Raises:
+        CalledProcessError: if it cannot be built.
+    """
+    command = ["cargo", "build", "--quiet", "--locked", "--workspace", "--exclude", "anabranch-python"]
+    command += ["--bin", "anabranch-scripts", "--message-format=json-render-diagnostics"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
+    programs = (json.loads(line).get("executable") for line in done.stdout.splitlines())
+    return next(program for program in programs if program is not None)
+
+
 def scripts(folder: Path, corpus: str) -> list[Score]:
     """The scores of a folder of scripts by category, which is the folder of a script; and of all.
 
     Raises:
         CalledProcessError: if the interpreter cannot be built, or the folder has no scripts.
     """
-    command = ["cargo", "run", "--quiet", "--locked", "--package", "anabranch-scripts", "--"]
-    done = subprocess.run(  # noqa: S603 - our own program
-        [*command, "--json", "--summary", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    command = [_interpreter(), "--json", "--summary", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603
     # Scripts that fail (1) or cannot be read (2) are counted.
     if done.returncode not in (0, 1, 2) or not done.stdout:
         raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
