@@ -1,21 +1,15 @@
 """A few of the faults of ``checks/attack/faults.py``, and that it notes what is wrong."""
 
-import importlib
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ATTACK = Path(__file__).parents[2] / "checks" / "attack"
-
 
 @pytest.fixture(scope="module")
-def faults() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ATTACK))
-    yield importlib.import_module("faults")
-    sys.path.remove(str(ATTACK))
+def faults(attack: Callable[[str], ModuleType]) -> ModuleType:
+    return attack("faults")
 
 
 def test_faults_lose_nothing(faults: ModuleType) -> None:

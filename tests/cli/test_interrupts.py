@@ -1,10 +1,8 @@
 """A few of the lines of ``checks/attack/interrupts.py``, and that it notes what is wrong."""
 
-import importlib
 import inspect
 import signal
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,14 +11,10 @@ import pytest
 
 from anabranch.terminal import cli
 
-ATTACK = Path(__file__).parents[2] / "checks" / "attack"
-
 
 @pytest.fixture(scope="module")
-def interrupts() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ATTACK))
-    yield importlib.import_module("interrupts")
-    sys.path.remove(str(ATTACK))
+def interrupts(attack: Callable[[str], ModuleType]) -> ModuleType:
+    return attack("interrupts")
 
 
 @pytest.fixture(scope="module")
