@@ -1,10 +1,16 @@
-"""What tests of several folders share: a run with captures, whose tables are the oracle."""
+"""What tests of several folders share: a run with captures, whose tables are the oracle; the attack."""
 
+import importlib
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from anabranch import Result, Scenario
+
+ATTACK = Path(__file__).parents[1] / "checks" / "attack"
 
 DUMBBELL = """
 [network]
@@ -49,3 +55,11 @@ def run_with_captures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result,
     """Two lossy transfers, captured at both ends of each."""
     folder = tmp_path_factory.mktemp("captures") / "run"
     return Scenario.loads(DUMBBELL).run(out=folder), folder
+
+
+@pytest.fixture(scope="module")
+def attack() -> Iterator[Callable[[str], ModuleType]]:
+    """The modules of ``checks/attack``, by name."""
+    sys.path.insert(0, str(ATTACK))
+    yield importlib.import_module
+    sys.path.remove(str(ATTACK))

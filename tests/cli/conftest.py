@@ -1,17 +1,14 @@
 """What the tests of the command line share: the program itself, in a process of its own."""
 
-import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ATTACK = Path(__file__).parents[2] / "checks" / "attack"
 
 SMALL = """
 title = "two hosts"
@@ -30,14 +27,6 @@ duration = "2 s"
 """
 
 Anabranch = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture(scope="module")
-def attack() -> Iterator[Callable[[str], ModuleType]]:
-    """The modules of ``checks/attack``, by name."""
-    sys.path.insert(0, str(ATTACK))
-    yield importlib.import_module
-    sys.path.remove(str(ATTACK))
 
 
 @pytest.fixture

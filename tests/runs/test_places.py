@@ -1,23 +1,17 @@
 """Cases of ``checks/attack/places.py`` and a round of ``two_users.py`` beside it, and that both notice."""
 
-import importlib
 import os
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-ATTACK = Path(__file__).parents[2] / "checks" / "attack"
-
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[ModuleType]:
-    sys.path.insert(0, str(ATTACK))
-    yield importlib.import_module("places")
-    sys.path.remove(str(ATTACK))
+def places(attack: Callable[[str], ModuleType]) -> ModuleType:
+    return attack("places")
 
 
 def test_nothing_outside_is_touched(places: ModuleType, tmp_path: Path) -> None:
@@ -63,9 +57,8 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: beside a 
 
 
 @pytest.fixture
-def two_users(places: ModuleType) -> ModuleType:
-    assert places.INPUTS  # it lies beside this one
-    module = importlib.import_module("two_users")
+def two_users(attack: Callable[[str], ModuleType]) -> ModuleType:
+    module = attack("two_users")
     if why := module.hindrance():
         pytest.skip(f"needs root: that can be another user: {why}")
     return module

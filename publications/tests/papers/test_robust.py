@@ -261,6 +261,7 @@ def test_a_set_of_settings_is_held_to_all_claims_at_once() -> None:
 
 
 def test_section_6_simulates_each_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper has about six times the throughput (abstract); two seconds of it are held to half of that."""
     names = (CHOSEN.hybrid("hop", 60), CHOSEN.everything)
     two = {name: routing for name, routing in schemes().items() if name in names}
     monkeypatch.setattr(studies, "schemes", lambda: two)
